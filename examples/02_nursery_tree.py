@@ -1,0 +1,39 @@
+"""A node is one nursery tree: connect a client and watch its task appear, disconnect and see it gone.
+
+The node runs in this program's own Trio loop, so its tasks are ours to look at.
+"""
+
+from __future__ import annotations
+
+import re
+
+import trio
+import trio.testing
+
+from kraft.node.tree import render
+from kraft.rpc.client import connect
+from kraft.testing import embedded_node
+
+
+def connections() -> list[str]:
+    """The lines of the tree that are connections, without their ports."""
+    return [re.sub(r":\d+", ":<port>", line.strip("│├└─ ")) for line in render().splitlines() if "connection" in line]
+
+
+async def main() -> None:
+    async with embedded_node() as node:
+        host, port = node.bootstrap_servers.split(":")
+        print("before:", connections())
+        async with connect(host, int(port), client_id="example"):
+            print("during:", connections())
+        while connections():
+            await trio.testing.wait_all_tasks_blocked()
+        print("after: ", connections())
+
+        scopes = ("embedded node", "quorum", "control plane", "controller", "metadata", "groups", "data plane")
+        for line in render().splitlines():
+            if line.strip("│├└─ ") in scopes:
+                print(line)
+
+
+trio.run(main)

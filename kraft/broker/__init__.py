@@ -1,0 +1,1 @@
+"""Pure core of the data plane: partitions, fetch sessions, idempotent producers, registration."""

@@ -1,0 +1,247 @@
+"""Incremental fetch sessions (KIP-227): the broker remembers what a consumer asks for and what it last answered.
+
+The request names only what changed; the response holds only partitions with something new. A client that uses no
+session costs no state. Pure: ids come from the caller's random source, time is an argument in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+from uuid import UUID
+
+import attrs
+
+from kraft.messages.fetch_request import FetchPartition, FetchRequest
+from kraft.messages.fetch_response import FetchableTopicResponse, PartitionData
+from kraft.wire.errors import ErrorCode, KafkaError
+
+FINAL_EPOCH = -1
+"""The request closes its session, or wants none."""
+INITIAL_EPOCH = 0
+"""The request is full and may open a session."""
+MAX_EPOCH = 2**31 - 1
+NO_SESSION = 0
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch of the request after: it never comes back to 0, which would be a new session."""
+    return 1 if epoch == MAX_EPOCH else epoch + 1
+
+
+class TopicKey(NamedTuple):
+    """How the request names a topic: by name up to version 12, by id from 13 on; the other half is empty."""
+
+    name: str
+    topic_id: UUID
+
+
+@attrs.define
+class CachedPartition:
+    """One partition of a session: what the client last asked, and what it was last told."""
+
+    request: FetchPartition
+    high_watermark: int = -1
+    log_start_offset: int = -1
+    told: bool = False
+
+    def changed(self, answer: PartitionData) -> bool:
+        """Whether ``answer`` holds something that the client does not know yet; remembers it as told."""
+        fresh = (
+            not self.told
+            or answer.error_code != ErrorCode.NONE
+            or bool(answer.records)
+            or answer.high_watermark != self.high_watermark
+            or answer.log_start_offset != self.log_start_offset
+            or answer.preferred_read_replica != -1
+            or answer.diverging_epoch.epoch != -1
+        )
+        self.high_watermark = answer.high_watermark
+        self.log_start_offset = answer.log_start_offset
+        # A partition in error is told again until it is well (KIP-227).
+        self.told = answer.error_code == ErrorCode.NONE
+        return fresh
+
+
+Wanted = tuple[TopicKey, FetchPartition]
+Answered = tuple[TopicKey, PartitionData]
+
+
+@attrs.define
+class FetchSession:
+    """What one client fetches, kept between its requests. ``partitions`` is in the order in which they are served."""
+
+    session_id: int
+    uses_topic_ids: bool
+    is_follower: bool = False
+    epoch: int = 1
+    last_used_ms: int = 0
+    created_ms: int = 0
+    partitions: OrderedDict[tuple[TopicKey, int], CachedPartition] = attrs.Factory(OrderedDict)
+
+    def update(self, request: FetchRequest) -> None:
+        """Add and change what the request names, drop what it forgets."""
+        for key, partition in named_partitions(request):
+            entry = self.partitions.get((key, partition.partition))
+            if entry is None:
+                self.partitions[key, partition.partition] = CachedPartition(partition)
+            else:
+                entry.request = partition
+        for forgotten in request.forgotten_topics_data:
+            key = TopicKey(forgotten.topic, forgotten.topic_id)
+            for index in forgotten.partitions:
+                self.partitions.pop((key, index), None)
+
+    def wanted(self) -> Iterator[Wanted]:
+        for (key, _), entry in self.partitions.items():
+            yield key, entry.request
+
+    def answer(self, answers: Iterable[Answered]) -> list[Answered]:
+        """Those answers that say something new. A partition that returned records goes to the end of the order, so
+        that with a small ``fetch.max.bytes`` every partition has its turn."""
+        told = []
+        for key, data in answers:
+            entry = self.partitions.get((key, data.partition_index))
+            if entry is None or entry.changed(data):
+                told.append((key, data))
+            if entry is not None and data.records:
+                self.partitions.move_to_end((key, data.partition_index))
+        return told
+
+
+def named_partitions(request: FetchRequest) -> Iterator[Wanted]:
+    """The partitions that the request itself names, in its order."""
+    for topic in request.topics:
+        key = TopicKey(topic.topic, topic.topic_id)
+        for partition in topic.partitions:
+            yield key, partition
+
+
+@attrs.frozen
+class FetchContext:
+    """What one request wants in effect, and how its answer is made. ``epoch`` is that of the request."""
+
+    wanted: list[Wanted]
+    session: FetchSession | None = None
+    epoch: int = FINAL_EPOCH
+
+    def respond(self, answers: list[Answered]) -> tuple[int, list[FetchableTopicResponse]]:
+        """The session id and the topics of the response.
+
+        Raises:
+            KafkaError: INVALID_FETCH_SESSION_EPOCH if a later request of the session came while this one waited.
+        """
+        if self.session is None:
+            return NO_SESSION, grouped_by_topic(answers)
+        if self.session.epoch != next_epoch(self.epoch):
+            raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        told = self.session.answer(answers)
+        return self.session.session_id, grouped_by_topic(answers if self.epoch == INITIAL_EPOCH else told)
+
+
+def grouped_by_topic(answers: Iterable[Answered]) -> list[FetchableTopicResponse]:
+    """Consecutive answers of one topic under one heading."""
+    topics: list[FetchableTopicResponse] = []
+    last: TopicKey | None = None
+    for key, data in answers:
+        if key != last:
+            topics.append(FetchableTopicResponse(topic=key.name, topic_id=key.topic_id))
+            last = key
+        topics[-1].partitions.append(data)
+    return topics
+
+
+@attrs.define
+class FetchSessionCache:
+    """All sessions of a broker, at most ``slots`` of them (``max.incremental.fetch.session.cache.slots``).
+
+    When they are all taken, a new session takes the place of one that has been idle for more than ``eviction_ms``;
+    else, of the smallest that it outweighs: a follower outweighs a consumer, then the larger outweighs the smaller,
+    and only a follower displaces a session younger than ``eviction_ms``. A client that gets none sends full requests.
+    """
+
+    slots: int
+    new_id: Callable[[], int]
+    eviction_ms: int = 120_000
+    sessions: OrderedDict[int, FetchSession] = attrs.Factory(OrderedDict)
+    evictions: int = 0
+
+    def context(self, request: FetchRequest, *, uses_topic_ids: bool, now_ms: int) -> FetchContext:
+        """Find, open, change or close the session that ``request`` speaks of.
+
+        Raises:
+            KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH or FETCH_SESSION_TOPIC_ID_ERROR.
+        """
+        if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
+            self.sessions.pop(request.session_id, None)
+            wanted = list(named_partitions(request))
+            if request.session_epoch == FINAL_EPOCH:
+                return FetchContext(wanted)
+            session = self._open(request, len(wanted), uses_topic_ids, now_ms)
+            return FetchContext(wanted, session, INITIAL_EPOCH)
+        session = self.sessions.get(request.session_id)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.uses_topic_ids != uses_topic_ids:
+            raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.update(request)
+        if not session.partitions:
+            del self.sessions[session.session_id]
+            return FetchContext([])
+        session.epoch = next_epoch(session.epoch)
+        session.last_used_ms = now_ms
+        self.sessions.move_to_end(session.session_id)
+        return FetchContext(list(session.wanted()), session, request.session_epoch)
+
+    def _open(self, request: FetchRequest, size: int, uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
+        # Version 15 moved the replica's id.
+        is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
+        if len(self.sessions) >= self.slots:
+            victim = self._victim(is_follower, size, now_ms)
+            if victim is None:
+                return None
+            del self.sessions[victim.session_id]
+            self.evictions += 1
+        session_id = self.new_id()
+        while session_id == NO_SESSION or session_id in self.sessions:
+            session_id = self.new_id()
+        session = FetchSession(session_id, uses_topic_ids, is_follower, last_used_ms=now_ms, created_ms=now_ms)
+        session.update(request)
+        self.sessions[session_id] = session
+        return session
+
+    def _victim(self, is_follower: bool, size: int, now_ms: int) -> FetchSession | None:
+        """Looks at every session, but only when there is no free slot."""
+        if not self.sessions:
+            return None
+        idlest = next(iter(self.sessions.values()))
+        if now_ms - idlest.last_used_ms > self.eviction_ms:
+            return idlest
+        mature = [
+            each
+            for each in self.sessions.values()
+            if now_ms - each.created_ms > self.eviction_ms or (is_follower and not each.is_follower)
+        ]
+        lightest = min(mature, key=_weight, default=None)
+        return lightest if lightest is not None and (is_follower, size) > _weight(lightest) else None
+
+
+def _weight(session: FetchSession) -> tuple[bool, int]:
+    return session.is_follower, len(session.partitions)
+
+
+__all__ = [
+    "FINAL_EPOCH",
+    "INITIAL_EPOCH",
+    "NO_SESSION",
+    "CachedPartition",
+    "FetchContext",
+    "FetchSession",
+    "FetchSessionCache",
+    "TopicKey",
+    "grouped_by_topic",
+    "named_partitions",
+]

@@ -1,0 +1,47 @@
+"""The ``kraft`` command. A sub-command's module is imported when it is used, so that each starts quickly."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from kraft import __version__
+
+COMMANDS = ("consume", "groups", "node", "produce", "simulate", "storage", "topics")
+
+
+class LazyGroup(click.Group):
+    """A group whose command ``x`` is the function ``command`` of ``kraft.cli.x``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"kraft.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kraft")
+def cli() -> None:
+    """Run and inspect Kafka clusters: the node of this project, and any other that speaks Kafka's protocol."""
+
+
+def main() -> None:
+    """Run the command line; every failure is one line on standard error and exit status 1, as with Kafka's tools."""
+    try:
+        status = cli.main(prog_name="kraft", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(1)
+    except click.ClickException as error:
+        click.echo(f"Error: {error.format_message()}", err=True)
+        sys.exit(1)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,27 @@
+"""What commands print: columns for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+
+def print_columns(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under a heading, each column as wide as its widest cell. A cell of None is a dash."""
+    lines = [list(heading), *([("-" if cell is None else str(cell)) for cell in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
+    for line in lines:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document on one line."""
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def text_of(data: bytes | None) -> str | None:
+    """Return bytes as text; what is not UTF-8 is shown as escapes."""
+    return None if data is None else data.decode(errors="backslashreplace")

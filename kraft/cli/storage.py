@@ -1,0 +1,146 @@
+"""``kraft storage``: format, inspect and name storage directories, with the options of Kafka's own tool (KIP-631)."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from kraft.config.broker import NodeConfig
+from kraft.config.features import DEFAULT_METADATA_LEVEL, METADATA_VERSION, NAME_OF_LEVEL, parse_release
+from kraft.config.properties import load
+from kraft.config.setting import ConfigError, one_line
+from kraft.metadata.levels import WRITABLE_LEVELS
+from kraft.storage.directory import MetaProperties, read_meta_properties
+from kraft.storage.errors import StorageError
+from kraft.storage.format import format_directories, random_uuid
+from kraft.wire.uuids import uuid_from_text, uuid_to_text
+
+CONFIG = click.option(
+    "-c", "--config", "path", required=True, metavar="FILE", help="The server.properties of the node."
+)
+
+
+@click.group("storage", short_help="Format and inspect the directories of a node.")
+def command() -> None:
+    """Format and inspect the directories of a node."""
+
+
+@command.command("random-uuid")
+def random_uuid_command() -> None:
+    """Print a new id, for a cluster say."""
+    click.echo(uuid_to_text(random_uuid()))
+
+
+@command.command("format")
+@CONFIG
+@click.option("-t", "--cluster-id", required=True, help="The id of the cluster, the same on every node.")
+@click.option("-g", "--ignore-formatted", is_flag=True, help="Leave directories that are formatted already alone.")
+@click.option("-r", "--release-version", help="The release of Kafka whose metadata.version the cluster begins with.")
+def format_command(path: str, cluster_id: str, ignore_formatted: bool, release_version: str | None) -> None:
+    """Format the directories of a node: each gets meta.properties and bootstrap.checkpoint."""
+    config = load_config(path)
+    level = metadata_level(release_version)
+    try:
+        uuid_from_text(cluster_id)
+    except ValueError as error:
+        message = f"Cluster ID string {one_line(cluster_id)} does not appear to be a valid UUID: {error}"
+        raise click.ClickException(message) from None
+    try:
+        formatted = format_directories(config, cluster_id, level, ignore_formatted=ignore_formatted)
+    except StorageError as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        message = f"Cannot format {one_line(error.filename)}: {error.strerror}"
+        raise click.ClickException(message) from None
+    for directory in formatted:
+        kind = "metadata" if directory == config.metadata_log_dir else "data"
+        click.echo(f"Formatting {kind} directory {directory} with {METADATA_VERSION} {NAME_OF_LEVEL[level]}.")
+    if not formatted:
+        click.echo("All of the log directories are already formatted.")
+
+
+@command.command("info")
+@CONFIG
+@click.pass_context
+def info_command(ctx: click.Context, path: str) -> None:
+    """Show the directories of a node and what is wrong with them; exit status 1 if anything is."""
+    config = load_config(path)
+    found, problems, metas = [], [], dict[str, MetaProperties]()
+    for directory in config.directories:
+        if not os.path.isdir(directory):
+            state = "is not a directory" if os.path.exists(directory) else "does not exist"
+            problems.append(f"{directory} {state}")
+            continue
+        found.append(directory)
+        try:
+            meta = read_meta_properties(directory)
+        except (StorageError, OSError) as error:
+            problems.append(str(error))
+            continue
+        if meta is None:
+            problems.append(f"{directory} is not formatted.")
+        else:
+            metas[directory] = meta
+    problems += disagreements(config, metas)
+    show("Found log directory:", "Found log directories:", found)
+    for meta in metas.values():
+        click.echo(f"Found metadata: {describe_meta(meta)}\n")
+    show("Found problem:", "Found problems:", problems)
+    if problems:
+        ctx.exit(1)
+
+
+def disagreements(config: NodeConfig, metas: dict[str, MetaProperties]) -> list[str]:
+    """Return what does not fit: directories of another node, or of more than one cluster."""
+    problems = [
+        f"{directory} belongs to node {meta.node_id}, and this is node {config.node_id}"
+        for directory, meta in metas.items()
+        if meta.node_id != config.node_id
+    ]
+    clusters = sorted({meta.cluster_id for meta in metas.values()})
+    if len(clusters) > 1:
+        problems.append(f"The directories belong to different clusters: {', '.join(clusters)}")
+    return problems
+
+
+def describe_meta(meta: MetaProperties) -> str:
+    """Return meta.properties as Kafka's tool prints it: sorted names in braces."""
+    values = {"cluster.id": meta.cluster_id, "node.id": str(meta.node_id), "version": "1"}
+    if meta.directory_id is not None:
+        values["directory.id"] = uuid_to_text(meta.directory_id)
+    return "{" + ", ".join(f"{name}={values[name]}" for name in sorted(values)) + "}"
+
+
+def show(one: str, many: str, lines: list[str]) -> None:
+    """Print lines under a heading, if there are any."""
+    if lines:
+        click.echo(one if len(lines) == 1 else many)
+        click.echo("".join(f"  {line}\n" for line in lines))
+
+
+def load_config(path: str) -> NodeConfig:
+    """Read the configuration and say its warnings; a bad one is one line and exit status 1."""
+    try:
+        loaded = load(path)
+    except ConfigError as error:
+        raise click.ClickException(str(error)) from None
+    for warning in loaded.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    return loaded.config
+
+
+def metadata_level(release_version: str | None) -> int:
+    """Return the level to format with; only levels at which a controller here can write."""
+    if release_version is None:
+        return DEFAULT_METADATA_LEVEL
+    try:
+        level = parse_release(release_version)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+    if not WRITABLE_LEVELS[0] <= level <= WRITABLE_LEVELS[1]:
+        lowest, highest = (NAME_OF_LEVEL[end] for end in WRITABLE_LEVELS)
+        raise click.ClickException(
+            f"A new cluster cannot begin with metadata.version {NAME_OF_LEVEL[level]}; use {lowest} to {highest}"
+        )
+    return level

@@ -1,0 +1,126 @@
+"""What DescribeConfigs tells of a setting: its value, where the value comes from, and what it would be without that.
+
+The values that were set are layers, strongest first: each has a ConfigSource and a mapping of Kafka's names to text.
+A setting takes its value from the first layer that has it; below all layers lie Kafka's defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+
+import attrs
+
+from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.dynamic import APPLIED_AT_ONCE
+from kraft.config.setting import ConfigKey, ConfigType, Synonym, to_text
+from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_units
+
+
+class ConfigSource(IntEnum):
+    """Where a value comes from, numbered as DescribeConfigs answers it (KIP-226)."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+
+
+Layer = tuple[ConfigSource, Mapping[str, str]]
+
+
+@attrs.frozen
+class ConfigSynonym:
+    """One of the values that a setting has or would fall back on, strongest first. Sensitive values are None."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+@attrs.frozen
+class ConfigEntry:
+    """One setting as DescribeConfigs answers it. ``value`` is None for a sensitive setting and where none is set."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    read_only: bool
+    sensitive: bool
+    type: ConfigType
+    documentation: str
+    synonyms: tuple[ConfigSynonym, ...]
+
+    @property
+    def is_default(self) -> bool:
+        return self.source is ConfigSource.DEFAULT_CONFIG
+
+
+def describe_topic(
+    overrides: Mapping[str, str], broker_layers: Sequence[Layer], names: Iterable[str] | None = None
+) -> list[ConfigEntry]:
+    """Describe a topic's settings, or those in ``names`` if there are any; names that are no topic setting are left
+    out."""
+    entries = []
+    for key in _wanted(TOPIC_CONFIGS, names):
+        synonyms = []
+        if key.name in overrides:
+            synonyms.append(ConfigSynonym(key.name, overrides[key.name], ConfigSource.DYNAMIC_TOPIC_CONFIG))
+        synonyms += _from_layers([synonym.name for synonym in key.synonyms], broker_layers)
+        synonyms += _topic_defaults(key)
+        value = _topic_value(key, synonyms[0])
+        entries.append(_entry(key, value, synonyms, read_only=False))
+    return entries
+
+
+def describe_broker(layers: Sequence[Layer], names: Iterable[str] | None = None) -> list[ConfigEntry]:
+    """Describe a broker's settings, or those in ``names`` if there are any; names that are no broker setting are left
+    out."""
+    entries = []
+    for key in _wanted(BROKER_CONFIGS, names):
+        synonyms = _from_layers([key.name], layers)
+        if key.default is not None:
+            synonyms.append(ConfigSynonym(key.name, to_text(key.default), ConfigSource.DEFAULT_CONFIG))
+        value = synonyms[0].value if synonyms else None
+        entries.append(_entry(key, value, synonyms, read_only=key.name not in APPLIED_AT_ONCE))
+    return entries
+
+
+def _wanted(table: Mapping[str, ConfigKey], names: Iterable[str] | None) -> list[ConfigKey]:
+    wanted = dict.fromkeys(names or ())
+    if not wanted:
+        return list(table.values())
+    return [table[name] for name in wanted if name in table]
+
+
+def _from_layers(names: Sequence[str], layers: Sequence[Layer]) -> list[ConfigSynonym]:
+    return [ConfigSynonym(name, values[name], source) for name in names for source, values in layers if name in values]
+
+
+def _topic_defaults(key: ConfigKey) -> list[ConfigSynonym]:
+    """Kafka's default, under the name of the broker setting that has it; a setting without one has its own."""
+    defaults = [
+        ConfigSynonym(synonym.name, to_text(default), ConfigSource.DEFAULT_CONFIG)
+        for synonym in key.synonyms
+        if (default := TOPIC_DEFAULT_CONFIGS[synonym.name].default) is not None
+    ]
+    return defaults or [ConfigSynonym(key.name, to_text(key.default), ConfigSource.DEFAULT_CONFIG)]
+
+
+def _topic_value(key: ConfigKey, strongest: ConfigSynonym) -> str | None:
+    """The value in the topic's own units, normalised as Kafka prints it."""
+    if strongest.value is None:
+        return None
+    factors: dict[str, Synonym] = {synonym.name: synonym for synonym in key.synonyms}
+    is_own = strongest.source is ConfigSource.DYNAMIC_TOPIC_CONFIG or strongest.name not in factors
+    text = strongest.value if is_own else in_topic_units(factors[strongest.name], strongest.value)
+    return to_text(key.parse(text))
+
+
+def _entry(key: ConfigKey, value: str | None, synonyms: Sequence[ConfigSynonym], *, read_only: bool) -> ConfigEntry:
+    if key.sensitive:
+        value, synonyms = None, [attrs.evolve(synonym, value=None) for synonym in synonyms]
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
+    return ConfigEntry(key.name, value, source, read_only, key.sensitive, key.type, key.doc, tuple(synonyms))

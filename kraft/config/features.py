@@ -1,0 +1,64 @@
+"""The levels of the ``metadata.version`` feature and the names that Kafka gives them."""
+
+from __future__ import annotations
+
+import re
+
+METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"
+
+#: (release, level of its first IV, number of IVs); levels count up through them without a gap.
+_RELEASES = (
+    ("3.0", 1, 1, 1),
+    ("3.1", 2, 0, 1),
+    ("3.2", 3, 0, 1),
+    ("3.3", 4, 0, 4),
+    ("3.4", 8, 0, 1),
+    ("3.5", 9, 0, 3),
+    ("3.6", 12, 0, 3),
+    ("3.7", 15, 0, 5),
+    ("3.8", 20, 0, 1),
+    ("3.9", 21, 0, 1),
+    ("4.0", 22, 0, 4),
+    ("4.1", 26, 0, 2),
+    ("4.2", 28, 0, 2),
+    ("4.3", 30, 0, 1),
+)
+
+#: Level of ``metadata.version`` to its name, such as 21 to ``3.9-IV0``.
+NAME_OF_LEVEL: dict[int, str] = {
+    level + step: f"{release}-IV{first_step + step}"
+    for release, level, first_step, steps in _RELEASES
+    for step in range(steps)
+}
+LEVEL_OF_NAME: dict[str, int] = {name: level for level, name in NAME_OF_LEVEL.items()}
+
+#: What these nodes can run: 7 is also the least of Apache Kafka 4, 21 the most of Apache Kafka 3.9.
+MIN_METADATA_LEVEL = 7
+MAX_METADATA_LEVEL = 21
+DEFAULT_METADATA_LEVEL = 21
+
+#: What a node here registers and answers: feature to (least, most). kraft.version 0 is a quorum of static voters.
+SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
+    METADATA_VERSION: (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL),
+    KRAFT_VERSION: (0, 0),
+}
+
+
+def parse_release(text: str) -> int:
+    """Return the level of an exact version (``3.9-IV0``), or the last one of a release (``3.9``, ``3.9.1``).
+
+    Raises ValueError, one line, for a name that Kafka does not know or a level that these nodes cannot run.
+    """
+    release = re.sub(r"^([0-9]+\.[0-9]+)\.[0-9]+$", r"\1", text)
+    levels = [level for name, level in LEVEL_OF_NAME.items() if release in (name, name.partition("-")[0])]
+    if not levels:
+        raise ValueError(f"Unknown metadata.version {text!r}. Supported metadata.version are: {supported_names()}")
+    if not MIN_METADATA_LEVEL <= levels[-1] <= MAX_METADATA_LEVEL:
+        raise ValueError(f"Unsupported metadata.version {text!r}. Supported metadata.version are: {supported_names()}")
+    return levels[-1]
+
+
+def supported_names() -> str:
+    """Return the names of all levels that these nodes can run, least first."""
+    return ", ".join(NAME_OF_LEVEL[level] for level in range(MIN_METADATA_LEVEL, MAX_METADATA_LEVEL + 1))

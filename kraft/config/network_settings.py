@@ -1,0 +1,170 @@
+"""The broker settings of who the node is, where it listens, and what it accepts from a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from kraft.config.setting import (
+    INT_MAX,
+    Importance,
+    Validator,
+    at_least,
+    integer,
+    invalid,
+    long,
+    one_line,
+    one_of,
+    string,
+    structure,
+    table,
+    words,
+)
+
+_LISTENER_PREFIX = "listener.name."
+_NO_AUTHORIZER = Validator(
+    "empty", lambda name: "Authorization is not supported yet: the only value is an empty one" if name else None
+)
+
+
+@attrs.frozen
+class IdentitySettings:
+    """Which node of the cluster this process is (KIP-631, "Node IDs")."""
+
+    process_roles: tuple[str, ...] = words(
+        (),
+        "The roles of this process: broker, controller, or both, separated by a comma.",
+        importance=Importance.HIGH,
+    )
+    node_id: int = integer(
+        -1, "The id of this node, the same for both of its roles; 0 or more.", importance=Importance.HIGH
+    )
+    broker_id: int = integer(-1, "The older name of node.id; if both are set they must agree.")
+    broker_rack: str | None = string(None, "The rack of this broker, which replica placement spreads over.")
+    authorizer_class_name: str = string("", "No authorizer exists yet, so only empty is allowed.", limit=_NO_AUTHORIZER)
+    kraft_metrics_listener: str | None = string(
+        None,
+        "A setting of this project: the host:port on which metrics are served in Prometheus form; not set, not served.",
+        importance=Importance.LOW,
+    )
+
+
+@attrs.frozen
+class ListenerSettings:
+    """The listener settings as text; ``kraft.config.listeners`` makes endpoints of them and knows their rules."""
+
+    listeners: tuple[str, ...] = words(
+        ("PLAINTEXT://:9092",),
+        "Where to listen: NAME://host:port, separated by commas. No host is every interface.",
+        importance=Importance.HIGH,
+    )
+    advertised_listeners: tuple[str, ...] | None = words(
+        None,
+        "The addresses that others are told to use, where they differ from listeners.",
+        importance=Importance.HIGH,
+    )
+    listener_security_protocol_map: tuple[str, ...] = words(
+        ("SASL_SSL:SASL_SSL", "PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT"),
+        "The security protocol of each listener name, NAME:PROTOCOL separated by commas.",
+    )
+    inter_broker_listener_name: str | None = string(
+        None, "The listener that brokers use among themselves; not set, the first of security.inter.broker.protocol."
+    )
+    security_inter_broker_protocol: str = string(
+        "PLAINTEXT",
+        "Another way to name the inter-broker listener; not together with inter.broker.listener.name.",
+        limit=one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    )
+    controller_listener_names: tuple[str, ...] = words(
+        (),
+        "The names of the controller's listeners; brokers use the first (KIP-631).",
+        importance=Importance.HIGH,
+    )
+    control_plane_listener_name: str | None = string(
+        None,
+        "The listener of KIP-291 for requests from a ZooKeeper-era controller; not allowed with process.roles.",
+        importance=Importance.HIGH,
+    )
+
+
+@attrs.frozen
+class ListenerLimits:
+    """What one listener may use; each also exists as ``listener.name.<name>.<setting>`` for one listener."""
+
+    num_network_threads: int = integer(
+        3, "The processors of each listener: tasks that read requests and write responses.", limit=at_least(1)
+    )
+    max_connections: int = integer(INT_MAX, "The most connections open at once.", limit=at_least(0))
+    max_connection_creation_rate: int = integer(
+        INT_MAX, "The most connections accepted per second; more are delayed.", limit=at_least(0)
+    )
+
+
+@attrs.frozen
+class NetworkSettings:
+    """Sockets, connections and request queues."""
+
+    num_io_threads: int = integer(
+        8, "The request handlers of the data plane.", limit=at_least(1), importance=Importance.HIGH
+    )
+    background_threads: int = integer(10, "How many background jobs may run at once.", limit=at_least(1))
+    queued_max_requests: int = integer(
+        500, "The data plane's request queue; a full queue stops reading from sockets.", limit=at_least(1)
+    )
+    queued_max_request_bytes: int = long(
+        -1, "The most bytes of requests in memory; -1 is no limit. Not less than socket.request.max.bytes."
+    )
+    request_timeout_ms: int = integer(30_000, "How long this node waits for an answer of another.", limit=at_least(1))
+    socket_send_buffer_bytes: int = integer(102_400, "SO_SNDBUF of a connection; -1 leaves it to the system.")
+    socket_receive_buffer_bytes: int = integer(102_400, "SO_RCVBUF of a connection; -1 leaves it to the system.")
+    socket_listen_backlog_size: int = integer(
+        50, "The backlog of a listening socket; the system may cap it.", limit=at_least(1)
+    )
+    socket_request_max_bytes: int = integer(
+        100 * 2**20, "The largest request; a larger one closes the connection.", limit=at_least(1)
+    )
+    max_connections_per_ip: int = integer(INT_MAX, "The most connections from one address.", limit=at_least(0))
+    max_connections_per_ip_overrides: str = string(
+        "", "Addresses or host names with a limit of their own: host:count, separated by commas."
+    )
+    connections_max_idle_ms: int = long(600_000, "Close a connection that was idle for this long.")
+    connection_failed_authentication_delay_ms: int = integer(
+        100, "How long the close of a connection that failed to authenticate is delayed.", limit=at_least(0)
+    )
+    fetch_max_bytes: int = integer(55 * 2**20, "The most bytes that one Fetch may ask for.", limit=at_least(1024))
+    max_incremental_fetch_session_cache_slots: int = integer(
+        1000, "The most fetch sessions that are remembered (KIP-227).", limit=at_least(0)
+    )
+    max_request_partition_size_limit: int = integer(
+        2000, "The most partitions in one answer to DescribeTopicPartitions.", limit=at_least(1)
+    )
+
+
+_LISTENER_LIMITS = table(ListenerLimits)
+
+
+def listener_setting(name: str) -> str | None:
+    """Return the setting that ``listener.name.<listener>.<setting>`` overrides, or None if ``name`` is no such name."""
+    if not name.startswith(_LISTENER_PREFIX):
+        return None
+    listener, _, setting_name = name.removeprefix(_LISTENER_PREFIX).partition(".")
+    return setting_name if listener and setting_name in _LISTENER_LIMITS else None
+
+
+def listener_limits(listener: str, values: Mapping[str, str]) -> ListenerLimits:
+    """Return the limits of one listener: its own settings over those of all listeners over the defaults."""
+    prefix = f"{_LISTENER_PREFIX}{listener.lower()}."
+    own = {name: values[prefix + name] for name in _LISTENER_LIMITS if prefix + name in values}
+    return structure({**values, **own}, ListenerLimits)
+
+
+def connections_per_ip_overrides(network: NetworkSettings) -> dict[str, int]:
+    """Return ``max.connections.per.ip.overrides`` as host to count; raise ConfigError if it is malformed."""
+    overrides: dict[str, int] = {}
+    for entry in filter(None, (part.strip() for part in network.max_connections_per_ip_overrides.split(","))):
+        host, _, count = entry.rpartition(":")
+        if not host or not count.isascii() or not count.isdigit() or len(count) > len(str(INT_MAX)):
+            invalid("max.connections.per.ip.overrides", one_line(entry), "Value must be host:count")
+        overrides[host] = int(count)
+    return overrides

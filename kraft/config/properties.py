@@ -1,0 +1,78 @@
+"""Kafka's ``server.properties``: from a file and overrides to a NodeConfig and its warnings."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import attrs
+import javaproperties
+
+from kraft.config.broker import BROKER_CONFIGS, NodeConfig, broker_key, node_config
+from kraft.config.setting import ConfigError, one_line
+
+MAX_FILE_BYTES = 1 << 20
+
+
+@attrs.frozen
+class Loaded:
+    """A configuration, and one line for each name in it that sets nothing; the caller says them."""
+
+    config: NodeConfig
+    warnings: tuple[str, ...]
+
+
+def load(path: str | Path, overrides: Iterable[str] = ()) -> Loaded:
+    """Read a properties file, put the ``key=value`` overrides over it, and check the result.
+
+    Raises ConfigError, one line, if the file cannot be read, is not a properties file, or holds a value that is not
+    allowed.
+    """
+    return from_mapping({**read_properties(path), **parse_overrides(overrides)})
+
+
+def from_mapping(values: Mapping[str, str]) -> Loaded:
+    """Check settings that are already names and texts."""
+    return Loaded(node_config(values), tuple(unknown_key_warnings(values)))
+
+
+def read_properties(path: str | Path) -> dict[str, str]:
+    """Return the names and texts of a properties file; raise ConfigError, naming it, if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"Cannot read the configuration file {one_line(path)}: {reason}") from None
+    if len(content) > MAX_FILE_BYTES:
+        raise ConfigError(f"The configuration file {one_line(path)} is larger than {MAX_FILE_BYTES} bytes")
+    return parse_properties(content.decode("utf-8", errors="replace"), str(path))
+
+
+def parse_properties(text: str, source: str) -> dict[str, str]:
+    """Return the names and texts in ``text``; ``source`` is what a ConfigError calls it."""
+    try:
+        return javaproperties.loads(text)
+    except javaproperties.InvalidUEscapeError as error:
+        raise ConfigError(f"Invalid escape {one_line(error.escape)} in the configuration file {source}") from None
+
+
+def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
+    """Return ``key=value`` arguments as a mapping; raise ConfigError for one that has no key or no equals sign."""
+    values: dict[str, str] = {}
+    for override in overrides:
+        name, separator, text = override.partition("=")
+        if not name.strip() or not separator:
+            raise ConfigError(f"Invalid override {one_line(override)}: it must be key=value")
+        values[name.strip()] = text
+    return values
+
+
+def unknown_key_warnings(values: Iterable[str]) -> Iterable[str]:
+    """Yield one line for each name that is no setting here, with the nearest name that is."""
+    for name in values:
+        if broker_key(name) is None:
+            near = difflib.get_close_matches(name, BROKER_CONFIGS, n=1, cutoff=0.75)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield f"The configuration {one_line(name)} was supplied but is not a setting that this node knows{hint}"

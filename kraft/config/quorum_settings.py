@@ -1,0 +1,61 @@
+"""The settings of the controller quorum, its log, and the lease that a broker holds with it (KIP-595, KIP-631)."""
+
+from __future__ import annotations
+
+import attrs
+
+from kraft.config.setting import LONG_MAX, Importance, at_least, integer, long, words
+
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+@attrs.frozen
+class QuorumSettings:
+    """Elections and replication of the metadata log."""
+
+    controller_quorum_voters: tuple[str, ...] = words(
+        (), "The voters: id@host:port, separated by commas.", importance=Importance.HIGH
+    )
+    controller_quorum_election_timeout_ms: int = integer(
+        1000, "How long a candidate waits for votes before it tries again.", importance=Importance.HIGH
+    )
+    controller_quorum_fetch_timeout_ms: int = integer(
+        2000,
+        "A voter that could not fetch for this long starts an election; so long may a leader lack a majority.",
+        importance=Importance.HIGH,
+    )
+    controller_quorum_election_backoff_max_ms: int = integer(1000, "The longest rest between two candidacies.")
+    controller_quorum_append_linger_ms: int = integer(25, "How long the leader gathers records before it writes.")
+    controller_quorum_request_timeout_ms: int = integer(2000, "How long a voter waits for another's answer.")
+    controller_quorum_retry_backoff_ms: int = integer(20, "The rest before a failed request is tried again.")
+
+
+@attrs.frozen
+class MetadataLogSettings:
+    """Segments, snapshots and retention of ``__cluster_metadata-0`` (KIP-630)."""
+
+    metadata_log_segment_bytes: int = integer(2**30, "The segment size of the metadata log.", limit=at_least(12))
+    metadata_log_segment_ms: int = long(7 * _DAY_MS, "The longest that a segment of the metadata log is active.")
+    metadata_log_max_record_bytes_between_snapshots: int = long(
+        20 * 2**20, "Write a snapshot after this many bytes of new records.", limit=at_least(1)
+    )
+    metadata_log_max_snapshot_interval_ms: int = long(
+        3_600_000, "Write a snapshot after this long if there are new records; 0 is never.", limit=at_least(0)
+    )
+    metadata_max_idle_interval_ms: int = integer(
+        500, "The active controller writes an empty record after this long; 0 is never.", limit=at_least(0)
+    )
+    metadata_max_retention_bytes: int = long(100 * 2**20, "Old metadata beyond this size is deleted; -1 is no limit.")
+    metadata_max_retention_ms: int = long(7 * _DAY_MS, "Metadata older than this is deleted; -1 is no limit.")
+
+
+@attrs.frozen
+class LeaseSettings:
+    """A broker's registration and the heartbeats that keep it unfenced."""
+
+    broker_heartbeat_interval_ms: int = integer(2000, "How often a broker tells the controller that it lives.")
+    broker_session_timeout_ms: int = integer(9000, "A broker that was silent for this long is fenced.")
+    initial_broker_registration_timeout_ms: int = integer(
+        60_000, "A broker that could not register for this long gives up."
+    )
+    server_max_startup_time_ms: int = long(LONG_MAX, "A node that is not ready after this long gives up.")

@@ -1,0 +1,277 @@
+"""What one Kafka setting is, and how a class of settings is declared.
+
+A setting is declared once, as a field of an attrs class: ``num_network_threads: int = setting(...)``. Its Kafka name is
+the field name with dots (``num.network.threads``); its type, default, limits and documentation are in the field's
+metadata as a ConfigKey. The tables (``TOPIC_CONFIGS``, ``BROKER_CONFIGS``) and the parsing of a properties file are
+derived from those classes, so no setting can be said twice.
+
+A refused value is always a ConfigError of one line in Kafka's own form:
+``Invalid value X for configuration Y: <what is allowed>``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum, IntEnum
+from functools import partial
+from typing import Any, NoReturn, TypeVar
+
+import attrs
+import cattrs
+from cattrs.gen import make_dict_structure_fn, override
+
+Value = bool | int | float | str | tuple[str, ...] | None
+T = TypeVar("T")
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+_LIMITS = {"SHORT": 2**15, "INT": 2**31, "LONG": 2**63}
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_DOUBLE = re.compile(r"[+-]?([0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})([eE][+-]?[0-9]{1,4})?")
+_COMMA = re.compile(r"\s*,\s*")
+_SHOWN_CHARACTERS = 200
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be used. The message is one line and names the key, the value and what is allowed."""
+
+
+class ConfigType(IntEnum):
+    """The type of a setting, numbered as DescribeConfigs answers it."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class Importance(Enum):
+    """How much an operator should care; only shown in documentation."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@attrs.frozen
+class Validator:
+    """A limit on a parsed value: ``refusal`` returns the sentence to show, or None if the value is fine."""
+
+    allowed: str
+    refusal: Callable[[Any], str | None]
+
+
+@attrs.frozen
+class Synonym:
+    """A broker setting that gives a topic setting its value; ``factor`` milliseconds make one unit of it."""
+
+    name: str
+    factor: int = 1
+
+
+@attrs.frozen
+class ConfigKey:
+    """One setting as Kafka knows it. ``synonyms`` are the broker settings behind a topic setting, strongest first."""
+
+    name: str
+    type: ConfigType
+    default: Value
+    validator: Validator | None
+    importance: Importance
+    doc: str
+    synonyms: tuple[Synonym, ...] = ()
+
+    @property
+    def sensitive(self) -> bool:
+        return self.type is ConfigType.PASSWORD
+
+    def parse(self, text: str) -> Value:
+        """Return the typed value of ``text``; raise ConfigError if Kafka would refuse it."""
+        stripped = text.strip()
+        value = _PARSERS[self.type](self, stripped)
+        if self.validator is not None:
+            refusal = self.validator.refusal(value)
+            if refusal is not None:
+                invalid(self.name, stripped, refusal)
+        return value
+
+
+def invalid(name: str, value: object, why: str) -> NoReturn:
+    """Raise the ConfigError that Kafka's sentence is made of."""
+    reason = why if why.isprintable() else repr(why)
+    raise ConfigError(f"Invalid value {one_line(value)} for configuration {name}: {reason}")
+
+
+def one_line(value: object) -> str:
+    """Return ``value`` as text that keeps to one line of bounded length, whatever was in the file."""
+    text = str(value)
+    if not text.isprintable():
+        text = repr(text)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+
+
+def to_text(value: Value) -> str | None:
+    """Return ``value`` as a properties file and DescribeConfigs write it."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (tuple, frozenset)):
+        return ",".join(value)
+    return str(value)
+
+
+def _boolean(key: ConfigKey, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        invalid(key.name, text, "Expected value to be either true or false")
+    return text.lower() == "true"
+
+
+def _integer(key: ConfigKey, text: str) -> int:
+    limit = _LIMITS[key.type.name]
+    if not _INTEGER.fullmatch(text) or not -limit <= int(text) < limit:
+        invalid(key.name, text, f"Not a number of type {key.type.name}")
+    return int(text)
+
+
+def _double(key: ConfigKey, text: str) -> float:
+    if not _DOUBLE.fullmatch(text):
+        invalid(key.name, text, f"Not a number of type {key.type.name}")
+    return float(text)
+
+
+def _text(key: ConfigKey, text: str) -> str:
+    return text
+
+
+def _list(key: ConfigKey, text: str) -> tuple[str, ...]:
+    return tuple(_COMMA.split(text)) if text else ()
+
+
+_PARSERS: dict[ConfigType, Callable[[ConfigKey, str], Value]] = {
+    ConfigType.BOOLEAN: _boolean,
+    ConfigType.STRING: _text,
+    ConfigType.INT: _integer,
+    ConfigType.SHORT: _integer,
+    ConfigType.LONG: _integer,
+    ConfigType.DOUBLE: _double,
+    ConfigType.LIST: _list,
+    ConfigType.CLASS: _text,
+    ConfigType.PASSWORD: _text,
+}
+
+
+def at_least(low: float) -> Validator:
+    """The value is ``low`` or more."""
+    return Validator(f"[{low},...]", lambda value: None if value >= low else f"Value must be at least {low}")
+
+
+def between(low: float, high: float) -> Validator:
+    """The value lies in ``low`` to ``high``, both included."""
+
+    def refusal(value: float) -> str | None:
+        if not value >= low:
+            return f"Value must be at least {low}"
+        return None if value <= high else f"Value must be no more than {high}"
+
+    return Validator(f"[{low},...,{high}]", refusal)
+
+
+def between_or(low: int, high: int, special: int) -> Validator:
+    """The value lies in ``low`` to ``high`` or is the one ``special`` value."""
+    sentence = f"Value must be between {low} and {high} or equal to {special}"
+    return Validator(
+        f"[{low},...,{high}] or {special}",
+        lambda value: None if value == special or low <= value <= high else sentence,
+    )
+
+
+def one_of(*allowed: str) -> Validator:
+    """The value is one of these words."""
+    sentence = f"String must be one of: {', '.join(allowed)}"
+    return Validator(f"[{', '.join(allowed)}]", lambda value: None if value in allowed else sentence)
+
+
+def each_of(*allowed: str) -> Validator:
+    """Every element of the list is one of these words; there may be none."""
+    sentence = f"String must be one of: {', '.join(allowed)}"
+    return Validator(f"[{', '.join(allowed)}]", lambda value: None if set(value) <= set(allowed) else sentence)
+
+
+def setting(
+    type: ConfigType,
+    default: Value,
+    doc: str,
+    *,
+    limit: Validator | None = None,
+    importance: Importance = Importance.MEDIUM,
+    synonyms: tuple[Synonym, ...] = (),
+    name: str | None = None,
+    as_set: bool = False,
+) -> Any:
+    """Declare a setting as a field of an attrs class. ``name`` only where Kafka's is not the field's with dots."""
+    metadata = {"type": type, "doc": doc, "limit": limit, "importance": importance, "synonyms": synonyms, "name": name}
+    stored = frozenset(default) if as_set and isinstance(default, tuple) else default
+    return attrs.field(default=stored, metadata={**metadata, "default": default}, kw_only=True)
+
+
+boolean = partial(setting, ConfigType.BOOLEAN)
+string = partial(setting, ConfigType.STRING)
+short = partial(setting, ConfigType.SHORT)
+integer = partial(setting, ConfigType.INT)
+long = partial(setting, ConfigType.LONG)
+double = partial(setting, ConfigType.DOUBLE)
+words = partial(setting, ConfigType.LIST)
+
+
+def field_key(field: attrs.Attribute[Any]) -> ConfigKey:
+    """Return the ConfigKey that a field made by ``setting`` declares."""
+    declared = field.metadata
+    return ConfigKey(
+        name=declared["name"] or field.name.replace("_", "."),
+        type=declared["type"],
+        default=declared["default"],
+        validator=declared["limit"],
+        importance=declared["importance"],
+        doc=declared["doc"],
+        synonyms=declared["synonyms"],
+    )
+
+
+def table(*classes: type[Any]) -> dict[str, ConfigKey]:
+    """Return the settings that these classes declare, by Kafka's name."""
+    keys = [field_key(field) for cls in classes for field in attrs.fields(cls)]
+    return {key.name: key for key in keys}
+
+
+_converter = cattrs.Converter(detailed_validation=False)
+
+
+@_converter.register_structure_hook_factory(attrs.has)
+def _structure_settings(cls: type[Any]) -> Callable[[Mapping[str, Any], Any], Any]:
+    """A class of settings is structured from Kafka's names; each value is text, parsed by its own key."""
+    overrides: dict[str, Any] = {}
+    for field in attrs.fields(cls):
+        key = field_key(field)
+        as_set = isinstance(field.default, frozenset)
+
+        def parse(text: str, _: Any, key: ConfigKey = key, as_set: bool = as_set) -> Any:
+            value = key.parse(text)
+            return frozenset(value) if as_set and isinstance(value, tuple) else value
+
+        overrides[field.name] = override(rename=key.name, struct_hook=parse)
+    return make_dict_structure_fn(cls, _converter, **overrides)
+
+
+def structure(values: Mapping[str, str], cls: type[T]) -> T:
+    """Build ``cls`` from the settings in ``values`` (Kafka's name to text); what is absent keeps its default.
+
+    Raises ConfigError for the first value that is not allowed.
+    """
+    return _converter.structure(values, cls)

@@ -1,0 +1,64 @@
+"""The replicas of new partitions: as the controller places them, or as the request assigns them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from kraft.controller.context import Context
+from kraft.messages.partition_record import PartitionRecord
+from kraft.metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, Image, Partition
+from kraft.metadata.records_of import partition_record
+from kraft.wire.errors import ErrorCode, KafkaError
+
+
+def new_partition(context: Context, topic_id: UUID, index: int, replicas: Sequence[int]) -> PartitionRecord:
+    """The record of a new partition: the active replicas are its ISR, the first of them leads.
+
+    Raises KafkaError INVALID_REPLICA_ASSIGNMENT if no replica is active.
+    """
+    image = context.image
+    isr = tuple(replica for replica in replicas if image.brokers[replica].active)
+    if not isr:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"All brokers specified in the manual partition assignment for partition {index} are fenced or in "
+            "controlled shutdown.",
+        )
+    partition = Partition(
+        replicas=tuple(replicas),
+        isr=isr,
+        leader=isr[0],
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=[_directory(image, replica) for replica in replicas],
+    )
+    return partition_record(topic_id, index, partition)
+
+
+def _directory(image: Image, broker_id: int) -> UUID:
+    """A broker with one directory has no choice to make; one with several will assign it (KIP-858)."""
+    directories = image.brokers[broker_id].log_dirs
+    if not directories:
+        return DIRECTORY_MIGRATING
+    return directories[0] if len(directories) == 1 else DIRECTORY_UNASSIGNED
+
+
+def check_manual(image: Image, replicas: Sequence[int], replication_factor: int | None) -> None:
+    """Raise KafkaError INVALID_REPLICA_ASSIGNMENT unless ``replicas`` are that many different registered brokers."""
+    if not replicas:
+        _refuse("The manual partition assignment includes an empty replica list.")
+    if len(set(replicas)) != len(replicas):
+        _refuse("The manual partition assignment names a broker more than once.")
+    for broker_id in replicas:
+        if broker_id not in image.brokers:
+            _refuse(f"The manual partition assignment includes broker {broker_id}, but no such broker is registered.")
+    if replication_factor is not None and len(replicas) != replication_factor:
+        _refuse(
+            f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is not "
+            f"consistent with previous partitions, which have {replication_factor} replica(s)."
+        )
+
+
+def _refuse(message: str) -> None:
+    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)

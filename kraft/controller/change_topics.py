@@ -1,0 +1,124 @@
+"""DeleteTopics (20) and CreatePartitions (37)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+from kraft.controller.assignment import check_manual, new_partition
+from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION, Context, Decision
+from kraft.controller.placement import place
+from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kraft.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
+from kraft.messages.delete_topics_request import DeleteTopicsRequest
+from kraft.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import ZERO_UUID
+
+_DELETION_DISABLED_FROM = 3  # DeleteTopics v3 has an error code of its own for it
+_NAMES_BELOW = 6  # DeleteTopics v6 names topics by name or by id
+
+
+def delete_topics(context: Context, request: DeleteTopicsRequest) -> Decision:
+    """Each topic is removed, with its configuration, or refused on its own."""
+    if context.version < _NAMES_BELOW:
+        wanted: list[tuple[str | None, UUID]] = [(name, ZERO_UUID) for name in request.topic_names]
+    else:
+        wanted = [(topic.name, topic.topic_id) for topic in request.topics]
+    times = Counter(_resolved(context, name, topic_id) for name, topic_id in wanted)
+    wanted = list(dict.fromkeys(wanted))  # what is named twice is refused once
+    results: list[DeletableTopicResult] = []
+    records: list[Any] = []
+    for name, topic_id in wanted:
+        result = DeletableTopicResult(name=name, topic_id=topic_id)
+        results.append(result)
+        try:
+            found = _topic_to_delete(context, name, topic_id)
+            if times[found] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "The topic is named more than once.")
+            if len(records) == MAX_RECORDS_PER_USER_OPERATION:
+                raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many topics in one request.")
+        except KafkaError as error:
+            result.error_code, result.error_message = error.code, error.message
+            continue
+        result.name, result.topic_id = context.image.topics[found].name, found
+        records.append(RemoveTopicRecord(topic_id=found))
+    return Decision(tuple(records), DeleteTopicsResponse(responses=results))
+
+
+def _resolved(context: Context, name: str | None, topic_id: UUID) -> UUID | None:
+    return topic_id if name is None else context.image.topic_ids.get(name)
+
+
+def _topic_to_delete(context: Context, name: str | None, topic_id: UUID) -> UUID:
+    if not context.config.delete_topic_enable:
+        supported = context.version >= _DELETION_DISABLED_FROM
+        code = ErrorCode.TOPIC_DELETION_DISABLED if supported else ErrorCode.INVALID_REQUEST
+        raise KafkaError(code, "Topic deletion is disabled (delete.topic.enable is false).")
+    if name is None and topic_id == ZERO_UUID:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+    if name is not None and topic_id != ZERO_UUID:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+    found = _resolved(context, name, topic_id)
+    if found is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if found not in context.image.topics:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+    return found
+
+
+def create_partitions(context: Context, request: CreatePartitionsRequest) -> Decision:
+    """Each topic grows to ``count`` partitions, or is refused on its own; with validate_only none grows."""
+    times = Counter(topic.name for topic in request.topics)
+    results: list[CreatePartitionsTopicResult] = []
+    records: list[Any] = []
+    for topic in request.topics:
+        count = times.pop(topic.name, 0)
+        if count == 0:
+            continue
+        result = CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.NONE, error_message=None)
+        results.append(result)
+        try:
+            if count > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            records += _new_partitions(context, topic, MAX_RECORDS_PER_USER_OPERATION - len(records))
+        except KafkaError as error:
+            result.error_code = error.code
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # the code says it all
+                result.error_message = error.message
+    if request.validate_only:
+        records = []
+    return Decision(tuple(records), CreatePartitionsResponse(results=results))
+
+
+def _new_partitions(context: Context, request: CreatePartitionsTopic, room: int) -> list[Any]:
+    topic = context.image.topic(request.name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    existing = len(topic.partitions)
+    if request.count == existing:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {existing} partition(s).")
+    if request.count < existing:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {topic.name} currently has {existing} partition(s); {request.count} would not be an increase.",
+        )
+    additional = request.count - existing
+    if additional > room:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    replication_factor = len(topic.partitions[min(topic.partitions)].replicas)
+    if request.assignments is None:
+        placed = place(context.image.brokers.values(), additional, replication_factor, context.random)
+    else:
+        if len(request.assignments) != additional:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Attempted to add {additional} additional partition(s), but only "
+                f"{len(request.assignments)} assignment(s) were specified.",
+            )
+        for assigned in request.assignments:
+            check_manual(context.image, assigned.broker_ids, replication_factor)
+        placed = [tuple(assigned.broker_ids) for assigned in request.assignments]
+    return [new_partition(context, topic.id, existing + number, replicas) for number, replicas in enumerate(placed)]

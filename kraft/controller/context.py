@@ -1,0 +1,67 @@
+"""What a handler may look at, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+from uuid import UUID
+
+import attrs
+
+from kraft.config.topic import LogConfig, log_config
+from kraft.controller.sessions import Sessions
+from kraft.metadata.image import Image, ResourceType
+
+#: The most records that one request of a user may cause; they are written as one batch.
+MAX_RECORDS_PER_USER_OPERATION = 10_000
+
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+
+
+class Randomness(Protocol):
+    """Where placement gets its randomness from; ``random.Random`` is one."""
+
+    def randrange(self, stop: int, /) -> int: ...
+
+
+@attrs.frozen
+class ControllerConfig:
+    """The settings that the controller reads. ``static_values`` are the node's own, Kafka's name to text."""
+
+    cluster_id: str
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    broker_session_timeout_ms: int = 9_000
+    delete_topic_enable: bool = True
+    static_values: Mapping[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class Context:
+    """The state a decision is made in. ``next_offset`` is where its first record will be."""
+
+    config: ControllerConfig
+    image: Image
+    sessions: Sessions
+    next_offset: int
+    now_ms: float
+    version: int
+    former_incarnation_gone: bool
+    new_uuid: Callable[[], UUID]
+    random: Randomness
+
+    def broker_values(self) -> dict[str, str]:
+        """The broker settings that topic defaults come from: the dynamic cluster-wide ones over the static ones."""
+        return {**self.config.static_values, **self.image.config(ResourceType.BROKER, "")}
+
+    def log_config(self, topic: str) -> LogConfig:
+        """The effective settings of a topic."""
+        return log_config(self.image.config(ResourceType.TOPIC, topic), self.broker_values())
+
+
+@attrs.frozen
+class Decision:
+    """The records to append, in order and as one unit, and the answer once they are committed."""
+
+    records: tuple[Any, ...]
+    response: Any

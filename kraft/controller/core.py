@@ -1,0 +1,156 @@
+"""The active controller: one object that lives as long as its node leads the quorum.
+
+``step(now_ms, event) -> Decision`` decides; the driver appends the records and hands them back to ``replay``, at once
+and before the next step, so that every decision sees the ones before it, committed or not. What is not committed is
+not visible: the driver answers only when the records, and all before them, are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+from uuid import UUID
+
+import attrs
+
+from kraft.controller.alter_configs import alter_configs, incremental_alter_configs
+from kraft.controller.alter_partition import alter_partition
+from kraft.controller.brokers import broker_heartbeat, fence, register_broker, unregister_broker
+from kraft.controller.change_topics import create_partitions, delete_topics
+from kraft.controller.cluster import activation_records, allocate_producer_ids, register_controller
+from kraft.controller.context import Context, ControllerConfig, Decision, Randomness
+from kraft.controller.create_topics import create_topics
+from kraft.controller.elect_leaders import elect_leaders
+from kraft.controller.sessions import Sessions
+from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.alter_configs_request import AlterConfigsRequest
+from kraft.messages.alter_partition_request import AlterPartitionRequest
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_registration_request import BrokerRegistrationRequest
+from kraft.messages.controller_registration_request import ControllerRegistrationRequest
+from kraft.messages.create_partitions_request import CreatePartitionsRequest
+from kraft.messages.create_topics_request import CreateTopicsRequest
+from kraft.messages.delete_topics_request import DeleteTopicsRequest
+from kraft.messages.elect_leaders_request import ElectLeadersRequest
+from kraft.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+from kraft.metadata.image import Image
+from kraft.metadata.loader import Loader
+
+HANDLERS: dict[type, Callable[[Context, Any], Decision]] = {
+    AllocateProducerIdsRequest: allocate_producer_ids,
+    AlterConfigsRequest: alter_configs,
+    AlterPartitionRequest: alter_partition,
+    BrokerHeartbeatRequest: broker_heartbeat,
+    BrokerRegistrationRequest: register_broker,
+    ControllerRegistrationRequest: register_controller,
+    CreatePartitionsRequest: create_partitions,
+    CreateTopicsRequest: create_topics,
+    DeleteTopicsRequest: delete_topics,
+    ElectLeadersRequest: elect_leaders,
+    IncrementalAlterConfigsRequest: incremental_alter_configs,
+    UnregisterBrokerRequest: unregister_broker,
+}
+
+
+@attrs.frozen
+class Activated:
+    """The node leads the quorum. ``bootstrap`` is for a log that has no metadata yet."""
+
+    bootstrap: tuple[Any, ...]
+
+
+@attrs.frozen
+class Request:
+    """A request in the given version of its API.
+
+    ``former_incarnation_gone``: the caller has proof (the lock on its directories) that no other incarnation of the
+    broker in this request is alive, so a session that has not run out does not stand in the way of its registration.
+    """
+
+    message: Any
+    version: int
+    former_incarnation_gone: bool = False
+
+
+@attrs.frozen
+class SessionTimeout:
+    """``deadline_ms`` has passed: fence a broker that was not heard of."""
+
+
+Event = Activated | Request | SessionTimeout
+
+
+class ControllerCore:
+    """The active controller of the cluster.
+
+    ``loader`` has replayed the log to its end, ``next_offset``. ``new_uuid`` and ``random`` are its only sources of
+    chance. Times are milliseconds on the caller's clock.
+    """
+
+    def __init__(
+        self,
+        config: ControllerConfig,
+        loader: Loader,
+        next_offset: int,
+        new_uuid: Callable[[], UUID],
+        random: Randomness,
+        now_ms: float,
+    ) -> None:
+        self._config = config
+        self._loader = loader
+        self._next_offset = next_offset
+        self._new_uuid = new_uuid
+        self._random = random
+        self._sessions = Sessions(config.broker_session_timeout_ms)
+        for broker in loader.image.brokers.values():
+            if not broker.fenced:
+                self._sessions.touch(broker.id, broker.epoch, -1, False, now_ms)
+
+    @property
+    def image(self) -> Image:
+        """The metadata with everything appended so far, committed or not. For decisions, not for answers."""
+        return self._loader.image
+
+    @property
+    def deadline_ms(self) -> float:
+        """When to send SessionTimeout; infinity for not at all."""
+        return self._sessions.next_deadline_ms()
+
+    def step(self, now_ms: float, event: Event) -> Decision:
+        """Decide about one event. Raises KeyError for a request that no handler takes."""
+        match event:
+            case Activated(bootstrap):
+                context = self._context(now_ms)
+                return Decision(activation_records(context, self._loader.in_transaction, bootstrap), None)
+            case Request(message, version, gone):
+                return HANDLERS[type(message)](self._context(now_ms, version, gone), message)
+            case SessionTimeout():
+                return self._fence_one(now_ms)
+
+    def replay(self, records: Iterable[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
+        """Take in the records of a decision, which end just below ``next_offset`` in the log."""
+        self._next_offset = next_offset
+        self._loader.load(records, next_offset - 1, epoch, timestamp_ms)
+
+    def _fence_one(self, now_ms: float) -> Decision:
+        """Fence the broker that is overdue longest; one at a time, so that one unit of records stays small."""
+        for broker_id in self._sessions.expired(now_ms)[:1]:
+            self._sessions.forget(broker_id)
+            broker = self.image.brokers.get(broker_id)
+            if broker is not None and not broker.fenced:
+                return Decision(tuple(fence(self._context(now_ms), broker)), None)
+        return Decision((), None)
+
+    def _context(self, now_ms: float, version: int = 0, former_incarnation_gone: bool = False) -> Context:
+        return Context(
+            config=self._config,
+            image=self.image,
+            sessions=self._sessions,
+            next_offset=self._next_offset,
+            now_ms=now_ms,
+            version=version,
+            former_incarnation_gone=former_incarnation_gone,
+            new_uuid=self._new_uuid,
+            random=self._random,
+        )

@@ -1,0 +1,69 @@
+"""Where the replicas of new partitions go.
+
+Leaders go round the racks, and within a rack round its brokers, from a random start; the replicas of one partition go
+to as many racks as there are. Each full round moves the followers one further on, so that what one broker leads is
+not all followed by the same few. Fenced brokers get a replica only when there are too few others, and never lead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from kraft.controller.context import Randomness
+from kraft.metadata.image import Broker
+from kraft.wire.errors import ErrorCode, KafkaError
+
+T = TypeVar("T")
+
+
+def place(
+    brokers: Iterable[Broker], partitions: int, replication_factor: int, random: Randomness
+) -> list[tuple[int, ...]]:
+    """Return the replicas of each partition, preferred leader first.
+
+    Raises KafkaError INVALID_REPLICATION_FACTOR if there are too few brokers, or none that is active.
+    """
+    registered = sorted(brokers, key=lambda broker: broker.id)
+    active = [broker for broker in registered if broker.active]
+    if not active:
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced.")
+    if replication_factor > len(registered):
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"The target replication factor of {replication_factor} cannot be reached because only "
+            f"{len(registered)} broker(s) are registered.",
+        )
+    rings = _rings(active, random)
+    spare = [broker.id for broker in registered if not broker.active]
+    start = random.randrange(len(active))
+    return [_replicas(rings, spare, start + number, replication_factor) for number in range(partitions)]
+
+
+def _rings(active: list[Broker], random: Randomness) -> list[list[int]]:
+    """The brokers of each rack, each list and the racks themselves rotated to a random start."""
+    racks: dict[str, list[int]] = {}
+    for broker in active:
+        racks.setdefault(broker.rack or "", []).append(broker.id)
+    rings = [_rotated(ids, random.randrange(len(ids))) for _, ids in sorted(racks.items())]
+    return _rotated(rings, random.randrange(len(rings)))
+
+
+def _rotated(values: list[T], by: int) -> list[T]:
+    return values[by:] + values[:by]
+
+
+def _replicas(rings: list[list[int]], spare: list[int], number: int, count: int) -> tuple[int, ...]:
+    turn, first_rack = divmod(number, len(rings))
+    shift = turn // max(map(len, rings))
+    chosen: list[int] = []
+    for position in range(max(map(len, rings))):
+        for distance in range(len(rings)):
+            ring = rings[(first_rack + distance) % len(rings)]
+            if position < len(ring):
+                follower_shift = shift if distance or position else 0
+                chosen.append(ring[(turn + position + follower_shift) % len(ring)])
+    # Shifting followers but not the leader may name the leader's broker twice within its own ring.
+    unique = list(dict.fromkeys(chosen))
+    missing = [broker_id for ring in rings for broker_id in ring if broker_id not in unique]
+    return tuple((unique + missing + spare)[:count])

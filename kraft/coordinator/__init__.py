@@ -1,0 +1,1 @@
+"""Pure core of the group coordinator: classic consumer groups and the offsets that they commit."""

@@ -1,0 +1,198 @@
+"""A classic consumer group: its members, its generation and its five states.
+
+The states and the moves between them are one table, :data:`TRANSITIONS`; :meth:`Group.become` allows no other move.
+Times are milliseconds on the coordinator's clock. A *token* names a request that waits for its answer.
+
+    Empty ──> PreparingRebalance ──> CompletingRebalance ──> Stable
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Iterable
+
+import attrs
+
+NO_DEADLINE = 2**63 - 1
+NO_TIMESTAMP = -1
+CONSUMER_PROTOCOL = "consumer"
+"""The protocol type of consumers: of their subscriptions alone the coordinator understands the topics."""
+
+Token = object
+"""Names a parked request; the driver knows whose it is."""
+
+
+class GroupState(enum.Enum):
+    """The value is what DescribeGroups and ListGroups print."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+TRANSITIONS: dict[GroupState, frozenset[GroupState]] = {
+    GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE, GroupState.DEAD}),
+    GroupState.PREPARING_REBALANCE: frozenset(
+        {GroupState.COMPLETING_REBALANCE, GroupState.EMPTY, GroupState.DEAD},
+    ),
+    GroupState.COMPLETING_REBALANCE: frozenset(
+        {GroupState.STABLE, GroupState.PREPARING_REBALANCE, GroupState.DEAD},
+    ),
+    GroupState.STABLE: frozenset({GroupState.PREPARING_REBALANCE, GroupState.DEAD}),
+    GroupState.DEAD: frozenset(),
+}
+
+
+@attrs.define
+class Member:
+    """One member; ``join`` and ``sync`` are the tokens of its parked requests."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[tuple[str, bytes], ...]
+    assignment: bytes = b""
+    join: Token | None = None
+    join_version: int = 0
+    sync: Token | None = None
+    session_deadline_ms: int = NO_DEADLINE
+    is_new: bool = False
+    """It has never been in a generation. A client that gave up on its first join never comes back under this id, so
+    a new member can run out of time even while it waits."""
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    @property
+    def next_deadline_ms(self) -> int:
+        """The session's end; none while a request is parked, for then it is the coordinator's turn to speak."""
+        silent = self.join is None and self.sync is None
+        return self.session_deadline_ms if silent or self.is_new else NO_DEADLINE
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """What the member said of itself under ``protocol``; empty if it does not speak it."""
+        return next((metadata for name, metadata in self.protocols if name == protocol), b"")
+
+    def vote(self, candidates: Iterable[str]) -> str:
+        """The first of its protocols, in its own order of preference, that is a candidate."""
+        return next(name for name, _ in self.protocols if name in candidates)
+
+    def alive(self, now_ms: int) -> None:
+        """Push the session's end out, as every sign of life does."""
+        self.session_deadline_ms = now_ms + self.session_timeout_ms
+
+
+@attrs.define
+class Group:
+    """One group. ``members`` keeps the order in which they came; ``pending`` holds ids that were handed out
+    (KIP-394) and have not joined yet, with the time at which they lapse."""
+
+    group_id: str
+    state: GroupState = GroupState.EMPTY
+    state_since_ms: int = NO_TIMESTAMP
+    generation: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    topics: frozenset[str] | None = None
+    """What the members of the present generation subscribe to; None if they say nothing that can be read."""
+    leader: str | None = None
+    members: dict[str, Member] = attrs.Factory(dict)
+    static_members: dict[str, str] = attrs.Factory(dict)
+    pending: dict[str, int] = attrs.Factory(dict)
+    awaiting_sync: set[str] = attrs.Factory(set)
+    join_deadline_ms: int = NO_DEADLINE
+    initial_delay_left_ms: int | None = None
+    """While the first members of an empty group gather: how much longer the delay may still be stretched."""
+    member_added_in_delay: bool = False
+    sync_deadline_ms: int = NO_DEADLINE
+
+    def become(self, state: GroupState, now_ms: int) -> None:
+        assert state in TRANSITIONS[self.state], f"{self.group_id}: {self.state} -> {state}"
+        self.state = state
+        self.state_since_ms = now_ms
+
+    def add(self, member: Member) -> None:
+        if not self.members:
+            self.protocol_type = member.protocol_type
+        self.members[member.member_id] = member
+        if member.group_instance_id is not None:
+            self.static_members[member.group_instance_id] = member.member_id
+        self.pending.pop(member.member_id, None)
+        if self.leader is None:
+            self.leader = member.member_id
+
+    def remove(self, member_id: str) -> Member:
+        member = self.members.pop(member_id)
+        if member.group_instance_id is not None:
+            del self.static_members[member.group_instance_id]
+        self.awaiting_sync.discard(member_id)
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        return member
+
+    def replace_static(self, group_instance_id: str, member_id: str) -> Member:
+        """Give the static member a new id (KIP-345); all else stays as it was."""
+        old_id = self.static_members[group_instance_id]
+        renamed = {}
+        for known_id, member in self.members.items():
+            if known_id == old_id:
+                member.member_id = member_id
+                renamed[member_id] = member
+            else:
+                renamed[known_id] = member
+        self.members = renamed
+        self.static_members[group_instance_id] = member_id
+        if old_id in self.awaiting_sync:
+            self.awaiting_sync.discard(old_id)
+            self.awaiting_sync.add(member_id)
+        if self.leader == old_id:
+            self.leader = member_id
+        return renamed[member_id]
+
+    def all_joined(self) -> bool:
+        return not self.pending and all(member.join is not None for member in self.members.values())
+
+    def common_protocols(self) -> set[str]:
+        """The protocols that every member speaks."""
+        spoken = [{name for name, _ in member.protocols} for member in self.members.values()]
+        return set.intersection(*spoken) if spoken else set()
+
+    def accepts(self, protocol_type: str, protocols: Iterable[str]) -> bool:
+        """Whether a joiner with these protocols can be a member beside those that are there."""
+        names = set(protocols)
+        if not protocol_type or not names:
+            return False
+        if self.state is GroupState.EMPTY:
+            return True
+        return self.protocol_type == protocol_type and (not self.members or bool(names & self.common_protocols()))
+
+    def elect_protocol(self) -> str:
+        """Each member votes for its most preferred protocol among the common ones; most votes win, then the name."""
+        candidates = self.common_protocols()
+        votes = Counter(member.vote(candidates) for member in self.members.values())
+        return max(sorted(votes), key=votes.__getitem__)
+
+    def subscribes_to(self, topic: str) -> bool:
+        """Whether the present generation reads ``topic``. Consumers that cannot be understood may read anything."""
+        return self.protocol_type == CONSUMER_PROTOCOL if self.topics is None else topic in self.topics
+
+    def rebalance_timeout_ms(self) -> int:
+        """The longest that a member asks for, and at least 1: a deadline lies in the future."""
+        return max([1, *(member.rebalance_timeout_ms for member in self.members.values())])
+
+    def deadline_ms(self) -> int:
+        """When something here next happens by itself."""
+        return min(
+            self.join_deadline_ms,
+            self.sync_deadline_ms,
+            min(self.pending.values(), default=NO_DEADLINE),
+            min((member.next_deadline_ms for member in self.members.values()), default=NO_DEADLINE),
+        )

@@ -1,0 +1,167 @@
+"""Questions about groups, and their deletion: OffsetFetch, DescribeGroups, ListGroups, DeleteGroups, OffsetDelete."""
+
+from __future__ import annotations
+
+from kraft.coordinator.effects import GroupRequest
+from kraft.coordinator.group import CONSUMER_PROTOCOL, Group, GroupState
+from kraft.coordinator.offsets import Offsets, bury, forget
+from kraft.coordinator.rebalance import Turn
+from kraft.messages.delete_groups_request import DeleteGroupsRequest
+from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
+from kraft.messages.describe_groups_response import DescribedGroup, DescribedGroupMember, DescribeGroupsResponse
+from kraft.messages.list_groups_request import ListGroupsRequest
+from kraft.messages.list_groups_response import ListedGroup, ListGroupsResponse
+from kraft.messages.offset_delete_request import OffsetDeleteRequest
+from kraft.messages.offset_delete_response import (
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup
+from kraft.messages.offset_fetch_response import (
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from kraft.wire.errors import ErrorCode, shortened
+
+NO_OFFSET = -1
+NOT_FOUND_SAID_VERSION = 6
+"""From this version on DescribeGroups says GROUP_ID_NOT_FOUND; before, an unknown group looks Dead (KIP-1043)."""
+GROUP_TYPE = "classic"
+
+
+def fetched(offsets: Offsets, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    """The committed offsets of one group; -1 where nothing is committed. Null topics ask for all."""
+    table = offsets.of(wanted.group_id)
+    answer = OffsetFetchResponseGroup(group_id=wanted.group_id)
+    if wanted.topics is None:
+        asked: dict[str, list[int]] = {}
+        for name, index in sorted(table):
+            asked.setdefault(name, []).append(index)
+        topics = list(asked.items())
+    else:
+        topics = [(topic.name, topic.partition_indexes) for topic in wanted.topics]
+    for name, indexes in topics:
+        told = OffsetFetchResponseTopics(name=name)
+        answer.topics.append(told)
+        for index in indexes:
+            committed = table.get((name, index))
+            if committed is None:
+                told.partitions.append(
+                    OffsetFetchResponsePartitions(
+                        partition_index=index, committed_offset=NO_OFFSET, committed_leader_epoch=-1, metadata=""
+                    )
+                )
+            else:
+                told.partitions.append(
+                    OffsetFetchResponsePartitions(
+                        partition_index=index,
+                        committed_offset=committed.offset,
+                        committed_leader_epoch=committed.leader_epoch,
+                        metadata=committed.metadata,
+                    )
+                )
+    return answer
+
+
+def describe(groups: dict[str, Group], request: GroupRequest) -> DescribeGroupsResponse:
+    message: DescribeGroupsRequest = request.message
+    return DescribeGroupsResponse(
+        groups=[_described(groups.get(group_id), group_id, request.version) for group_id in message.groups]
+    )
+
+
+def _described(group: Group | None, group_id: str, version: int) -> DescribedGroup:
+    if group is None:
+        unknown = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
+        if version >= NOT_FOUND_SAID_VERSION:
+            unknown.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+            unknown.error_message = shortened(f"Group {group_id} not found.")
+        return unknown
+    settled = group.state is GroupState.STABLE
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        # Between two generations there is no elected protocol to show; an assignment stands until the next one.
+        protocol_data=group.protocol_name or "" if settled else "",
+        members=[
+            DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.metadata(group.protocol_name) if settled else b"",
+                member_assignment=member.assignment,
+            )
+            for member in group.members.values()
+        ],
+    )
+
+
+def listed(groups: dict[str, Group], message: ListGroupsRequest) -> ListGroupsResponse:
+    """All groups, or those in the wanted states (KIP-518) and of the wanted types (KIP-848), whatever the case."""
+    states = {state.strip().lower() for state in message.states_filter}
+    types = {each.lower() for each in message.types_filter}
+    answer = ListGroupsResponse()
+    if types and GROUP_TYPE not in types:
+        return answer
+    for group in groups.values():
+        if not states or group.state.value.lower() in states:
+            answer.groups.append(
+                ListedGroup(
+                    group_id=group.group_id,
+                    protocol_type=group.protocol_type or "",
+                    group_state=group.state.value,
+                    group_type=GROUP_TYPE,
+                )
+            )
+    return answer
+
+
+def delete(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
+    """A group without members goes, with all its offsets."""
+    message: DeleteGroupsRequest = request.message
+    results = []
+    for group_id in message.groups_names:
+        group = groups.get(group_id)
+        if group is None:
+            code = ErrorCode.GROUP_ID_NOT_FOUND
+        elif group.state is not GroupState.EMPTY:
+            code = ErrorCode.NON_EMPTY_GROUP
+        else:
+            code = ErrorCode.NONE
+            forget(turn, offsets, group_id, offsets.of(group_id))
+            bury(turn, groups, group_id)
+        results.append(DeletableGroupResult(group_id=group_id, error_code=code))
+    turn.reply(request.token, DeleteGroupsResponse(results=results))
+
+
+def delete_offsets(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
+    """Forget single offsets, unless a live member subscribes to the topic (KIP-496)."""
+    message: OffsetDeleteRequest = request.message
+    group = groups.get(message.group_id)
+    response = OffsetDeleteResponse()
+    if group is None:
+        response.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        turn.reply(request.token, response)
+        return
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL:
+        response.error_code = ErrorCode.NON_EMPTY_GROUP
+        turn.reply(request.token, response)
+        return
+    for topic in message.topics:
+        code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.subscribes_to(topic.name) else ErrorCode.NONE
+        indexes = [partition.partition_index for partition in topic.partitions]
+        if code is ErrorCode.NONE:
+            committed = offsets.of(message.group_id)
+            forget(turn, offsets, message.group_id, [(topic.name, i) for i in indexes if (topic.name, i) in committed])
+        response.topics.append(
+            OffsetDeleteResponseTopic(
+                name=topic.name,
+                partitions=[OffsetDeleteResponsePartition(partition_index=i, error_code=code) for i in indexes],
+            )
+        )
+    turn.reply(request.token, response)

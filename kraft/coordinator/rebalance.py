@@ -1,0 +1,222 @@
+"""The rebalance: members gather (join), one leads and assigns (sync), and who stays away is left behind.
+
+Functions change the group and write what follows into the :class:`Turn`. Sources: KIP-62 (rebalance timeout), KIP-134
+(``group.initial.rebalance.delay.ms``), KIP-345 (static membership).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from kraft.coordinator.effects import Append, Effects
+from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member, Token
+from kraft.coordinator.records import group_key, group_value
+from kraft.coordinator.subscription import subscribed_topics
+from kraft.messages.join_group_response import JoinGroupResponse, JoinGroupResponseMember
+from kraft.messages.sync_group_response import SyncGroupResponse
+from kraft.wire.errors import ErrorCode
+
+
+@attrs.frozen
+class GroupSettings:
+    """Broker settings of the coordinator, under Kafka's names."""
+
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_max_size: int = 2**31 - 1
+    offset_metadata_max_bytes: int = 4096
+    offsets_retention_ms: int = 7 * 24 * 3600 * 1000
+
+
+@attrs.define
+class Turn:
+    """One step of the coordinator: the time, the settings, and the effects gathered so far."""
+
+    now_ms: int
+    settings: GroupSettings
+    new_uuid: Callable[[], str]
+    effects: Effects = attrs.Factory(Effects)
+
+    def reply(self, token: Token, message: Any) -> None:
+        self.effects.replies.append((token, message))
+
+    def persist(self, group: Group) -> None:
+        """Write the group as it is now."""
+        self.effects.append.append(Append(group.group_id, group_key(group.group_id), group_value(group)))
+
+    def answer_join(self, member: Member, response: JoinGroupResponse) -> None:
+        """Answer a parked join; from now on the member's session runs."""
+        assert member.join is not None
+        self.reply(member.join, response)
+        member.join = None
+        member.is_new = False
+        member.alive(self.now_ms)
+
+    def answer_sync(self, member: Member, response: SyncGroupResponse) -> None:
+        assert member.sync is not None
+        self.reply(member.sync, response)
+        member.sync = None
+        member.alive(self.now_ms)
+
+
+def join_error(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
+    """A refusal. Before version 7 the protocol name cannot be null."""
+    return JoinGroupResponse(
+        error_code=code,
+        generation_id=-1,
+        protocol_type=None,
+        protocol_name=None if version >= 7 else "",
+        leader="",
+        member_id=member_id,
+    )
+
+
+def current_generation(group: Group, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
+    """The answer to a member of the present generation; the leader also learns who the members are."""
+    leads = group.leader == member.member_id
+    return JoinGroupResponse(
+        error_code=ErrorCode.NONE,
+        generation_id=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader or "",
+        skip_assignment=skip_assignment,
+        member_id=member.member_id,
+        members=group_roster(group) if leads else [],
+    )
+
+
+def group_roster(group: Group) -> list[JoinGroupResponseMember]:
+    """Every member with what it said under the elected protocol."""
+    return [
+        JoinGroupResponseMember(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            metadata=member.metadata(group.protocol_name),
+        )
+        for member in group.members.values()
+    ]
+
+
+def prepare(turn: Turn, group: Group) -> None:
+    """Begin a rebalance, or go on with the one that is under way."""
+    if group.state is GroupState.PREPARING_REBALANCE:
+        complete_if_ready(turn, group)
+        return
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        for member in group.members.values():
+            member.assignment = b""
+            if member.sync is not None:
+                turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+    group.awaiting_sync.clear()
+    group.sync_deadline_ms = NO_DEADLINE
+    first = group.state is GroupState.EMPTY
+    group.become(GroupState.PREPARING_REBALANCE, turn.now_ms)
+    delay_ms = turn.settings.group_initial_rebalance_delay_ms
+    timeout_ms = group.rebalance_timeout_ms()
+    if first and delay_ms > 0:
+        group.initial_delay_left_ms = max(timeout_ms - delay_ms, 0)
+        group.member_added_in_delay = False
+        group.join_deadline_ms = turn.now_ms + delay_ms
+    elif first or group.all_joined():
+        complete_join(turn, group)
+    else:
+        group.join_deadline_ms = turn.now_ms + timeout_ms
+
+
+def complete_if_ready(turn: Turn, group: Group) -> None:
+    """End the gathering as soon as everyone is there; the first gathering of an empty group waits its delay out."""
+    if group.state is not GroupState.PREPARING_REBALANCE or group.initial_delay_left_ms is not None:
+        return
+    if group.all_joined():
+        complete_join(turn, group)
+
+
+def join_deadline_reached(turn: Turn, group: Group) -> None:
+    """The gathering's time is up: stretch the first delay while members still come (KIP-134), else end it."""
+    left_ms = group.initial_delay_left_ms
+    if left_ms is not None and group.member_added_in_delay and left_ms > 0:
+        delay_ms = min(turn.settings.group_initial_rebalance_delay_ms, left_ms)
+        group.member_added_in_delay = False
+        group.initial_delay_left_ms = left_ms - delay_ms
+        group.join_deadline_ms = turn.now_ms + delay_ms
+        return
+    complete_join(turn, group)
+
+
+def complete_join(turn: Turn, group: Group) -> None:
+    """Leave behind the members that did not come (static ones keep their place) and begin the next generation."""
+    group.initial_delay_left_ms = None
+    for member in [each for each in group.members.values() if each.join is None and not each.is_static]:
+        group.remove(member.member_id)
+    joined = [member for member in group.members.values() if member.join is not None]
+    if group.members and not joined:
+        # Only static members that stay away: wait another round for one that can lead.
+        group.join_deadline_ms = turn.now_ms + group.rebalance_timeout_ms()
+        return
+    group.join_deadline_ms = NO_DEADLINE
+    group.generation += 1
+    if not group.members:
+        group.protocol_name = None
+        group.leader = None
+        group.topics = subscribed_topics(group)
+        group.become(GroupState.EMPTY, turn.now_ms)
+        turn.persist(group)
+        return
+    if group.leader not in {member.member_id for member in joined}:
+        group.leader = joined[0].member_id
+    group.protocol_name = group.elect_protocol()
+    group.topics = subscribed_topics(group)
+    group.become(GroupState.COMPLETING_REBALANCE, turn.now_ms)
+    group.sync_deadline_ms = turn.now_ms + group.rebalance_timeout_ms()
+    group.awaiting_sync = set(group.members)
+    for member in joined:
+        turn.answer_join(member, current_generation(group, member))
+    for member in group.members.values():
+        member.alive(turn.now_ms)
+
+
+def sync_deadline_reached(turn: Turn, group: Group) -> None:
+    """Members that joined but never asked for their assignment within the rebalance timeout are left behind."""
+    for member_id in sorted(group.awaiting_sync):
+        group.remove(member_id)
+    prepare(turn, group)
+
+
+def drop(turn: Turn, group: Group, member_id: str) -> None:
+    """A member left or its session ended: its parked requests are refused. :func:`settle` when all such are dropped."""
+    member = group.remove(member_id)
+    if member.join is not None:
+        turn.answer_join(member, join_error(member.join_version, ErrorCode.UNKNOWN_MEMBER_ID))
+    if member.sync is not None:
+        turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+
+
+def settle(turn: Turn, group: Group) -> None:
+    """Go on without the members that were dropped."""
+    if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+        prepare(turn, group)
+    else:
+        complete_if_ready(turn, group)
+
+
+def time_passed(turn: Turn, group: Group) -> None:
+    """Everything in the group whose time has come."""
+    lapsed = [each for each, until_ms in group.pending.items() if until_ms <= turn.now_ms]
+    silent = [each.member_id for each in group.members.values() if each.next_deadline_ms <= turn.now_ms]
+    for member_id in lapsed:
+        del group.pending[member_id]
+    for member_id in silent:
+        drop(turn, group, member_id)
+    if silent:
+        settle(turn, group)
+    elif lapsed:
+        complete_if_ready(turn, group)
+    if group.join_deadline_ms <= turn.now_ms:
+        join_deadline_reached(turn, group)
+    if group.sync_deadline_ms <= turn.now_ms:
+        sync_deadline_reached(turn, group)

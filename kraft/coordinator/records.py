@@ -1,0 +1,167 @@
+"""The records of ``__consumer_offsets``, byte for byte Apache Kafka's: an int16 version, then the message.
+
+Key versions 0 and 1 are an offset commit, 2 a group's metadata. Values are written as Kafka 3.9 writes them: offset
+commits at version 3 (1 when they carry an expiry of their own), group metadata at version 3.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TypeVar
+
+import attrs
+
+from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupState, Member
+from kraft.coordinator.subscription import subscribed_topics
+from kraft.messages.group_metadata_key import GroupMetadataKey
+from kraft.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
+from kraft.messages.offset_commit_key import OffsetCommitKey
+from kraft.messages.offset_commit_value import OffsetCommitValue
+from kraft.wire.codec import decode, encode
+from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
+from kraft.wire.schema import Message
+
+_VERSION = struct.Struct(">h")
+OFFSET_KEY_VERSION = 1
+GROUP_KEY_VERSION = 2
+OFFSET_VALUE_VERSION = 3
+OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
+GROUP_VALUE_VERSION = 3
+
+V = TypeVar("V", OffsetCommitValue, GroupMetadataValue)
+
+
+@attrs.frozen
+class CommittedOffset:
+    """One committed offset. Times are wall-clock milliseconds; the expiry is -1 unless the client set one."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int = NO_TIMESTAMP
+
+
+def _framed(message: Message, version: int) -> bytes:
+    return _VERSION.pack(version) + encode(message, version)
+
+
+def offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    return _framed(OffsetCommitKey(group=group_id, topic=topic, partition=partition), OFFSET_KEY_VERSION)
+
+
+def offset_value(committed: CommittedOffset) -> bytes:
+    expires = committed.expire_timestamp_ms != NO_TIMESTAMP
+    value = OffsetCommitValue(
+        offset=committed.offset,
+        leader_epoch=-1 if expires else committed.leader_epoch,
+        metadata=committed.metadata,
+        commit_timestamp=committed.commit_timestamp_ms,
+        expire_timestamp=committed.expire_timestamp_ms,
+    )
+    return _framed(value, OFFSET_VALUE_VERSION_WITH_EXPIRY if expires else OFFSET_VALUE_VERSION)
+
+
+def group_key(group_id: str) -> bytes:
+    return _framed(GroupMetadataKey(group=group_id), GROUP_KEY_VERSION)
+
+
+def group_value(group: Group) -> bytes:
+    """The group as of its present generation; members with their subscription and assignment."""
+    members = [
+        MemberMetadata(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            rebalance_timeout=member.rebalance_timeout_ms,
+            session_timeout=member.session_timeout_ms,
+            subscription=member.metadata(group.protocol_name),
+            assignment=member.assignment,
+        )
+        for member in group.members.values()
+    ]
+    value = GroupMetadataValue(
+        protocol_type=group.protocol_type or "",
+        generation=group.generation,
+        protocol=group.protocol_name,
+        leader=group.leader,
+        current_state_timestamp=group.state_since_ms,
+        members=members,
+    )
+    return _framed(value, GROUP_VALUE_VERSION)
+
+
+def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
+    """The key of a record; None if a newer Kafka wrote a kind that is not known here (it is left alone).
+
+    Raises:
+        DecodeError: shorter than its version, or damaged.
+    """
+    version = _version_of(key)
+    if version in (0, OFFSET_KEY_VERSION):
+        return decode(OffsetCommitKey, version, key, _VERSION.size)[0]
+    if version == GROUP_KEY_VERSION:
+        return decode(GroupMetadataKey, version, key, _VERSION.size)[0]
+    return None
+
+
+def decode_offset(value: bytes) -> CommittedOffset:
+    """Raises: DecodeError."""
+    message = _decode_value(OffsetCommitValue, value)
+    return CommittedOffset(
+        offset=message.offset,
+        leader_epoch=message.leader_epoch,
+        metadata=message.metadata,
+        commit_timestamp_ms=message.commit_timestamp,
+        expire_timestamp_ms=message.expire_timestamp,
+    )
+
+
+def decode_group(group_id: str, value: bytes, now_ms: int) -> Group:
+    """The group as a coordinator takes it over: members keep their place and get a whole session to say so.
+
+    Raises:
+        DecodeError: damaged, or of a version that is not known here.
+    """
+    message = _decode_value(GroupMetadataValue, value)
+    group = Group(
+        group_id,
+        state=GroupState.STABLE if message.members else GroupState.EMPTY,
+        state_since_ms=message.current_state_timestamp,
+        generation=message.generation,
+        protocol_type=message.protocol_type or None,
+        protocol_name=message.protocol,
+    )
+    for stored in message.members:
+        member = Member(
+            member_id=stored.member_id,
+            group_instance_id=stored.group_instance_id,
+            client_id=stored.client_id,
+            client_host=stored.client_host,
+            rebalance_timeout_ms=stored.rebalance_timeout if stored.rebalance_timeout >= 0 else stored.session_timeout,
+            session_timeout_ms=stored.session_timeout,
+            protocol_type=message.protocol_type,
+            protocols=((message.protocol or "", bytes(stored.subscription)),),
+            assignment=bytes(stored.assignment),
+        )
+        member.alive(now_ms)
+        group.add(member)
+    if message.leader in group.members:
+        group.leader = message.leader
+    group.topics = subscribed_topics(group)
+    return group
+
+
+def _decode_value(cls: type[V], value: bytes) -> V:
+    try:
+        return decode(cls, _version_of(value), value, _VERSION.size)[0]
+    except UnsupportedVersionError as error:
+        raise DecodeError(str(error)) from None
+
+
+def _version_of(data: bytes) -> int:
+    if len(data) < _VERSION.size:
+        raise DecodeError("a record of __consumer_offsets is shorter than its version")
+    version: int = _VERSION.unpack_from(data)[0]
+    return version

@@ -1,0 +1,142 @@
+"""SyncGroup, Heartbeat, LeaveGroup: the life of a member between two rebalances."""
+
+from __future__ import annotations
+
+from kraft.coordinator.effects import GroupRequest
+from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member
+from kraft.coordinator.join import member_of
+from kraft.coordinator.rebalance import Turn, complete_if_ready, drop, settle
+from kraft.messages.heartbeat_request import HeartbeatRequest
+from kraft.messages.heartbeat_response import HeartbeatResponse
+from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kraft.messages.leave_group_response import LeaveGroupResponse, MemberResponse
+from kraft.messages.sync_group_request import SyncGroupRequest
+from kraft.messages.sync_group_response import SyncGroupResponse
+from kraft.wire.errors import ErrorCode, KafkaError
+
+BATCHED_LEAVE_VERSION = 3
+PROTOCOL_SAID_VERSION = 5
+
+
+def existing(groups: dict[str, Group], group_id: str, unknown: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> Group:
+    """Raises: KafkaError with ``unknown`` if there is no such group."""
+    group = groups.get(group_id)
+    if group is None:
+        raise KafkaError(unknown)
+    return group
+
+
+def sync(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
+    """Park until the leader has assigned, or answer at once with an error or the standing assignment."""
+    message: SyncGroupRequest = request.message
+    try:
+        if request.version >= PROTOCOL_SAID_VERSION and None in (message.protocol_type, message.protocol_name):
+            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        group = existing(groups, message.group_id)
+        member = member_of(group, message.member_id, message.group_instance_id)
+        _same_generation(group, message.generation_id)
+        _same_protocol(group, message)
+        _sync_by_state(turn, group, member, request)
+    except KafkaError as refused:
+        turn.reply(request.token, SyncGroupResponse(error_code=refused.code))
+
+
+def _same_generation(group: Group, generation: int) -> None:
+    if generation != group.generation:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+
+def _same_protocol(group: Group, message: SyncGroupRequest) -> None:
+    """The member says which protocol it believes elected (KIP-559). Where there is none yet, it cannot be wrong."""
+    for said, real in ((message.protocol_type, group.protocol_type), (message.protocol_name, group.protocol_name)):
+        if said is not None and real is not None and said != real:
+            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+
+def _sync_by_state(turn: Turn, group: Group, member: Member, request: GroupRequest) -> None:
+    if group.state is GroupState.PREPARING_REBALANCE:
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+    group.awaiting_sync.discard(member.member_id)
+    if not group.awaiting_sync:
+        group.sync_deadline_ms = NO_DEADLINE
+    if group.state is GroupState.STABLE:
+        member.alive(turn.now_ms)
+        turn.reply(request.token, _assignment(group, member))
+        return
+    if member.sync is not None:
+        turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+    member.sync = request.token
+    if member.member_id == group.leader:
+        _assign(turn, group, request.message)
+
+
+def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
+    """The leader's word: who is not in it gets nothing. Durable first, then told."""
+    given = {each.member_id: bytes(each.assignment) for each in message.assignments}
+    for member in group.members.values():
+        member.assignment = given.get(member.member_id, b"")
+    turn.persist(group)
+    group.become(GroupState.STABLE, turn.now_ms)
+    for member in group.members.values():
+        if member.sync is not None:
+            turn.answer_sync(member, _assignment(group, member))
+
+
+def _assignment(group: Group, member: Member) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment
+    )
+
+
+def heartbeat(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
+    message: HeartbeatRequest = request.message
+    try:
+        group = existing(groups, message.group_id)
+        member = member_of(group, message.member_id, message.group_instance_id)
+        _same_generation(group, message.generation_id)
+        member.alive(turn.now_ms)
+        rebalancing = group.state is GroupState.PREPARING_REBALANCE
+        code = ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else ErrorCode.NONE
+    except KafkaError as refused:
+        code = refused.code
+    turn.reply(request.token, HeartbeatResponse(error_code=code))
+
+
+def leave(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
+    """One member (up to version 2) or several, by id or by static instance id (KIP-345)."""
+    message: LeaveGroupRequest = request.message
+    batched = request.version >= BATCHED_LEAVE_VERSION
+    leaving = message.members if batched else [MemberIdentity(member_id=message.member_id)]
+    group = groups.get(message.group_id)
+    answers = []
+    size = 0 if group is None else len(group.members)
+    for identity in leaving:
+        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave_one(turn, group, identity)
+        answers.append(
+            MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code)
+        )
+    if group is not None and len(group.members) < size:
+        settle(turn, group)
+    if batched:
+        turn.reply(request.token, LeaveGroupResponse(members=answers))
+    else:
+        turn.reply(request.token, LeaveGroupResponse(error_code=answers[0].error_code))
+
+
+def _leave_one(turn: Turn, group: Group, identity: MemberIdentity) -> ErrorCode:
+    instance_id = identity.group_instance_id
+    if identity.member_id in group.pending:
+        del group.pending[identity.member_id]
+        complete_if_ready(turn, group)
+        return ErrorCode.NONE
+    try:
+        if instance_id is not None and identity.member_id == "":
+            # An administrator removes a static member by its instance id alone.
+            member_id = group.static_members.get(instance_id, "")
+            member = member_of(group, member_id, None)
+        else:
+            member = member_of(group, identity.member_id, instance_id)
+    except KafkaError as refused:
+        return refused.code
+    drop(turn, group, member.member_id)
+    return ErrorCode.NONE

@@ -1,0 +1,25 @@
+"""The one thing that the coordinator reads in its members' metadata: the topics that a consumer subscribes to."""
+
+from __future__ import annotations
+
+from kraft.coordinator.group import CONSUMER_PROTOCOL, Group
+from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kraft.wire.codec import decode
+from kraft.wire.decode_error import DecodeError
+
+_VERSION_SIZE = 2
+
+
+def subscribed_topics(group: Group) -> frozenset[str] | None:
+    """What the members subscribe to in all; None if they speak another protocol or one of them cannot be read."""
+    if group.protocol_type != CONSUMER_PROTOCOL:
+        return None
+    topics: set[str] = set()
+    for member in group.members.values():
+        metadata = member.metadata(group.protocol_name)
+        try:
+            # Every version begins with the fields of version 0.
+            topics.update(decode(ConsumerProtocolSubscription, 0, metadata, _VERSION_SIZE)[0].topics)
+        except DecodeError:
+            return None
+    return frozenset(topics)

@@ -1,0 +1,36 @@
+"""Generated from spec/AddRaftVoterResponse.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["AddRaftVoterResponse"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class AddRaftVoterResponse(Message):
+    """AddRaftVoterResponse (response of API 80): versions 0-1, flexible from 0.
+
+    Attributes:
+        throttle_time_ms: How long a quota held this request back, in milliseconds; 0 for not at all.
+        error_code: The outcome as a Kafka error code; 0 is success.
+        error_message: Text explaining the error, or null.
+    """
+
+    API_KEY: ClassVar[int] = 80
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "int32"),
+        Field("error_code", "int16"),
+        Field("error_message", "string", nullable=(0, OPEN), ignorable=True),
+    )

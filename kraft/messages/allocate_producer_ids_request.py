@@ -1,0 +1,33 @@
+"""Generated from spec/AllocateProducerIdsRequest.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import Field, Message
+
+__all__ = ["AllocateProducerIdsRequest"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class AllocateProducerIdsRequest(Message):
+    """AllocateProducerIdsRequest (request of API 67): versions 0, flexible from 0.
+
+    Attributes:
+        broker_id: Id of the broker.
+        broker_epoch: Epoch the controller gave this broker at registration; -1 if unknown.
+    """
+
+    API_KEY: ClassVar[int] = 67
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    broker_id: int = 0
+    broker_epoch: int = -1
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "int32"),
+        Field("broker_epoch", "int64", default=-1),
+    )

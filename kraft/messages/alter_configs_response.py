@@ -1,0 +1,57 @@
+"""Generated from spec/AlterConfigsResponse.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class AlterConfigsResourceResponse(Message):
+    """One outcome per resource. (0+)
+
+    Attributes:
+        error_code: The outcome as a Kafka error code; 0 is success.
+        error_message: Text explaining the error, or null.
+        resource_type: Kind of resource, as a code.
+        resource_name: Name of the resource.
+    """
+
+    error_code: int = 0
+    error_message: str | None = ""
+    resource_type: int = 0
+    resource_name: str = ""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "int16"),
+        Field("error_message", "string", nullable=(0, OPEN)),
+        Field("resource_type", "int8"),
+        Field("resource_name", "string"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class AlterConfigsResponse(Message):
+    """AlterConfigsResponse (response of API 33): versions 0-2, flexible from 2.
+
+    Attributes:
+        throttle_time_ms: How long a quota held this request back, in milliseconds; 0 for not at all.
+        responses: One outcome per resource.
+    """
+
+    API_KEY: ClassVar[int] = 33
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    throttle_time_ms: int = 0
+    responses: list[AlterConfigsResourceResponse] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "int32"),
+        Field("responses", "[]struct", AlterConfigsResourceResponse),
+    )

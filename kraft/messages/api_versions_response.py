@@ -1,0 +1,132 @@
+"""Generated from spec/ApiVersionsResponse.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["ApiVersion", "ApiVersionsResponse", "FinalizedFeatureKey", "SupportedFeatureKey"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ApiVersion(Message):
+    """The APIs served on this listener. (0+)
+
+    Attributes:
+        api_key: Key of the API.
+        min_version: Lowest version served.
+        max_version: Highest version served.
+    """
+
+    api_key: int = 0
+    min_version: int = 0
+    max_version: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("api_key", "int16"),
+        Field("min_version", "int16"),
+        Field("max_version", "int16"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class SupportedFeatureKey(Message):
+    """Features this server can run. (3+)
+
+    Attributes:
+        name (3+): Name of the feature.
+        min_version (3+): Lowest level supported.
+        max_version (3+): Highest level supported.
+    """
+
+    name: str = ""
+    min_version: int = 0
+    max_version: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "string", versions=(3, OPEN)),
+        Field("min_version", "int16", versions=(3, OPEN)),
+        Field("max_version", "int16", versions=(3, OPEN)),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class FinalizedFeatureKey(Message):
+    """Features in force in the whole cluster; valid only with an epoch of 0 or more. (3+)
+
+    Attributes:
+        name (3+): Name of the feature.
+        max_version_level (3+): Highest level in force.
+        min_version_level (3+): Lowest level in force.
+    """
+
+    name: str = ""
+    max_version_level: int = 0
+    min_version_level: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "string", versions=(3, OPEN)),
+        Field("max_version_level", "int16", versions=(3, OPEN)),
+        Field("min_version_level", "int16", versions=(3, OPEN)),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ApiVersionsResponse(Message):
+    """ApiVersionsResponse (response of API 18): versions 0-4, flexible from 3.
+
+    Always sent with response header v0, so that any client can read it. v4 may report features whose lowest level is 0;
+    below v4 those are left out.
+
+    Attributes:
+        error_code: The outcome as a Kafka error code; 0 is success.
+        api_keys: The APIs served on this listener.
+        throttle_time_ms (1+): How long a quota held this request back, in milliseconds; 0 for not at all.
+        supported_features (3+): Features this server can run.
+        finalized_features_epoch (3+): Grows with every change of the finalized features; -1 when unknown.
+        finalized_features (3+): Features in force in the whole cluster; valid only with an epoch of 0 or more.
+        zk_migration_ready (3+): Whether this controller is ready for a ZooKeeper migration.
+    """
+
+    API_KEY: ClassVar[int] = 18
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
+    FLEXIBLE_FROM: ClassVar[int] = 3
+
+    error_code: int = 0
+    api_keys: list[ApiVersion] = attrs.Factory(list)
+    throttle_time_ms: int = 0
+    supported_features: list[SupportedFeatureKey] = attrs.Factory(list)
+    finalized_features_epoch: int = -1
+    finalized_features: list[FinalizedFeatureKey] = attrs.Factory(list)
+    zk_migration_ready: bool = False
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("error_code", "int16"),
+        Field("api_keys", "[]struct", ApiVersion),
+        Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
+        Field(
+            "supported_features",
+            "[]struct",
+            SupportedFeatureKey,
+            versions=(3, OPEN),
+            tag=0,
+            tagged=(3, OPEN),
+            ignorable=True,
+        ),
+        Field(
+            "finalized_features_epoch", "int64", versions=(3, OPEN), tag=1, tagged=(3, OPEN), default=-1, ignorable=True
+        ),
+        Field(
+            "finalized_features",
+            "[]struct",
+            FinalizedFeatureKey,
+            versions=(3, OPEN),
+            tag=2,
+            tagged=(3, OPEN),
+            ignorable=True,
+        ),
+        Field("zk_migration_ready", "bool", versions=(3, OPEN), tag=3, tagged=(3, OPEN), ignorable=True),
+    )

@@ -1,0 +1,45 @@
+"""Generated from spec/BrokerRegistrationChangeRecord.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["BrokerRegistrationChangeRecord"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class BrokerRegistrationChangeRecord(Message):
+    """BrokerRegistrationChangeRecord (metadata record, type 17): versions 0-2, flexible from 0.
+
+    v1 controlled shutdown, v2 log directories.
+
+    Attributes:
+        broker_id: Id of the broker.
+        broker_epoch: Epoch of the registration that changes.
+        fenced: -1 unfences, 1 fences, 0 leaves it.
+        in_controlled_shutdown (1+): 1 starts a controlled shutdown, 0 leaves it.
+        log_dirs (2+): Ids of the online log directories; empty if unchanged.
+    """
+
+    API_KEY: ClassVar[int] = 17
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    broker_id: int = 0
+    broker_epoch: int = 0
+    fenced: int = 0
+    in_controlled_shutdown: int = 0
+    log_dirs: list[UUID] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "int32"),
+        Field("broker_epoch", "int64"),
+        Field("fenced", "int8", tag=0, tagged=(0, OPEN)),
+        Field("in_controlled_shutdown", "int8", versions=(1, OPEN), tag=1, tagged=(1, OPEN)),
+        Field("log_dirs", "[]uuid", versions=(2, OPEN), tag=2, tagged=(2, OPEN)),
+    )

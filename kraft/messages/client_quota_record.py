@@ -1,0 +1,57 @@
+"""Generated from spec/ClientQuotaRecord.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["ClientQuotaRecord", "EntityData"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class EntityData(Message):
+    """The parts that together name a quota entity. (0+)
+
+    Attributes:
+        entity_type: Kind of quota entity: user, client-id or ip.
+        entity_name: Name of the entity, or null for the default entity.
+    """
+
+    entity_type: str = ""
+    entity_name: str | None = ""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity_type", "string"),
+        Field("entity_name", "string", nullable=(0, OPEN)),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ClientQuotaRecord(Message):
+    """ClientQuotaRecord (metadata record, type 14): versions 0, flexible from 0.
+
+    Attributes:
+        entity: The parts that together name a quota entity.
+        key: Name of the quota.
+        value: Value of the quota; ignored when removing.
+        remove: Whether the quota is removed instead of set.
+    """
+
+    API_KEY: ClassVar[int] = 14
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    entity: list[EntityData] = attrs.Factory(list)
+    key: str = ""
+    value: float = 0.0
+    remove: bool = False
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("entity", "[]struct", EntityData),
+        Field("key", "string"),
+        Field("value", "float64"),
+        Field("remove", "bool"),
+    )

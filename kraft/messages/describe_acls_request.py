@@ -1,0 +1,48 @@
+"""Generated from spec/DescribeAclsRequest.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["DescribeAclsRequest"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class DescribeAclsRequest(Message):
+    """DescribeAclsRequest (request of API 29): versions 0-3, flexible from 2.
+
+    Attributes:
+        resource_type_filter: Kind of resource to match, as a code.
+        resource_name_filter: Resource name to match, or null for any.
+        pattern_type_filter (1+): Pattern type to match: 1 any, 2 all that apply, 3 literal, 4 prefixed.
+        principal_filter: Principal to match, or null for any.
+        host_filter: Host to match, or null for any.
+        operation: Operation to match, as a code.
+        permission_type: Permission to match: 1 any, 2 deny, 3 allow.
+    """
+
+    API_KEY: ClassVar[int] = 29
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    resource_type_filter: int = 0
+    resource_name_filter: str | None = ""
+    pattern_type_filter: int = 3
+    principal_filter: str | None = ""
+    host_filter: str | None = ""
+    operation: int = 0
+    permission_type: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("resource_type_filter", "int8"),
+        Field("resource_name_filter", "string", nullable=(0, OPEN)),
+        Field("pattern_type_filter", "int8", versions=(1, OPEN), default=3),
+        Field("principal_filter", "string", nullable=(0, OPEN)),
+        Field("host_filter", "string", nullable=(0, OPEN)),
+        Field("operation", "int8"),
+        Field("permission_type", "int8"),
+    )

@@ -1,0 +1,124 @@
+"""Generated from spec/EndQuorumEpochRequest.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = ["EndQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "ReplicaInfo", "TopicData"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ReplicaInfo(Message):
+    """Voters in the order they should stand, best first. (1+)
+
+    Attributes:
+        candidate_id (1+): Id of the voter.
+        candidate_directory_id (1+): Directory id of the voter.
+    """
+
+    candidate_id: int = 0
+    candidate_directory_id: UUID = ZERO_UUID
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("candidate_id", "int32", versions=(1, OPEN)),
+        Field("candidate_directory_id", "uuid", versions=(1, OPEN)),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class PartitionData(Message):
+    """The partitions of this topic. (0+)
+
+    Attributes:
+        partition_index: Number of the partition in its topic.
+        leader_id: Id of the leader that resigns.
+        leader_epoch: Epoch that ends.
+        preferred_successors (0): Voters in the order they should stand, best first.
+        preferred_candidates (1+): Voters in the order they should stand, best first.
+    """
+
+    partition_index: int = 0
+    leader_id: int = 0
+    leader_epoch: int = 0
+    preferred_successors: list[int] = attrs.Factory(list)
+    preferred_candidates: list[ReplicaInfo] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "int32"),
+        Field("leader_id", "int32"),
+        Field("leader_epoch", "int32"),
+        Field("preferred_successors", "[]int32", versions=(0, 0), ignorable=True),
+        Field("preferred_candidates", "[]struct", ReplicaInfo, versions=(1, OPEN), ignorable=True),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class TopicData(Message):
+    """One entry per topic. (0+)
+
+    Attributes:
+        topic_name: Name of the topic.
+        partitions: The partitions of this topic.
+    """
+
+    topic_name: str = ""
+    partitions: list[PartitionData] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "string"),
+        Field("partitions", "[]struct", PartitionData),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class LeaderEndpoint(Message):
+    """Where the leader listens, one entry per listener. (1+)
+
+    Attributes:
+        name (1+): Name of the listener.
+        host (1+): Host name or address to connect to.
+        port (1+): Port to connect to.
+    """
+
+    name: str = ""
+    host: str = ""
+    port: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "string", versions=(1, OPEN)),
+        Field("host", "string", versions=(1, OPEN)),
+        Field("port", "uint16", versions=(1, OPEN)),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class EndQuorumEpochRequest(Message):
+    """EndQuorumEpochRequest (request of API 54): versions 0-1, flexible from 1.
+
+    v1 is flexible, gives directory ids and endpoints, and replaces the successor ids.
+
+    Attributes:
+        cluster_id: Id of the cluster the sender belongs to, or null to skip the check.
+        topics: One entry per topic.
+        leader_endpoints (1+): Where the leader listens, one entry per listener.
+    """
+
+    API_KEY: ClassVar[int] = 54
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
+    FLEXIBLE_FROM: ClassVar[int] = 1
+
+    cluster_id: str | None = None
+    topics: list[TopicData] = attrs.Factory(list)
+    leader_endpoints: list[LeaderEndpoint] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("cluster_id", "string", nullable=(0, OPEN), default=None),
+        Field("topics", "[]struct", TopicData),
+        Field("leader_endpoints", "[]struct", LeaderEndpoint, versions=(1, OPEN), ignorable=True),
+    )

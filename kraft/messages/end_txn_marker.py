@@ -1,0 +1,28 @@
+"""Generated from spec/EndTxnMarker.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import Field, Message
+
+__all__ = ["EndTxnMarker"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class EndTxnMarker(Message):
+    """EndTxnMarker (data): versions 0.
+
+    Value of an abort or commit control record, behind its int16 version.
+
+    Attributes:
+        coordinator_epoch: Epoch of the transaction coordinator that wrote the marker.
+    """
+
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+
+    coordinator_epoch: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("coordinator_epoch", "int32"),)

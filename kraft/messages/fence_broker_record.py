@@ -1,0 +1,35 @@
+"""Generated from spec/FenceBrokerRecord.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import Field, Message
+
+__all__ = ["FenceBrokerRecord"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class FenceBrokerRecord(Message):
+    """FenceBrokerRecord (metadata record, type 7): versions 0, flexible from 0.
+
+    Read only: newer logs use BrokerRegistrationChangeRecord.
+
+    Attributes:
+        id: Id of the broker that is fenced.
+        epoch: Epoch of the broker's registration.
+    """
+
+    API_KEY: ClassVar[int] = 7
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    id: int = 0
+    epoch: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("id", "int32"),
+        Field("epoch", "int64"),
+    )

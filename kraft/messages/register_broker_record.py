@@ -1,0 +1,106 @@
+"""Generated from spec/RegisterBrokerRecord.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = ["BrokerEndpoint", "BrokerFeature", "RegisterBrokerRecord"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class BrokerEndpoint(Message):
+    """Where the node listens, one entry per listener. (0+)
+
+    Attributes:
+        name: Name of the listener.
+        host: Host name or address to connect to.
+        port: Port to connect to.
+        security_protocol: Security protocol of the listener, as a code.
+    """
+
+    name: str = ""
+    host: str = ""
+    port: int = 0
+    security_protocol: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "string"),
+        Field("host", "string"),
+        Field("port", "uint16"),
+        Field("security_protocol", "int16"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class BrokerFeature(Message):
+    """Features the node can run and in which versions. (0+)
+
+    Attributes:
+        name: Name of the feature.
+        min_supported_version: Lowest level the node supports.
+        max_supported_version: Highest level the node supports.
+    """
+
+    name: str = ""
+    min_supported_version: int = 0
+    max_supported_version: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "string"),
+        Field("min_supported_version", "int16"),
+        Field("max_supported_version", "int16"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class RegisterBrokerRecord(Message):
+    """RegisterBrokerRecord (metadata record, type 0): versions 0-3, flexible from 0.
+
+    v1 controlled shutdown, v2 ZooKeeper migration, v3 log directories.
+
+    Attributes:
+        broker_id: Id of the broker.
+        is_migrating_zk_broker (2+): Whether the broker still runs on ZooKeeper and will migrate.
+        incarnation_id: Fresh id of this run of the process.
+        broker_epoch: Epoch given to the broker.
+        end_points: Where the node listens, one entry per listener.
+        features: Features the node can run and in which versions.
+        rack: Rack of the broker, or null.
+        fenced: Whether the broker starts out fenced.
+        in_controlled_shutdown (1+): Whether the broker is shutting down in order.
+        log_dirs (3+): Ids of the log directories that are online.
+    """
+
+    API_KEY: ClassVar[int] = 0
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    broker_id: int = 0
+    is_migrating_zk_broker: bool = False
+    incarnation_id: UUID = ZERO_UUID
+    broker_epoch: int = 0
+    end_points: list[BrokerEndpoint] = attrs.Factory(list)
+    features: list[BrokerFeature] = attrs.Factory(list)
+    rack: str | None = ""
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+    log_dirs: list[UUID] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("broker_id", "int32"),
+        Field("is_migrating_zk_broker", "bool", versions=(2, OPEN)),
+        Field("incarnation_id", "uuid"),
+        Field("broker_epoch", "int64"),
+        Field("end_points", "[]struct", BrokerEndpoint),
+        Field("features", "[]struct", BrokerFeature),
+        Field("rack", "string", nullable=(0, OPEN)),
+        Field("fenced", "bool", default=True),
+        Field("in_controlled_shutdown", "bool", versions=(1, OPEN)),
+        Field("log_dirs", "[]uuid", versions=(3, OPEN), tag=0, tagged=(3, OPEN)),
+    )

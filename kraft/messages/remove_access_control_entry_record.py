@@ -1,0 +1,30 @@
+"""Generated from spec/RemoveAccessControlEntryRecord.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = ["RemoveAccessControlEntryRecord"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class RemoveAccessControlEntryRecord(Message):
+    """RemoveAccessControlEntryRecord (metadata record, type 19): versions 0, flexible from 0.
+
+    Attributes:
+        id: Id of the entry that is removed.
+    """
+
+    API_KEY: ClassVar[int] = 19
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    id: UUID = ZERO_UUID
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("id", "uuid"),)

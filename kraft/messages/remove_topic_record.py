@@ -1,0 +1,30 @@
+"""Generated from spec/RemoveTopicRecord.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = ["RemoveTopicRecord"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class RemoveTopicRecord(Message):
+    """RemoveTopicRecord (metadata record, type 9): versions 0, flexible from 0.
+
+    Attributes:
+        topic_id: Id of the topic that is deleted.
+    """
+
+    API_KEY: ClassVar[int] = 9
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    topic_id: UUID = ZERO_UUID
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_id", "uuid"),)

@@ -1,0 +1,41 @@
+"""Generated from spec/RequestHeader.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["RequestHeader"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class RequestHeader(Message):
+    """RequestHeader (header): versions 0-2, flexible from 2.
+
+    v1 adds the client id, v2 tagged fields. The client id never became compact: a broker must read it before it can
+    tell whether it knows the version.
+
+    Attributes:
+        request_api_key: API being called.
+        request_api_version: Version of that API.
+        correlation_id: Number that comes back in the answer.
+        client_id (1+): Client's name for itself.
+    """
+
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
+    FLEXIBLE_FROM: ClassVar[int] = 2
+
+    request_api_key: int = 0
+    request_api_version: int = 0
+    correlation_id: int = 0
+    client_id: str | None = ""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("request_api_key", "int16"),
+        Field("request_api_version", "int16"),
+        Field("correlation_id", "int32"),
+        Field("client_id", "string", versions=(1, OPEN), nullable=(1, OPEN), ignorable=True, compact=False),
+    )

@@ -1,0 +1,86 @@
+"""Generated from spec/UpdateRaftVoterRequest.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = ["KRaftVersionFeature", "Listener", "UpdateRaftVoterRequest"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class Listener(Message):
+    """Where the sender listens, one entry per listener. (0+)
+
+    Attributes:
+        name: Name of the listener.
+        host: Host name or address to connect to.
+        port: Port to connect to.
+    """
+
+    name: str = ""
+    host: str = ""
+    port: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "string"),
+        Field("host", "string"),
+        Field("port", "uint16"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class KRaftVersionFeature(Message):
+    """Range of kraft.version the voter supports. (0+)
+
+    Attributes:
+        min_supported_version: Lowest level the node supports.
+        max_supported_version: Highest level the node supports.
+    """
+
+    min_supported_version: int = 0
+    max_supported_version: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("min_supported_version", "int16"),
+        Field("max_supported_version", "int16"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class UpdateRaftVoterRequest(Message):
+    """UpdateRaftVoterRequest (request of API 82): versions 0, flexible from 0.
+
+    Attributes:
+        cluster_id: Id of the cluster the sender belongs to, or null to skip the check.
+        current_leader_epoch: Newest epoch the voter knows.
+        voter_id: Node id of the voter.
+        voter_directory_id: Directory id of the voter; all zero when unknown.
+        listeners: Where the sender listens, one entry per listener.
+        kraft_version_feature: Range of kraft.version the voter supports.
+    """
+
+    API_KEY: ClassVar[int] = 82
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    cluster_id: str | None = ""
+    current_leader_epoch: int = 0
+    voter_id: int = 0
+    voter_directory_id: UUID = ZERO_UUID
+    listeners: list[Listener] = attrs.Factory(list)
+    kraft_version_feature: KRaftVersionFeature = attrs.Factory(KRaftVersionFeature)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("cluster_id", "string", nullable=(0, OPEN)),
+        Field("current_leader_epoch", "int32"),
+        Field("voter_id", "int32"),
+        Field("voter_directory_id", "uuid"),
+        Field("listeners", "[]struct", Listener),
+        Field("kraft_version_feature", "struct", KRaftVersionFeature, json_name="kRaftVersionFeature"),
+    )

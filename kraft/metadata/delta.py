@@ -1,0 +1,407 @@
+"""Replay: what each metadata record does to an image.
+
+``Delta(image)`` takes records one after the other and ``finish`` returns the next image and what changed. A record
+that contradicts the image (a change to a partition that does not exist, say) raises MetadataError: the log and the
+image have parted, and going on would only spread it.
+
+Records come as the log has them. BeginTransaction and its kin are not replayed here but in ``kraft.metadata.loader``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+import attrs
+
+from kraft.messages.access_control_entry_record import AccessControlEntryRecord
+from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
+from kraft.messages.client_quota_record import ClientQuotaRecord
+from kraft.messages.config_record import ConfigRecord
+from kraft.messages.delegation_token_record import DelegationTokenRecord
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.fence_broker_record import FenceBrokerRecord
+from kraft.messages.no_op_record import NoOpRecord
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.messages.partition_record import PartitionRecord
+from kraft.messages.producer_ids_record import ProducerIdsRecord
+from kraft.messages.register_broker_record import RegisterBrokerRecord
+from kraft.messages.register_controller_record import RegisterControllerRecord
+from kraft.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from kraft.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
+from kraft.messages.topic_record import TopicRecord
+from kraft.messages.unfence_broker_record import UnfenceBrokerRecord
+from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
+from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
+from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
+from kraft.metadata.image import (
+    DIRECTORY_UNASSIGNED,
+    Broker,
+    ConfigResource,
+    Endpoint,
+    Image,
+    Partition,
+    ResourceType,
+    Topic,
+)
+
+#: PartitionChangeRecord: the fields that mean "as before".
+LEADER_UNCHANGED = -2
+RECOVERY_STATE_UNCHANGED = -1
+
+
+class MetadataError(ValueError):
+    """A metadata record that is unknown or malformed, or that contradicts what the log said before it."""
+
+
+@attrs.frozen
+class Changes:
+    """What differs between two images, named but not copied: look the new state up in the image.
+
+    ``topics_deleted`` holds the topics as they last were. ``partitions`` has every partition of a live topic that was
+    created or changed. Tables that are not listed are compared by identity (see ``kraft.metadata.image``).
+    """
+
+    topics_created: frozenset[UUID]
+    topics_deleted: Mapping[UUID, Topic]
+    partitions: Mapping[UUID, frozenset[int]]
+    configs: frozenset[ConfigResource]
+    brokers: frozenset[int]
+
+
+class Delta:
+    """The records since an image, being replayed."""
+
+    def __init__(self, image: Image) -> None:
+        self._before = image
+        self._features = image.features
+        self._zk_migration_state = image.zk_migration_state
+        self._brokers = image.brokers
+        self._controllers = image.controllers
+        self._topic_ids = image.topic_ids
+        self._client_quotas = image.client_quotas
+        self._next_producer_id = image.next_producer_id
+        self._acls = image.acls
+        self._scram_credentials = image.scram_credentials
+        self._delegation_tokens = image.delegation_tokens
+        # Tables of tables: the inner ones are copied when first touched and put back by ``finish``.
+        self._topics: dict[UUID, tuple[str, dict[int, Partition]]] = {}
+        self._configs: dict[ConfigResource, dict[str, str]] = {}
+        self._deleted: dict[UUID, Topic] = {}
+        self._partitions_changed: dict[UUID, set[int]] = {}
+        self._brokers_changed: set[int] = set()
+
+    def copy(self) -> Delta:
+        """Return a delta that can be replayed on its own, from here."""
+        twin = copy.copy(self)
+        twin._topics = {topic_id: (name, dict(partitions)) for topic_id, (name, partitions) in self._topics.items()}
+        twin._configs = {resource: dict(values) for resource, values in self._configs.items()}
+        twin._deleted = dict(self._deleted)
+        twin._partitions_changed = {topic_id: set(indexes) for topic_id, indexes in self._partitions_changed.items()}
+        twin._brokers_changed = set(self._brokers_changed)
+        return twin
+
+    def replay(self, record: object) -> None:
+        """Apply one record. Raises MetadataError, after which this delta is of no further use."""
+        handler = _HANDLERS.get(type(record))
+        if handler is None:
+            raise MetadataError(f"{type(record).__name__} is no metadata record that can be replayed")
+        handler(self, record)
+
+    def finish(self, offset: int, epoch: int, timestamp_ms: int) -> tuple[Image, Changes]:
+        """Return the image after the records, which ended at ``offset``, and how it differs from the one before."""
+        image = Image(
+            offset=offset,
+            epoch=epoch,
+            timestamp_ms=timestamp_ms,
+            features=self._features,
+            zk_migration_state=self._zk_migration_state,
+            brokers=self._brokers,
+            controllers=self._controllers,
+            topics=self._finished_topics(),
+            topic_ids=self._topic_ids,
+            configs=self._finished_configs(),
+            client_quotas=self._client_quotas,
+            next_producer_id=self._next_producer_id,
+            acls=self._acls,
+            scram_credentials=self._scram_credentials,
+            delegation_tokens=self._delegation_tokens,
+        )
+        changes = Changes(
+            topics_created=frozenset(topic_id for topic_id in self._topics if topic_id not in self._before.topics),
+            topics_deleted=self._deleted,
+            partitions={topic_id: frozenset(indexes) for topic_id, indexes in self._partitions_changed.items()},
+            configs=frozenset(self._configs),
+            brokers=frozenset(self._brokers_changed),
+        )
+        return image, changes
+
+    def _finished_topics(self) -> Any:
+        if not self._topics and not self._deleted:
+            return self._before.topics
+        topics = self._before.topics.mutate()
+        for topic_id in self._deleted:
+            del topics[topic_id]
+        for topic_id, (name, partitions) in self._topics.items():
+            topics[topic_id] = Topic(topic_id, name, partitions)
+        return topics.finish()
+
+    def _finished_configs(self) -> Any:
+        if not self._configs:
+            return self._before.configs
+        configs = self._before.configs.mutate()
+        for resource, values in self._configs.items():
+            if values:
+                configs[resource] = values
+            else:
+                configs.pop(resource, None)
+        return configs.finish()
+
+    # Features and cluster-wide facts.
+
+    def _feature_level(self, record: FeatureLevelRecord) -> None:
+        if record.feature_level == 0:
+            self._features = _without(self._features, record.name)
+        else:
+            self._features = self._features.set(record.name, record.feature_level)
+
+    def _zk_migration(self, record: ZkMigrationStateRecord) -> None:
+        self._zk_migration_state = record.zk_migration_state
+
+    def _producer_ids(self, record: ProducerIdsRecord) -> None:
+        if record.next_producer_id < self._next_producer_id:
+            raise MetadataError(
+                f"ProducerIdsRecord goes back from {self._next_producer_id} to {record.next_producer_id}"
+            )
+        self._next_producer_id = record.next_producer_id
+
+    def _no_op(self, record: NoOpRecord) -> None:
+        """A NoOpRecord only moves the offset (KIP-835)."""
+
+    # Brokers and controllers.
+
+    def _register_broker(self, record: RegisterBrokerRecord) -> None:
+        broker = Broker(
+            id=record.broker_id,
+            epoch=record.broker_epoch,
+            incarnation_id=record.incarnation_id,
+            endpoints=tuple(Endpoint(e.name, e.host, e.port, e.security_protocol) for e in record.end_points),
+            features={f.name: (f.min_supported_version, f.max_supported_version) for f in record.features},
+            rack=record.rack,
+            fenced=record.fenced,
+            in_controlled_shutdown=record.in_controlled_shutdown,
+            log_dirs=tuple(record.log_dirs),
+            is_migrating_zk_broker=record.is_migrating_zk_broker,
+        )
+        self._put_broker(broker)
+
+    def _unregister_broker(self, record: UnregisterBrokerRecord) -> None:
+        self._broker(record, record.broker_id, record.broker_epoch)
+        self._brokers = self._brokers.delete(record.broker_id)
+        self._brokers_changed.add(record.broker_id)
+
+    def _fence_broker(self, record: FenceBrokerRecord) -> None:
+        self._put_broker(attrs.evolve(self._broker(record, record.id, record.epoch), fenced=True))
+
+    def _unfence_broker(self, record: UnfenceBrokerRecord) -> None:
+        self._put_broker(attrs.evolve(self._broker(record, record.id, record.epoch), fenced=False))
+
+    def _change_registration(self, record: BrokerRegistrationChangeRecord) -> None:
+        broker = self._broker(record, record.broker_id, record.broker_epoch)
+        if record.fenced not in (-1, 0, 1) or record.in_controlled_shutdown not in (0, 1):
+            raise MetadataError(f"BrokerRegistrationChangeRecord for broker {broker.id} says neither yes nor no")
+        self._put_broker(
+            attrs.evolve(
+                broker,
+                fenced=broker.fenced if record.fenced == 0 else record.fenced == 1,
+                in_controlled_shutdown=broker.in_controlled_shutdown or record.in_controlled_shutdown == 1,
+                log_dirs=tuple(record.log_dirs) or broker.log_dirs,
+            )
+        )
+
+    def _register_controller(self, record: RegisterControllerRecord) -> None:
+        self._controllers = self._controllers.set(record.controller_id, record)
+
+    def _broker(self, record: object, broker_id: int, epoch: int) -> Broker:
+        broker = self._brokers.get(broker_id)
+        if broker is None or broker.epoch != epoch:
+            raise MetadataError(f"{type(record).__name__} names broker {broker_id} epoch {epoch}, not registered")
+        return broker
+
+    def _put_broker(self, broker: Broker) -> None:
+        self._brokers = self._brokers.set(broker.id, broker)
+        self._brokers_changed.add(broker.id)
+
+    # Topics and partitions.
+
+    def _topic(self, record: TopicRecord) -> None:
+        alive = record.topic_id in self._before.topics and record.topic_id not in self._deleted
+        if record.name in self._topic_ids or record.topic_id in self._topics or alive:
+            raise MetadataError(f"TopicRecord creates {record.name!r} with id {record.topic_id}, which exists")
+        self._deleted.pop(record.topic_id, None)
+        self._topic_ids = self._topic_ids.set(record.name, record.topic_id)
+        self._topics[record.topic_id] = (record.name, {})
+
+    def _remove_topic(self, record: RemoveTopicRecord) -> None:
+        name, _ = self._editable_topic(record, record.topic_id)
+        del self._topics[record.topic_id]
+        self._topic_ids = self._topic_ids.delete(name)
+        self._partitions_changed.pop(record.topic_id, None)
+        before = self._before.topics.get(record.topic_id)
+        if before is not None:
+            self._deleted[record.topic_id] = before
+        resource = (int(ResourceType.TOPIC), name)
+        if resource in self._configs or resource in self._before.configs:
+            self._configs[resource] = {}
+
+    def _partition(self, record: PartitionRecord) -> None:
+        partition = Partition(
+            replicas=record.replicas,
+            isr=record.isr,
+            leader=record.leader,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=record.partition_epoch,
+            directories=record.directories or (DIRECTORY_UNASSIGNED,) * len(record.replicas),
+            leader_recovery_state=record.leader_recovery_state,
+            removing_replicas=record.removing_replicas,
+            adding_replicas=record.adding_replicas,
+        )
+        self._put_partition(record, record.topic_id, record.partition_id, partition)
+
+    def _change_partition(self, record: PartitionChangeRecord) -> None:
+        _, partitions = self._editable_topic(record, record.topic_id)
+        old = partitions.get(record.partition_id)
+        if old is None:
+            raise MetadataError(
+                f"PartitionChangeRecord for partition {record.partition_id} of {record.topic_id}: absent"
+            )
+        self._put_partition(record, record.topic_id, record.partition_id, changed_partition(old, record))
+
+    def _editable_topic(self, record: object, topic_id: UUID) -> tuple[str, dict[int, Partition]]:
+        edited = self._topics.get(topic_id)
+        if edited is not None:
+            return edited
+        topic = self._before.topics.get(topic_id)
+        if topic is None or topic_id in self._deleted:
+            raise MetadataError(f"{type(record).__name__} names topic {topic_id}, which does not exist")
+        self._topics[topic_id] = edited = (topic.name, dict(topic.partitions))
+        return edited
+
+    def _put_partition(self, record: object, topic_id: UUID, index: int, partition: Partition) -> None:
+        self._editable_topic(record, topic_id)[1][index] = partition
+        self._partitions_changed.setdefault(topic_id, set()).add(index)
+
+    # Configurations, quotas, and what is kept as its record.
+
+    def _config(self, record: ConfigRecord) -> None:
+        resource = (record.resource_type, record.resource_name)
+        values = self._configs.get(resource)
+        if values is None:
+            values = self._configs[resource] = dict(self._before.configs.get(resource, {}))
+        if record.value is None:
+            values.pop(record.name, None)
+        else:
+            values[record.name] = record.value
+
+    def _client_quota(self, record: ClientQuotaRecord) -> None:
+        entity = tuple(sorted(((e.entity_type, e.entity_name) for e in record.entity), key=lambda pair: pair[0]))
+        quotas = dict(self._client_quotas.get(entity, {}))
+        if record.remove:
+            quotas.pop(record.key, None)
+        else:
+            quotas[record.key] = record.value
+        self._client_quotas = (
+            self._client_quotas.set(entity, quotas) if quotas else _without(self._client_quotas, entity)
+        )
+
+    def _access_control_entry(self, record: AccessControlEntryRecord) -> None:
+        self._acls = self._acls.set(record.id, record)
+
+    def _remove_access_control_entry(self, record: RemoveAccessControlEntryRecord) -> None:
+        self._acls = _existing_removed(self._acls, record.id, record)
+
+    def _scram_credential(self, record: UserScramCredentialRecord) -> None:
+        self._scram_credentials = self._scram_credentials.set((record.name, record.mechanism), record)
+
+    def _remove_scram_credential(self, record: RemoveUserScramCredentialRecord) -> None:
+        key = (record.name, record.mechanism)
+        self._scram_credentials = _existing_removed(self._scram_credentials, key, record)
+
+    def _delegation_token(self, record: DelegationTokenRecord) -> None:
+        self._delegation_tokens = self._delegation_tokens.set(record.token_id, record)
+
+    def _remove_delegation_token(self, record: RemoveDelegationTokenRecord) -> None:
+        self._delegation_tokens = _existing_removed(self._delegation_tokens, record.token_id, record)
+
+
+def changed_partition(old: Partition, record: PartitionChangeRecord) -> Partition:
+    """Return ``old`` after ``record``. Naming a leader, even the same one, starts a new leader epoch."""
+    leader_named = record.leader != LEADER_UNCHANGED
+    replicas = old.replicas if record.replicas is None else tuple(record.replicas)
+    if record.directories is not None:
+        directories = tuple(record.directories)
+    else:
+        known = dict(zip(old.replicas, old.directories, strict=True))
+        directories = tuple(known.get(replica, DIRECTORY_UNASSIGNED) for replica in replicas)
+    recovery_kept = record.leader_recovery_state == RECOVERY_STATE_UNCHANGED
+    return Partition(
+        replicas=replicas,
+        isr=old.isr if record.isr is None else record.isr,
+        leader=record.leader if leader_named else old.leader,
+        leader_epoch=old.leader_epoch + leader_named,
+        partition_epoch=old.partition_epoch + 1,
+        directories=directories,
+        leader_recovery_state=old.leader_recovery_state if recovery_kept else record.leader_recovery_state,
+        removing_replicas=old.removing_replicas if record.removing_replicas is None else record.removing_replicas,
+        adding_replicas=old.adding_replicas if record.adding_replicas is None else record.adding_replicas,
+    )
+
+
+def replay(
+    image: Image, records: Iterable[object], offset: int, epoch: int, timestamp_ms: int
+) -> tuple[Image, Changes]:
+    """Return the image after ``records``, the last of which is at ``offset``, and what they changed."""
+    delta = Delta(image)
+    for record in records:
+        delta.replay(record)
+    return delta.finish(offset, epoch, timestamp_ms)
+
+
+def _without(table: Any, key: Any) -> Any:
+    return table.delete(key) if key in table else table
+
+
+def _existing_removed(table: Any, key: Any, record: object) -> Any:
+    if key not in table:
+        raise MetadataError(f"{type(record).__name__} removes {key!r}, which does not exist")
+    return table.delete(key)
+
+
+_HANDLERS: dict[type, Callable[[Delta, Any], None]] = {
+    RegisterBrokerRecord: Delta._register_broker,
+    UnregisterBrokerRecord: Delta._unregister_broker,
+    TopicRecord: Delta._topic,
+    PartitionRecord: Delta._partition,
+    ConfigRecord: Delta._config,
+    PartitionChangeRecord: Delta._change_partition,
+    FenceBrokerRecord: Delta._fence_broker,
+    UnfenceBrokerRecord: Delta._unfence_broker,
+    RemoveTopicRecord: Delta._remove_topic,
+    DelegationTokenRecord: Delta._delegation_token,
+    UserScramCredentialRecord: Delta._scram_credential,
+    FeatureLevelRecord: Delta._feature_level,
+    ClientQuotaRecord: Delta._client_quota,
+    ProducerIdsRecord: Delta._producer_ids,
+    BrokerRegistrationChangeRecord: Delta._change_registration,
+    AccessControlEntryRecord: Delta._access_control_entry,
+    RemoveAccessControlEntryRecord: Delta._remove_access_control_entry,
+    NoOpRecord: Delta._no_op,
+    ZkMigrationStateRecord: Delta._zk_migration,
+    RemoveUserScramCredentialRecord: Delta._remove_scram_credential,
+    RemoveDelegationTokenRecord: Delta._remove_delegation_token,
+    RegisterControllerRecord: Delta._register_controller,
+}

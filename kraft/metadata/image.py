@@ -1,0 +1,178 @@
+"""The image: everything the metadata log says, at one offset, as a value.
+
+An image never changes. ``kraft.metadata.delta`` makes the next one from it, and the two share all that did not change:
+every table is a persistent map, so a record costs the same in a cluster of ten topics and of a million. A table that
+no record touched is the *same object* in both images; ``new.acls is not old.acls`` is how to ask whether it changed.
+
+Kinds of metadata that nothing here has to understand (ACLs, SCRAM credentials, delegation tokens, controllers) are kept
+as the record that stated them. Such a record is never written to again.
+
+Maps are unordered: sort before the order can be seen by anyone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import Any
+from uuid import UUID
+
+import attrs
+from immutables import Map
+
+from kraft.config.features import METADATA_VERSION
+from kraft.messages.access_control_entry_record import AccessControlEntryRecord
+from kraft.messages.delegation_token_record import DelegationTokenRecord
+from kraft.messages.register_controller_record import RegisterControllerRecord
+from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
+
+NO_LEADER = -1
+
+#: Directory ids that name no directory (KIP-858): chosen before directories had ids, not chosen yet, and failed.
+DIRECTORY_MIGRATING = UUID(int=0)
+DIRECTORY_UNASSIGNED = UUID(int=1)
+DIRECTORY_LOST = UUID(int=2)
+
+RECOVERED = 0
+RECOVERING = 1
+
+
+class ResourceType(IntEnum):
+    """What a configuration belongs to, as ConfigRecord and the config requests number it."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+#: (resource type, resource name). The name of the cluster-wide broker default is empty.
+ConfigResource = tuple[int, str]
+#: What a client quota applies to: sorted (entity type, name); None names the default entity.
+QuotaEntity = tuple[tuple[str, str | None], ...]
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _one_of_equals(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return values
+
+
+def _ids(ids: Iterable[int]) -> tuple[int, ...]:
+    """One tuple for all equal ones: a million partitions have only so many different replica lists."""
+    return _one_of_equals(tuple(ids))
+
+
+def _directories(ids: Iterable[UUID]) -> tuple[UUID, ...]:
+    return _one_of_equals(tuple(ids))
+
+
+@attrs.frozen(weakref_slot=False)
+class Partition:
+    """One partition: who holds it, who is in sync, who leads.
+
+    ``leader_epoch`` counts leaders, ``partition_epoch`` counts changes of any kind. ``directories`` runs parallel to
+    ``replicas``. While ``isr`` would become empty its last member stays in it and ``leader`` is NO_LEADER.
+    """
+
+    replicas: tuple[int, ...] = attrs.field(converter=_ids)
+    isr: tuple[int, ...] = attrs.field(converter=_ids)
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    directories: tuple[UUID, ...] = attrs.field(converter=_directories)
+    leader_recovery_state: int = RECOVERED
+    removing_replicas: tuple[int, ...] = attrs.field(default=(), converter=_ids)
+    adding_replicas: tuple[int, ...] = attrs.field(default=(), converter=_ids)
+
+
+@attrs.frozen
+class Topic:
+    """A topic and its partitions. ``partitions`` is never written to."""
+
+    id: UUID
+    name: str
+    partitions: Mapping[int, Partition]
+
+
+@attrs.frozen
+class Endpoint:
+    """Where a listener of a broker is reached. ``security_protocol`` is Kafka's number (0 is PLAINTEXT)."""
+
+    listener: str
+    host: str
+    port: int
+    security_protocol: int
+
+
+@attrs.frozen
+class Broker:
+    """A registration. ``epoch`` is the offset of the record that made it; fenced brokers lead nothing."""
+
+    id: int
+    epoch: int
+    incarnation_id: UUID
+    endpoints: tuple[Endpoint, ...]
+    features: Mapping[str, tuple[int, int]]
+    rack: str | None
+    fenced: bool
+    in_controlled_shutdown: bool
+    log_dirs: tuple[UUID, ...]
+    is_migrating_zk_broker: bool = False
+
+    @property
+    def active(self) -> bool:
+        """Whether the broker may lead partitions and join an ISR."""
+        return not self.fenced and not self.in_controlled_shutdown
+
+    def endpoint(self, listener: str) -> Endpoint | None:
+        return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)
+
+
+_NOTHING: Map[Any, Any] = Map()
+
+
+@attrs.frozen
+class Image:
+    """The metadata up to and including ``offset``, which was written in ``epoch`` at ``timestamp_ms``."""
+
+    offset: int = -1
+    epoch: int = -1
+    timestamp_ms: int = -1
+    features: Map[str, int] = _NOTHING
+    zk_migration_state: int = 0
+    brokers: Map[int, Broker] = _NOTHING
+    controllers: Map[int, RegisterControllerRecord] = _NOTHING
+    topics: Map[UUID, Topic] = _NOTHING
+    topic_ids: Map[str, UUID] = _NOTHING
+    configs: Map[ConfigResource, Mapping[str, str]] = _NOTHING
+    client_quotas: Map[QuotaEntity, Mapping[str, float]] = _NOTHING
+    next_producer_id: int = 0
+    acls: Map[UUID, AccessControlEntryRecord] = _NOTHING
+    scram_credentials: Map[tuple[str, int], UserScramCredentialRecord] = _NOTHING
+    delegation_tokens: Map[str, DelegationTokenRecord] = _NOTHING
+
+    @property
+    def metadata_version(self) -> int:
+        """The finalized level of metadata.version, or 0 while the log has not said it."""
+        return self.features.get(METADATA_VERSION, 0)
+
+    def topic(self, name: str) -> Topic | None:
+        topic_id = self.topic_ids.get(name)
+        return None if topic_id is None else self.topics[topic_id]
+
+    def partition(self, topic_id: UUID, index: int) -> Partition | None:
+        topic = self.topics.get(topic_id)
+        return None if topic is None else topic.partitions.get(index)
+
+    def config(self, resource_type: int, name: str) -> Mapping[str, str]:
+        """Return what is set on a resource; defaults are not part of the metadata."""
+        return self.configs.get((resource_type, name), {})
+
+    def partitions(self) -> Iterator[tuple[Topic, int, Partition]]:
+        """Every partition, topics by name and partitions by number: an order that is the same in every process."""
+        for _, topic_id in sorted(self.topic_ids.items()):
+            topic = self.topics[topic_id]
+            for index in sorted(topic.partitions):
+                yield topic, index, topic.partitions[index]

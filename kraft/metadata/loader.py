@@ -1,0 +1,59 @@
+"""From committed records to published images, metadata transactions included.
+
+Between BeginTransaction and EndTransaction nothing is published; AbortTransaction forgets what came between (KIP-868).
+A transaction may span any number of batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kraft.messages.abort_transaction_record import AbortTransactionRecord
+from kraft.messages.begin_transaction_record import BeginTransactionRecord
+from kraft.messages.end_transaction_record import EndTransactionRecord
+from kraft.metadata.delta import Changes, Delta, MetadataError
+from kraft.metadata.image import Image
+
+
+class Loader:
+    """Turns batches of records, in the order of the log, into one image after the other."""
+
+    def __init__(self, image: Image | None = None) -> None:
+        self.image = Image() if image is None else image
+        self._open: tuple[Delta, Delta] | None = None  # the open transaction, and what to go back to on abort
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether the log, as far as it was loaded, ends inside a metadata transaction."""
+        return self._open is not None
+
+    def load(
+        self, records: Iterable[object], offset: int, epoch: int, timestamp_ms: int
+    ) -> tuple[Image, Changes] | None:
+        """Replay one batch, whose last record is at ``offset``; return what to publish, or None inside a transaction.
+
+        Raises MetadataError if a record is unknown, contradicts the image, or opens or closes a transaction wrongly.
+        """
+        delta = self._open[0] if self._open is not None else Delta(self.image)
+        for record in records:
+            if isinstance(record, BeginTransactionRecord):
+                self._require_transaction(False, record)
+                self._open = delta, delta.copy()
+            elif isinstance(record, EndTransactionRecord):
+                self._require_transaction(True, record)
+                self._open = None
+            elif isinstance(record, AbortTransactionRecord):
+                delta = self._require_transaction(True, record) or delta
+                self._open = None
+            else:
+                delta.replay(record)
+        if self._open is not None:
+            return None
+        self.image, changes = delta.finish(offset, epoch, timestamp_ms)
+        return self.image, changes
+
+    def _require_transaction(self, expected: bool, record: object) -> Delta | None:
+        """Return the state to go back to; raise MetadataError if a transaction is not open as it must be."""
+        if self.in_transaction != expected:
+            raise MetadataError(f"{type(record).__name__} {'outside' if expected else 'inside'} of a transaction")
+        return None if self._open is None else self._open[1]

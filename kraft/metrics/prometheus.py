@@ -1,0 +1,71 @@
+"""The registry as Prometheus text, with the names that the usual JMX exporter rules give Kafka's beans.
+
+``kafka.network:type=RequestChannel,name=RequestQueueSize`` is ``kafka_network_requestchannel_requestqueuesize``. A
+meter gives ``…_total``; a histogram is a summary with quantiles, ``…_sum`` and ``…_count``. Tags become labels. The
+library is imported here only, so a node that serves no metrics does not pay for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from kraft.metrics.instruments import Histogram, Meter
+from kraft.metrics.registry import Instrument, MetricName, Registry
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_QUANTILES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
+_NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_]+")
+
+
+def render(registry: Registry) -> bytes:
+    """Every metric of ``registry`` in Prometheus' text format, version 0.0.4."""
+    exposition = CollectorRegistry(auto_describe=False)
+    exposition.register(_RegistryCollector(registry))
+    return generate_latest(exposition)
+
+
+def prometheus_name(name: MetricName) -> str:
+    return _NOT_ALLOWED.sub("_", f"{name.group}_{name.type}_{name.name}").lower()
+
+
+class _RegistryCollector(Collector):
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterable[Metric]:
+        families: dict[str, Metric] = {}
+        for name, metric in self._registry:
+            text = prometheus_name(name)
+            family = families.get(text)
+            if family is None:
+                family = families[text] = _family(text, name, metric)
+            _add_samples(family, {_NOT_ALLOWED.sub("_", tag).lower(): value for tag, value in name.tags}, metric)
+        return families.values()
+
+
+def _family(text: str, name: MetricName, metric: Instrument) -> Metric:
+    documentation = f"{name.group}:type={name.type},name={name.name}"
+    if isinstance(metric, Meter):
+        return CounterMetricFamily(text, documentation)
+    if isinstance(metric, Histogram):
+        return SummaryMetricFamily(text, documentation)
+    return GaugeMetricFamily(text, documentation)
+
+
+def _add_samples(family: Metric, labels: dict[str, str], metric: Instrument) -> None:
+    if isinstance(metric, Meter):
+        family.add_sample(f"{family.name}_total", labels, metric.count)
+    elif isinstance(metric, Histogram):
+        for quantile in _QUANTILES:
+            family.add_sample(family.name, {**labels, "quantile": str(quantile)}, metric.percentile(quantile))
+        family.add_sample(f"{family.name}_count", labels, metric.count)
+        family.add_sample(f"{family.name}_sum", labels, metric.total * metric.scale)
+    else:
+        family.add_sample(family.name, labels, metric.value)

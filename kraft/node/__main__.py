@@ -1,0 +1,129 @@
+"""``python -m kraft.node [FILE] [--override key=value …] [--tree]``: run a node until SIGTERM or SIGINT.
+
+The first signal is a controlled stop with exit status 0; a second one is the power cord. With no FILE it is a broker
+and a controller on 127.0.0.1:9092 and :9093, with its storage under ./kraft-data, which it formats by itself. What is
+wrong with the configuration or the disk is one line, and exit status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import trio
+
+from kraft.config.broker import NodeConfig
+from kraft.config.defaults import DEFAULT_PROPERTIES
+from kraft.config.features import DEFAULT_METADATA_LEVEL
+from kraft.config.properties import from_mapping, parse_overrides, read_properties
+from kraft.config.setting import ConfigError
+from kraft.metadata.delta import MetadataError
+from kraft.node.node import Bound, Node, check_supported, open_directories
+from kraft.node.tree import render
+from kraft.storage.errors import StorageError
+from kraft.storage.format import format_directories, random_uuid
+from kraft.wire.uuids import uuid_to_text
+
+logger = logging.getLogger("kraft.node")
+
+FAILED = 1
+POWER_CORD = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a node; the exit status."""
+    options = _parse(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    try:
+        config = _configure(options)
+        check_supported(config)
+        if options.file is None:
+            _format_default(config)
+        _allow_many_files()
+        with open_directories(config) as directories:
+            return trio.run(_run, Node(config, directories), options.tree)
+    except (ConfigError, StorageError) as error:
+        print(error, file=sys.stderr)
+    except BaseExceptionGroup as group:
+        _explain(group)
+    except OSError as error:
+        print(_line(error), file=sys.stderr)
+    return FAILED
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m kraft.node", description="Run a Kafka broker and controller.")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a server.properties; without it a node to try out")
+    parser.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="beats the file's setting")
+    parser.add_argument("--tree", action="store_true", help="print the live nursery tree once the node is ready")
+    return parser.parse_args(arguments)
+
+
+def _configure(options: argparse.Namespace) -> NodeConfig:
+    values = DEFAULT_PROPERTIES if options.file is None else read_properties(options.file)
+    loaded = from_mapping({**values, **parse_overrides(options.override)})
+    for warning in loaded.warnings:
+        logger.warning("%s", warning)
+    return loaded.config
+
+
+def _format_default(config: NodeConfig) -> None:
+    """Only the directory of the default configuration is ever formatted without being asked."""
+    if not any((Path(path) / "meta.properties").exists() for path in config.directories):
+        format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+
+
+def _allow_many_files() -> None:
+    """Every partition and every connection is an open file: take all that this process may have."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+async def _run(node: Node, show_tree: bool) -> int:
+    status = POWER_CORD
+    async with trio.open_nursery() as outer:
+        outer.start_soon(_watch_signals, node, outer.cancel_scope, name="signals")
+        async with trio.open_nursery() as nursery:
+            bound: Bound = await nursery.start(node.run, name="node")
+            print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
+            if show_tree:
+                print(render(), flush=True)
+        status = 0
+        outer.cancel_scope.cancel(reason="the node has stopped")
+    return status
+
+
+async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            if node.stopping.is_set():
+                scope.cancel(reason="second signal")
+                return
+            node.stopping.set()
+
+
+def _explain(group: BaseExceptionGroup[BaseException]) -> None:
+    """One line for what a person can mend; a traceback for what only a programmer can."""
+    known, rest = group.split((StorageError, MetadataError, OSError, ConfigError))
+    if rest is not None:
+        raise rest
+    assert known is not None
+    leaf: BaseException = known
+    while isinstance(leaf, BaseExceptionGroup):
+        leaf = leaf.exceptions[0]
+    print(_line(leaf), file=sys.stderr)
+
+
+def _line(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or 'cannot go on'}: {error.strerror or error}"
+    return str(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""What each listener offers, and how a request finds its handler.
+
+The two tables are the whole truth: ApiVersions answers from them, the server refuses what is not in them, the list of
+what is not served (docs/apis.md) is made from them. A handler's module is imported when its API is first asked for,
+which keeps a node's start short.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import attrs
+
+from kraft.messages.registry import ApiKey
+from kraft.node.broker import Broker
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+logger = logging.getLogger("kraft.node")
+
+
+@attrs.frozen
+class Api:
+    """One API of a listener: the versions offered, and the module in ``kraft.node.handlers`` that answers."""
+
+    oldest: int
+    newest: int
+    module: str
+
+    def load(self) -> ModuleType:
+        return importlib.import_module(f"kraft.node.handlers.{self.module}")
+
+
+BROKER_APIS: Mapping[ApiKey, Api] = {
+    ApiKey.PRODUCE: Api(0, 13, "produce"),
+    ApiKey.FETCH: Api(4, 17, "fetch"),
+    ApiKey.LIST_OFFSETS: Api(1, 9, "list_offsets"),
+    ApiKey.METADATA: Api(0, 13, "metadata"),
+    ApiKey.OFFSET_COMMIT: Api(2, 9, "offset_commit"),
+    ApiKey.OFFSET_FETCH: Api(1, 9, "offset_fetch"),
+    ApiKey.FIND_COORDINATOR: Api(0, 6, "find_coordinator"),
+    ApiKey.JOIN_GROUP: Api(0, 9, "join_group"),
+    ApiKey.HEARTBEAT: Api(0, 4, "heartbeat"),
+    ApiKey.LEAVE_GROUP: Api(0, 5, "leave_group"),
+    ApiKey.SYNC_GROUP: Api(0, 5, "sync_group"),
+    ApiKey.DESCRIBE_GROUPS: Api(0, 6, "describe_groups"),
+    ApiKey.LIST_GROUPS: Api(0, 5, "list_groups"),
+    ApiKey.API_VERSIONS: Api(0, 4, "api_versions"),
+    ApiKey.CREATE_TOPICS: Api(2, 7, "create_topics"),
+    ApiKey.DELETE_TOPICS: Api(1, 6, "delete_topics"),
+    ApiKey.DELETE_RECORDS: Api(0, 2, "delete_records"),
+    ApiKey.INIT_PRODUCER_ID: Api(0, 5, "init_producer_id"),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: Api(2, 4, "offset_for_leader_epoch"),
+    ApiKey.DESCRIBE_CONFIGS: Api(1, 4, "describe_configs"),
+    ApiKey.ALTER_CONFIGS: Api(0, 2, "alter_configs"),
+    ApiKey.DESCRIBE_LOG_DIRS: Api(1, 4, "describe_log_dirs"),
+    ApiKey.CREATE_PARTITIONS: Api(0, 3, "create_partitions"),
+    ApiKey.DELETE_GROUPS: Api(0, 2, "delete_groups"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Api(0, 1, "incremental_alter_configs"),
+    ApiKey.OFFSET_DELETE: Api(0, 0, "offset_delete"),
+    ApiKey.DESCRIBE_CLUSTER: Api(0, 2, "describe_cluster"),
+    ApiKey.DESCRIBE_PRODUCERS: Api(0, 0, "describe_producers"),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Api(0, 0, "describe_topic_partitions"),
+}
+
+CONTROLLER_APIS: Mapping[ApiKey, Api] = {
+    ApiKey.API_VERSIONS: Api(0, 4, "api_versions"),
+    ApiKey.CREATE_TOPICS: Api(2, 7, "create_topics"),
+    ApiKey.DELETE_TOPICS: Api(1, 6, "delete_topics"),
+    ApiKey.CREATE_PARTITIONS: Api(0, 3, "create_partitions"),
+    ApiKey.ALTER_CONFIGS: Api(0, 2, "alter_configs"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Api(0, 1, "incremental_alter_configs"),
+    ApiKey.DESCRIBE_CLUSTER: Api(0, 2, "describe_cluster"),
+}
+
+
+def versions(apis: Mapping[ApiKey, Api]) -> dict[int, tuple[int, int]]:
+    """API key to lowest and highest version, as the server wants it."""
+    return {int(key): (api.oldest, api.newest) for key, api in apis.items()}
+
+
+@attrs.frozen(eq=False)
+class Dispatcher:
+    """Takes requests off a plane's queue to their handlers, and turns what goes wrong into the API's own error."""
+
+    broker: Broker
+    apis: Mapping[ApiKey, Api]
+    _modules: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = attrs.Factory(dict)
+
+    async def handle(self, request: Request) -> Reply:
+        try:
+            answer, error = self._modules[request.api_key]
+        except KeyError:
+            answer, error = self._load(request.api_key)
+        message = request.message() if request.supported else None
+        try:
+            reply: Reply = await answer(self.broker, request, message)
+        except KafkaError as refused:
+            reply = error(message, request.response_version, refused.code, refused.message)
+        return reply
+
+    def error_response(self, request: Request, failure: Exception) -> Any:
+        """What the peer hears of a failure: its Kafka error, or UNKNOWN_SERVER_ERROR if it has none."""
+        _, error = self._modules[request.api_key]
+        refused = failure if isinstance(failure, KafkaError) else KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return error(request.message(), request.response_version, refused.code, refused.message)
+
+    def _load(self, api_key: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        module = self.apis[ApiKey(api_key)].load()
+        self._modules[api_key] = functions = (module.handle, module.error)
+        return functions

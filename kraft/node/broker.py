@@ -1,0 +1,64 @@
+"""What a handler may use: the broker's parts in one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from kraft.broker.fetch_session import FetchSessionCache
+from kraft.config.broker import NodeConfig
+from kraft.metadata.image import Image
+from kraft.node.clock import Clock
+from kraft.node.controller import Controller
+from kraft.node.groups import Groups
+from kraft.node.partition import HostedPartition
+from kraft.node.producer_ids import ProducerIds
+from kraft.node.publisher import Publisher
+from kraft.node.replicas import Replicas
+from kraft.wire.errors import ErrorCode, KafkaError
+
+
+@attrs.define(eq=False)
+class Broker:
+    """The broker role of a node."""
+
+    config: NodeConfig
+    cluster_id: str
+    clock: Clock
+    replicas: Replicas
+    groups: Groups
+    controller: Controller
+    publisher: Publisher
+    producer_ids: ProducerIds
+    fetch_sessions: FetchSessionCache
+
+    @property
+    def node_id(self) -> int:
+        return self.config.node_id
+
+    @property
+    def image(self) -> Image:
+        """The metadata that this broker acts on."""
+        return self.replicas.image
+
+    async def change(self, message: Any, version: int | None = None) -> Any:
+        """Have the controller carry out ``message``; its response, once this broker too acts on what was changed.
+
+        Raises:
+            KafkaError: as :meth:`Controller.request`.
+        """
+        response = await self.controller.request(message, version)
+        await self.publisher.catch_up()
+        return response
+
+    def check_min_insync(self, partition: HostedPartition) -> None:
+        """With acks=all the in-sync set must be large enough (``min.insync.replicas``).
+
+        Raises:
+            KafkaError: NOT_ENOUGH_REPLICAS.
+        """
+        state = partition.state
+        # A partition cannot have more replicas in sync than it has replicas.
+        if len(state.isr) < min(partition.log.config.min_insync_replicas, len(state.replicas)):
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)

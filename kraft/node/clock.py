@@ -1,0 +1,20 @@
+"""Wall-clock time for records and sessions, that never goes back while the node runs."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+
+
+@attrs.frozen
+class Clock:
+    """The wall clock as it was at the start, carried on by the monotonic one: a step of the system's clock ends no
+    session and expires no offset."""
+
+    started_wall_s: float = attrs.Factory(time.time)
+    started_monotonic_s: float = attrs.Factory(time.monotonic)
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch."""
+        return int((self.started_wall_s + time.monotonic() - self.started_monotonic_s) * 1000)

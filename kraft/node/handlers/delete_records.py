@@ -1,0 +1,77 @@
+"""DeleteRecords (key 21): move the start of a log up (KIP-107).
+
+Versions 0 to 2: 2 is flexible. Offset -1 stands for the high watermark. The new start is written down before it is
+answered: what was deleted stays deleted after a kill.
+"""
+
+from __future__ import annotations
+
+from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
+from kraft.messages.delete_records_response import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from kraft.node.broker import Broker
+from kraft.node.internal_topics import is_internal
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+HIGH_WATERMARK = -1
+NO_LOW_WATERMARK = -1
+
+
+async def handle(broker: Broker, request: Request, message: DeleteRecordsRequest) -> Reply:
+    response = DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name, partitions=[_one(broker, topic.name, wanted) for wanted in topic.partitions]
+            )
+            for topic in message.topics
+        ]
+    )
+
+    async def written() -> DeleteRecordsResponse:
+        try:
+            await broker.replicas.write_checkpoints()
+        except OSError as failure:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from failure
+        return response
+
+    return Parked(written)
+
+
+def _one(broker: Broker, topic: str, wanted: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+    answer = DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=NO_LOW_WATERMARK)
+    try:
+        if is_internal(topic):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        partition = broker.replicas.leader_of(topic, wanted.partition_index)
+        if "delete" not in partition.log.config.cleanup_policy:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION)
+        offset = partition.high_watermark if wanted.offset == HIGH_WATERMARK else wanted.offset
+        if not 0 <= offset <= partition.high_watermark:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+        partition.log.delete_records(offset)
+        answer.low_watermark = partition.log.log_start_offset
+        partition.wake()
+    except KafkaError as refused:
+        answer.error_code = refused.code
+    return answer
+
+
+def error(
+    message: DeleteRecordsRequest, version: int, code: ErrorCode, text: str | None = None
+) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=[
+                    DeleteRecordsPartitionResult(each.partition_index, NO_LOW_WATERMARK, code)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in message.topics
+        ]
+    )

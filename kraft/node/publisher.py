@@ -1,0 +1,62 @@
+"""Brings the committed metadata to the broker: one image after the other, each applied before the next is looked at."""
+
+from __future__ import annotations
+
+import attrs
+import trio
+
+from kraft.node.groups import Groups
+from kraft.node.internal_topics import OFFSETS_TOPIC
+from kraft.node.quorum import MetadataFollower, Quorum
+from kraft.node.replicas import Replicas
+from kraft.wire.errors import ErrorCode, KafkaError
+
+
+@attrs.define(eq=False)
+class Publisher:
+    """The only writer of what the broker knows of the cluster."""
+
+    quorum: Quorum
+    replicas: Replicas
+    groups: Groups
+    _follower: MetadataFollower = attrs.field(init=False)
+    _published: trio.Event = attrs.Factory(trio.Event)
+
+    def __attrs_post_init__(self) -> None:
+        self._follower = MetadataFollower(self.quorum)
+
+    @property
+    def offset(self) -> int:
+        """The offset of the last record that the broker acts on."""
+        return self.replicas.image.offset
+
+    async def load(self) -> None:
+        """Take over the metadata as it stands and open the logs. Raises: StorageError, MetadataError, OSError."""
+        image = await self._follower.catch_up(self.quorum.high_watermark)
+        await self.replicas.load(image)
+        for partition in self.replicas.all():
+            if partition.topic == OFFSETS_TOPIC and partition.is_leader:
+                self.groups.load(partition.index)
+                await trio.lowlevel.checkpoint()
+
+    async def run(self) -> None:
+        """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
+        while True:
+            image, changes = await self._follower.next()
+            led = await self.replicas.apply(image, changes)
+            for partition in led.lost:
+                if partition.topic == OFFSETS_TOPIC:
+                    self.groups.resign(partition.index, KafkaError(ErrorCode.NOT_COORDINATOR))
+            if changes.topics_deleted:
+                self.groups.forget_topics(frozenset(topic.name for topic in changes.topics_deleted.values()))
+            for partition in led.gained:
+                if partition.topic == OFFSETS_TOPIC:
+                    self.groups.load(partition.index)
+            self._published.set()
+            self._published = trio.Event()
+
+    async def catch_up(self) -> None:
+        """Return once everything that is committed now has been applied."""
+        target = self.quorum.high_watermark - 1
+        while self.offset < target:
+            await self._published.wait()

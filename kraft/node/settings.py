@@ -1,0 +1,85 @@
+"""From the configuration to what each room wants to be told."""
+
+from __future__ import annotations
+
+from kraft.config.broker import NodeConfig
+from kraft.config.topic import LogConfig
+from kraft.controller.context import ControllerConfig
+from kraft.coordinator.rebalance import GroupSettings
+from kraft.rpc.plane import Plane, SocketSettings, control_plane, data_plane
+from kraft.rpc.quotas import ConnectionLimits
+
+_MINUTE_MS = 60_000
+
+
+def control_plane_of(config: NodeConfig) -> Plane:
+    return control_plane(config.listeners.controller)
+
+
+def data_plane_of(config: NodeConfig) -> Plane:
+    network = config.network
+    processors = config.listener_limits(config.listeners.broker[0].listener).num_network_threads
+    return data_plane(config.listeners.broker, network.queued_max_requests, processors, network.num_io_threads)
+
+
+def socket_settings(config: NodeConfig) -> SocketSettings:
+    network = config.network
+    return SocketSettings(
+        request_max_bytes=network.socket_request_max_bytes,
+        send_buffer_bytes=network.socket_send_buffer_bytes,
+        receive_buffer_bytes=network.socket_receive_buffer_bytes,
+        listen_backlog=network.socket_listen_backlog_size,
+        max_idle_ms=network.connections_max_idle_ms,
+    )
+
+
+def connection_limits(config: NodeConfig) -> ConnectionLimits:
+    """Broker-wide limits, and those of listeners that have their own (``listener.name.<name>.``)."""
+    broker = config.listener_limits("")
+    names = [endpoint.listener for endpoint in (*config.listeners.broker, *config.listeners.controller)]
+    own = {name: config.listener_limits(name) for name in names}
+    protected = set(config.listeners.controller_names)
+    if len(config.listeners.broker) > 1 and config.listeners.inter_broker is not None:
+        protected.add(config.listeners.inter_broker)
+    return ConnectionLimits(
+        max_connections=broker.max_connections,
+        max_connections_per_ip=config.network.max_connections_per_ip,
+        per_ip_overrides=config.connections_per_ip_overrides,
+        listener_max_connections={name: limits.max_connections for name, limits in own.items()},
+        max_creation_rate=broker.max_connection_creation_rate,
+        listener_creation_rate={name: limits.max_connection_creation_rate for name, limits in own.items()},
+        protected_listeners=frozenset(protected),
+    )
+
+
+def group_settings(config: NodeConfig) -> GroupSettings:
+    groups = config.groups
+    return GroupSettings(
+        group_min_session_timeout_ms=groups.group_min_session_timeout_ms,
+        group_max_session_timeout_ms=groups.group_max_session_timeout_ms,
+        group_initial_rebalance_delay_ms=groups.group_initial_rebalance_delay_ms,
+        group_max_size=groups.group_max_size,
+        offset_metadata_max_bytes=groups.offset_metadata_max_bytes,
+        offsets_retention_ms=groups.offsets_retention_minutes * _MINUTE_MS,
+    )
+
+
+def controller_config(config: NodeConfig, cluster_id: str) -> ControllerConfig:
+    return ControllerConfig(
+        cluster_id=cluster_id,
+        num_partitions=config.topics.num_partitions,
+        default_replication_factor=config.topics.default_replication_factor,
+        broker_session_timeout_ms=config.lease.broker_session_timeout_ms,
+        delete_topic_enable=config.topics.delete_topic_enable,
+        static_values=config.values,
+    )
+
+
+def metadata_log_config(config: NodeConfig) -> LogConfig:
+    """``__cluster_metadata-0`` is trimmed by snapshots alone, never by age or size."""
+    return LogConfig(
+        segment_bytes=config.metadata_log.metadata_log_segment_bytes,
+        segment_ms=config.metadata_log.metadata_log_segment_ms,
+        retention_ms=-1,
+        retention_bytes=-1,
+    )

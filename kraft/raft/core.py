@@ -1,0 +1,214 @@
+"""The core of a member of the quorum: ``step(now, event) -> Effects``. Synchronous, total, deterministic.
+
+Time and chance are arguments. It knows nothing of files, peers' addresses, or what the records mean. Here events find
+the role that they concern; the rules are with the roles: ``voting``, ``leader``, ``follower``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import attrs
+
+from kraft.raft import follower, leader, voting
+from kraft.raft.events import (
+    Effects,
+    ElectionStateWritten,
+    Event,
+    LogAppended,
+    LogFlushed,
+    LogTrimmed,
+    RequestFailed,
+    RequestReceived,
+    Resign,
+    ResponseReceived,
+    ShutDown,
+    SnapshotCreated,
+    SnapshotRejected,
+    SnapshotStored,
+    Timeout,
+)
+from kraft.raft.log_view import LogView
+from kraft.raft.member import Member
+from kraft.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from kraft.raft.state import Candidate, ElectionState, Follower, Leader, Prospective, Resigned, State, Unattached
+from kraft.raft.timing import Timing
+
+
+class RaftCore:
+    """One member of the quorum: a voter if ``node_id`` is one of ``voters``, else an observer.
+
+    Its driver is the only one to call ``step``. ``election`` is what was written durably before the restart; ``log`` is
+    the shape of what was found on disk, all of it durable. ``jitter`` returns another number from [0, 1) at each call.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        voters: tuple[int, ...],
+        election: ElectionState,
+        log: LogView,
+        now: float,
+        *,
+        jitter: Callable[[], float],
+        timing: Timing | None = None,
+    ) -> None:
+        self._member = member = Member(node_id, voters, log, timing or Timing(), jitter)
+        member.state = _first_state(member, election, now)
+        member.written = election if election.epoch == member.epoch else ElectionState()
+
+    @property
+    def node_id(self) -> int:
+        return self._member.node_id
+
+    @property
+    def voters(self) -> tuple[int, ...]:
+        return self._member.voters
+
+    @property
+    def log(self) -> LogView:
+        return self._member.log
+
+    @property
+    def state(self) -> State:
+        return self._member.state
+
+    @property
+    def high_watermark(self) -> int:
+        """Everything below is committed."""
+        return self._member.high_watermark
+
+    @property
+    def epoch(self) -> int:
+        return self._member.epoch
+
+    @property
+    def leader_id(self) -> int | None:
+        return self._member.leader_id
+
+    def step(self, now: float, event: Event) -> Effects:
+        """Take in one event. An event that means nothing in the present state has no effect."""
+        member = self._member
+        match event:
+            case ResponseReceived():
+                _take_response(member, now, event)
+            case RequestReceived(request_id, request):
+                _answer(member, now, request_id, request)
+            case Timeout():
+                _take_timeout(member, now)
+            case LogAppended(end_offset, epoch):
+                leader.take_append(member, end_offset, epoch)
+            case LogFlushed(end_offset, truncations):
+                grew = member.log.flushed(end_offset, truncations)
+                if grew and isinstance(member.state, Leader):
+                    leader.take_flush(member, member.state)
+            case ElectionStateWritten(election):
+                voting.count_own_vote(member, now, election.epoch, election.voted_for)
+            case RequestFailed(request=VoteRequest()):
+                voting.take_vote_failure(member, now, event)
+            case RequestFailed(request=FetchRequest() | FetchSnapshotRequest()):
+                follower.take_failure(member, now, event)
+            case SnapshotStored():
+                follower.take_stored_snapshot(member, now, event)
+            case SnapshotRejected():
+                follower.take_rejected_snapshot(member, now, event)
+            case SnapshotCreated(snapshot):
+                assert snapshot.end_offset <= member.high_watermark, "only what is committed goes into a snapshot"
+                member.log.snapshot = max(snapshot, member.log.snapshot or snapshot)
+            case LogTrimmed(snapshot):
+                assert snapshot.end_offset <= member.high_watermark, "only what is committed may be trimmed"
+                member.log.advance_start(snapshot)
+            case Resign(epoch):
+                if isinstance(member.state, Leader) and member.epoch == epoch:
+                    leader.resign(member, now, "the controller gave up")
+            case ShutDown():
+                _shut_down(member, now)
+        follower.ask_if_due(member, now)
+        return member.take_effects()
+
+
+def _first_state(member: Member, election: ElectionState, now: float) -> State:
+    """The state of a restart: what was led is given up, what was followed is followed, a vote stays given."""
+    epoch = max(election.epoch, member.log.last_epoch)
+    if not member.others:
+        return Unattached(epoch, election_deadline=now)  # it has nobody to wait for
+    if epoch > election.epoch:
+        election = ElectionState(epoch)
+    timeout = member.timing.election_timeout(member.jitter())
+    if election.leader_id == member.node_id and member.is_voter:
+        others = frozenset(member.others)
+        return Resigned(epoch, member.node_id, now + timeout, member.others, others, end_at=now)
+    if election.leader_id is not None and election.leader_id in member.others:
+        fetch_deadline = now + member.timing.fetch_timeout_s
+        return Follower(epoch, election.leader_id, fetch_deadline, election.voted_for, ask_at=now)
+    deadline = now + timeout if member.is_voter else math.inf
+    return Unattached(epoch, deadline, election.voted_for, ask_at=now)
+
+
+def _answer(member: Member, now: float, request_id: int, request: object) -> None:
+    match request:
+        case FetchRequest():
+            leader.answer_fetch(member, now, request_id, request)
+        case VoteRequest():
+            voting.answer_vote(member, now, request_id, request)
+        case BeginQuorumEpochRequest():
+            follower.answer_begin(member, now, request_id, request)
+        case EndQuorumEpochRequest():
+            follower.answer_end(member, now, request_id, request)
+        case FetchSnapshotRequest():
+            leader.answer_fetch_snapshot(member, now, request_id, request)
+
+
+def _take_response(member: Member, now: float, event: ResponseReceived) -> None:
+    match event.response:
+        case FetchResponse():
+            follower.take_fetch_response(member, now, event)
+        case VoteResponse():
+            voting.take_vote_response(member, now, event)
+        case BeginQuorumEpochResponse():
+            leader.take_begin_response(member, now, event)
+        case EndQuorumEpochResponse():
+            leader.take_end_response(member, now, event)
+        case FetchSnapshotResponse():
+            follower.take_snapshot_response(member, now, event)
+
+
+def _take_timeout(member: Member, now: float) -> None:
+    match member.state:
+        case Leader() as state:
+            leader.take_timeout(member, now, state)
+        case Follower() as state:
+            if follower.take_timeout(member, now, state):
+                voting.seek_votes(member, now, f"{state.leader_id} did not answer in time, or resigned")
+        case Unattached(election_deadline=deadline) if now >= deadline:
+            voting.seek_votes(member, now, "no leader was found in time")
+        case Prospective(election_deadline=deadline) as state if now >= deadline:
+            voting.give_way(member, now, state, "too few would grant their votes in time")
+        case Candidate(election_deadline=deadline) as state if now >= deadline:
+            if state.backing_off:
+                voting.seek_votes(member, now, "the election was lost", state.retries + 1)
+            else:
+                voting.back_off(member, now, state)
+        case Resigned() as state:
+            leader.leave_resigned(member, now, state)
+
+
+def _shut_down(member: Member, now: float) -> None:
+    member.shutting_down = True
+    state = member.state
+    if isinstance(state, Leader):
+        leader.resign(member, now, "the node is about to stop")
+    elif not isinstance(state, Follower):
+        member.state = attrs.evolve(state, election_deadline=math.inf)

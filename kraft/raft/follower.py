@@ -1,0 +1,253 @@
+"""Following a leader: fetch, check, append, make durable, fetch on (KIP-595); and finding a leader to follow.
+
+A Fetch says that everything below its offset is durable here, so it is not sent before that is true. One request is
+under way at a time. Where the logs part, the own one is cut, which can only ever hit what was never committed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from kraft.raft.events import Reason, RequestFailed, ResponseReceived, SnapshotRejected, SnapshotStored, StoreChunk
+from kraft.raft.member import Member
+from kraft.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    EpochEnd,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    LogSlice,
+)
+from kraft.raft.state import Follower, SnapshotDownload, Unattached
+from kraft.wire.errors import ErrorCode
+
+# Asking.
+
+
+def ask_if_due(member: Member, now: float) -> None:
+    """Send the next Fetch, or the next FetchSnapshot, once its time has come and the whole log is durable."""
+    state = member.state
+    if not isinstance(state, Follower | Unattached) or now < state.ask_at or not member.log.all_durable:
+        return
+    again_at = now + member.timing.request_timeout_s
+    if isinstance(state, Unattached):
+        voter = member.others[int(member.jitter() * len(member.others))]
+        number = member.send(voter, _fetch(member, max_wait_s=0.0))
+    elif state.download is not None:
+        download = state.download
+        request = FetchSnapshotRequest(state.epoch, member.node_id, download.snapshot, download.position)
+        number = member.send(state.leader_id, request)
+    else:
+        number = member.send(state.leader_id, _fetch(member, member.timing.fetch_max_wait_s))
+    member.state = attrs.evolve(state, asked=number, ask_at=again_at)
+
+
+def _fetch(member: Member, max_wait_s: float) -> FetchRequest:
+    log = member.log
+    return FetchRequest(member.epoch, member.node_id, log.end_offset, log.last_epoch, max_wait_s, member.high_watermark)
+
+
+def take_failure(member: Member, now: float, event: RequestFailed) -> None:
+    """The request that was under way got no answer: ask again in a while."""
+    state = member.state
+    if isinstance(state, Follower) and state.asked == event.number:
+        _retry(member, now, state)
+    elif isinstance(state, Unattached) and state.asked == event.number:
+        member.state = attrs.evolve(state, asked=None, ask_at=member.next_question_at(now))
+
+
+def _retry(member: Member, now: float, state: Follower) -> None:
+    member.state = attrs.evolve(state, asked=None, ask_at=now + member.timing.retry_backoff_s)
+
+
+def take_timeout(member: Member, now: float, state: Follower) -> bool:
+    """Return whether the leader is given up, which a voter follows by an election."""
+    if now < state.fetch_deadline:
+        return False
+    if member.may_stand:
+        return True
+    member.become(Unattached(state.epoch, math.inf, state.voted_for, ask_at=now), "the leader did not answer")
+    return False
+
+
+# Answers.
+
+
+def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> None:
+    """Take over what the leader sent, if it is the answer that is waited for."""
+    response = event.response
+    assert isinstance(response, FetchResponse)
+    state = _expected(member, now, event)
+    if state is None:
+        return
+    state = _heard(member, now, state)
+    if response.diverging is not None:
+        _cut(member, now, state, response.diverging)
+    elif response.snapshot is not None:
+        if response.snapshot.end_offset > member.high_watermark:
+            member.state = attrs.evolve(state, download=SnapshotDownload(response.snapshot))
+        else:
+            _retry(member, now, state)
+    elif response.records is not None and not _continues(member, response.records):
+        _retry(member, now, state)
+    else:
+        if response.records is not None:
+            _append(member, response.records)
+        member.commit(min(response.high_watermark, member.log.end_offset))
+
+
+def _expected(member: Member, now: float, event: ResponseReceived) -> Follower | None:
+    """Learn from a response; return the state if it is a good answer to the question that is open."""
+    response, asked = event.response, member.state
+    member.learn(now, response.epoch, response.leader_id, event.to)
+    state = member.state
+    if state is not asked:
+        return None
+    if isinstance(state, Unattached) and state.asked == event.number:
+        member.state = attrs.evolve(state, asked=None, ask_at=member.next_question_at(now))
+    if not isinstance(state, Follower) or state.asked != event.number:
+        return None
+    if response.error is not ErrorCode.NONE or response.epoch != state.epoch:
+        _retry(member, now, attrs.evolve(state, download=None))
+        return None
+    return state
+
+
+def _heard(member: Member, now: float, state: Follower) -> Follower:
+    """The leader is alive: ask on at once."""
+    deadline = now + member.timing.fetch_timeout_s
+    state = attrs.evolve(state, fetch_deadline=deadline, has_fetched=True, asked=None, ask_at=now)
+    member.state = state
+    return state
+
+
+def _cut(member: Member, now: float, state: Follower, leader_end: EpochEnd) -> None:
+    offset = member.log.diverging_from(leader_end)
+    if offset < member.high_watermark:
+        member.outcome.fatal = (
+            f"the leader {state.leader_id} of epoch {state.epoch} says that the logs part at {offset}, "
+            f"but everything below {member.high_watermark} is committed"
+        )
+    elif offset < member.log.end_offset:
+        member.log.truncate(offset)
+        member.outcome.truncate = offset
+    else:
+        _retry(member, now, state)
+
+
+def _continues(member: Member, records: LogSlice) -> bool:
+    """Whether records fit the end of the log: the next offset, and epochs that rise up to the present one."""
+    end, epoch = records.base_offset, member.log.last_epoch
+    if end != member.log.end_offset or not records.runs:
+        return False
+    for run in records.runs:
+        if run.end_offset <= end or not epoch <= run.epoch <= member.epoch:
+            return False
+        epoch, end = run
+    return True
+
+
+def _append(member: Member, records: LogSlice) -> None:
+    for run in records.runs:
+        member.log.append(run.end_offset, run.epoch)
+    member.outcome.append = records
+    member.outcome.flush = True
+
+
+# Snapshots (KIP-630).
+
+
+def take_snapshot_response(member: Member, now: float, event: ResponseReceived) -> None:
+    """Store the piece that came, and ask for the next one."""
+    response = event.response
+    assert isinstance(response, FetchSnapshotResponse)
+    state = _expected(member, now, event)
+    if state is None:
+        return
+    download = state.download
+    if download is None or response.position != download.position or response.length <= 0:
+        _retry(member, now, attrs.evolve(state, download=None))
+        return
+    state = _heard(member, now, state)
+    position = download.position + response.length
+    complete = position >= response.size
+    member.outcome.store = StoreChunk(download.snapshot, download.position, complete)
+    download = SnapshotDownload(download.snapshot, position, complete)
+    member.state = attrs.evolve(state, download=download, ask_at=math.inf if complete else now)
+
+
+def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> None:
+    """Let the log begin behind the snapshot, and fetch what follows it."""
+    state = member.state
+    if isinstance(state, Follower) and state.download == SnapshotDownload(event.snapshot, _position(state), True):
+        member.log.install(event.snapshot)
+        member.outcome.install = event.snapshot
+        member.commit(event.snapshot.end_offset)
+        member.state = attrs.evolve(state, download=None, ask_at=now)
+
+
+def _position(state: Follower) -> int:
+    return state.download.position if state.download else 0
+
+
+def take_rejected_snapshot(member: Member, now: float, event: SnapshotRejected) -> None:
+    """Begin again: the leader will say with which snapshot."""
+    state = member.state
+    if isinstance(state, Follower) and state.download is not None and state.download.snapshot == event.snapshot:
+        _retry(member, now, attrs.evolve(state, download=None))
+
+
+# What leaders say unasked.
+
+
+def answer_begin(member: Member, now: float, request_id: int, request: BeginQuorumEpochRequest) -> None:
+    """Follow whoever leads."""
+    leader = request.leader_id
+    reason = _doubt(member, request.epoch, leader)
+    if reason is None and request.epoch == member.epoch and member.state.leader_id not in (None, leader):
+        reason = Reason.OTHER_LEADER
+    if reason is not None:
+        member.refuse(request_id, request, leader, reason)
+        return
+    if request.epoch > member.epoch or member.state.leader_id is None:
+        member.follow(now, request.epoch, leader, f"{leader} says that it leads")
+    member.judge(request, leader, True, Reason.FROM_LEADER)
+    member.reply(request_id, member.respond(BeginQuorumEpochResponse, ErrorCode.NONE))
+
+
+def _doubt(member: Member, epoch: int, leader: int) -> Reason | None:
+    if member.shutting_down:
+        return Reason.SHUTTING_DOWN
+    if leader not in member.voters:
+        return Reason.NOT_A_VOTER
+    if leader == member.node_id:
+        return Reason.FROM_MYSELF
+    return Reason.STALE_EPOCH if epoch < member.epoch else None
+
+
+def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEpochRequest) -> None:
+    """The leader resigned: the first of its successors stands at once, the others a little later, each in turn."""
+    leader, successors = request.leader_id, request.preferred_successors
+    reason = _doubt(member, request.epoch, leader)
+    if reason is not None:
+        member.refuse(request_id, request, leader, reason)
+        return
+    if request.epoch > member.epoch:
+        member.detach(now, request.epoch, f"{leader} resigned in a newer epoch")
+    rank = successors.index(member.node_id) if member.node_id in successors else len(successors)
+    stand_at = now + member.timing.succession_delay(rank)
+    state = member.state
+    if isinstance(state, Follower) and state.leader_id == leader:
+        member.state = attrs.evolve(
+            state, fetch_deadline=stand_at, has_fetched=False, asked=None, ask_at=math.inf, download=None
+        )
+    elif isinstance(state, Unattached) and member.may_stand:
+        member.state = attrs.evolve(state, election_deadline=stand_at)
+    member.judge(request, leader, True, Reason.FROM_LEADER)
+    member.reply(request_id, member.respond(EndQuorumEpochResponse, ErrorCode.NONE))

@@ -1,0 +1,117 @@
+"""What a core knows of its log: where it begins and ends, which epoch wrote what, and how much of it is durable.
+
+No records are here. Entries of ``epochs`` rise strictly in both numbers; the first covers the start of the log.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
+
+
+class LogView:
+    """The shape of one log. ``epochs`` is (epoch, first offset), oldest first; everything found at start is durable.
+
+    The record before ``start_offset``, which a snapshot covers, is of ``start_epoch``; ``snapshot`` is the newest one.
+    ``truncations`` counts the times that the log was cut: a flush that began before a cut says nothing of what was
+    appended after it.
+    """
+
+    def __init__(
+        self,
+        epochs: Sequence[tuple[int, int]] = (),
+        end_offset: int = 0,
+        start_offset: int = 0,
+        start_epoch: int = 0,
+        snapshot: SnapshotId | None = None,
+    ) -> None:
+        self._epochs = [epoch for epoch, _ in epochs]
+        self._starts = [start for _, start in epochs]
+        self.start_offset = start_offset
+        self.start_epoch = start_epoch
+        self.end_offset = end_offset
+        self.durable_offset = end_offset
+        self.snapshot = snapshot
+        self.truncations = 0
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last record, of the one before the start if there is none."""
+        return self._epochs[-1] if self._epochs else self.start_epoch
+
+    @property
+    def all_durable(self) -> bool:
+        return self.durable_offset == self.end_offset
+
+    @property
+    def epochs(self) -> list[tuple[int, int]]:
+        return list(zip(self._epochs, self._starts, strict=True))
+
+    def append(self, end_offset: int, epoch: int) -> None:
+        """Records of ``epoch`` now reach to ``end_offset``."""
+        assert end_offset > self.end_offset, "a log only grows by appending"
+        assert epoch >= self.last_epoch, "epochs never go back along a log"
+        if not self._epochs or epoch > self._epochs[-1]:
+            self._epochs.append(epoch)
+            self._starts.append(self.end_offset)
+        self.end_offset = end_offset
+
+    def flushed(self, end_offset: int, truncations: int) -> bool:
+        """Note that a flush has returned; return whether more of the log is durable now."""
+        if truncations != self.truncations:
+            return False
+        assert end_offset <= self.end_offset, "what was not appended cannot be durable"
+        grew = end_offset > self.durable_offset
+        self.durable_offset = max(self.durable_offset, end_offset)
+        return grew
+
+    def truncate(self, end_offset: int) -> None:
+        """Cut the log back to ``end_offset``."""
+        assert self.start_offset <= end_offset < self.end_offset, f"cannot cut at {end_offset}"
+        while self._starts and self._starts[-1] >= end_offset:
+            self._starts.pop()
+            self._epochs.pop()
+        self.end_offset = end_offset
+        self.durable_offset = min(self.durable_offset, end_offset)
+        self.truncations += 1
+
+    def install(self, snapshot: SnapshotId) -> None:
+        """Forget the log: it begins, and for now ends, behind ``snapshot``."""
+        self._epochs, self._starts = [], []
+        self.start_offset = self.end_offset = self.durable_offset = snapshot.end_offset
+        self.start_epoch = snapshot.epoch
+        self.snapshot = snapshot
+        self.truncations += 1
+
+    def advance_start(self, snapshot: SnapshotId) -> None:
+        """Forget everything that ``snapshot`` covers."""
+        offset = snapshot.end_offset
+        assert self.start_offset <= offset <= self.end_offset, "a log is trimmed inside of what it holds"
+        gone = bisect_right(self._starts, offset) - 1
+        if gone >= 0:
+            del self._epochs[:gone], self._starts[:gone]
+            self._starts[0] = offset
+        self.start_offset = offset
+        self.start_epoch = snapshot.epoch
+
+    def end_of(self, epoch: int) -> EpochEnd:
+        """Where the records of ``epoch`` end, or those of the nearest lower one that is known (KIP-595)."""
+        number = bisect_right(self._epochs, epoch)
+        if number == 0:
+            return EpochEnd(min(self.start_epoch, epoch), self.start_offset)
+        end = self._starts[number] if number < len(self._starts) else self.end_offset
+        return EpochEnd(self._epochs[number - 1], end)
+
+    def diverging_from(self, leader_end: EpochEnd) -> int:
+        """Where to cut a log whose leader says that the given epoch ends there (KIP-595)."""
+        own = self.end_of(leader_end.epoch)
+        return min(own.end_offset, leader_end.end_offset) if own.epoch == leader_end.epoch else own.end_offset
+
+    def read(self, offset: int) -> LogSlice:
+        """The log from ``offset`` to its end."""
+        number = bisect_right(self._starts, offset)
+        ends = [*self._starts[number:], self.end_offset]
+        runs = tuple(EpochEnd(epoch, end) for epoch, end in zip(self._epochs[number - 1 :], ends, strict=True))
+        return LogSlice(offset, runs)

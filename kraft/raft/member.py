@@ -1,0 +1,233 @@
+"""What a member of the quorum is in every state, and the few ways in which its state changes.
+
+The modules of the roles (voting, leader, follower) work on a Member: they change its state through ``become`` and
+collect what its driver must do. ``core`` decides whose turn it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import attrs
+
+from kraft.raft.events import Effects, LeaderChange, Reason, Reply, Send, StoreChunk, Transition, Verdict
+from kraft.raft.log_view import LogView
+from kraft.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    LogSlice,
+    Request,
+    Response,
+    SnapshotId,
+    VoteRequest,
+    VoteResponse,
+)
+from kraft.raft.state import (
+    TRANSITIONS,
+    Candidate,
+    ElectionState,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    State,
+    Unattached,
+)
+from kraft.raft.timing import Timing
+from kraft.wire.errors import ErrorCode
+
+_AnyResponse = TypeVar("_AnyResponse", bound=Response)
+
+
+@attrs.define
+class Outcome:
+    """The effects of one step, while they are being collected."""
+
+    fatal: str | None = None
+    truncate: int | None = None
+    install: SnapshotId | None = None
+    append: LeaderChange | LogSlice | None = None
+    flush: bool = False
+    store: StoreChunk | None = None
+    replies: list[Reply] = attrs.field(factory=list)
+    sends: list[Send] = attrs.field(factory=list)
+    high_watermark: int | None = None
+    transitions: list[Transition] = attrs.field(factory=list)
+    verdicts: list[Verdict] = attrs.field(factory=list)
+
+
+class Member:
+    """One member: its log, its state, what it knows to be committed, and the outcome of the step that it is in."""
+
+    def __init__(
+        self, node_id: int, voters: tuple[int, ...], log: LogView, timing: Timing, jitter: Callable[[], float]
+    ) -> None:
+        self.node_id = node_id
+        self.voters = voters
+        self.others = tuple(voter for voter in voters if voter != node_id)
+        self.is_voter = node_id in voters
+        self.majority = len(voters) // 2 + 1
+        self.log = log
+        self.timing = timing
+        self.jitter = jitter
+        self.high_watermark = log.snapshot.end_offset if log.snapshot else 0
+        self.shutting_down = False
+        self.state: State = Unattached(0, math.inf)
+        self.written = ElectionState()
+        self.outcome = Outcome()
+        self._sent = 0
+
+    @property
+    def epoch(self) -> int:
+        return self.state.epoch
+
+    @property
+    def leader_id(self) -> int | None:
+        """Whom to follow; None if that is not known, or the one that led has resigned."""
+        return None if isinstance(self.state, Resigned) else self.state.leader_id
+
+    @property
+    def may_stand(self) -> bool:
+        return self.is_voter and not self.shutting_down
+
+    @property
+    def election(self) -> ElectionState:
+        """What must be durable of the present state."""
+        state = self.state
+        return ElectionState(state.epoch, state.leader_id, state.voted_for)
+
+    def take_effects(self) -> Effects:
+        """End a step: what the driver must do about it."""
+        outcome, self.outcome = self.outcome, Outcome()
+        election = self.election
+        changed = election != self.written
+        self.written = election
+        return Effects(
+            fatal=outcome.fatal,
+            election=election if changed else None,
+            truncate=outcome.truncate,
+            install=outcome.install,
+            append=outcome.append,
+            flush=outcome.flush,
+            store=outcome.store,
+            replies=tuple(outcome.replies),
+            sends=tuple(outcome.sends),
+            high_watermark=outcome.high_watermark,
+            transitions=tuple(outcome.transitions),
+            verdicts=tuple(outcome.verdicts),
+            deadline=self._deadline(),
+        )
+
+    def _deadline(self) -> float:
+        state = self.state
+        if isinstance(state, Follower) and not self.log.all_durable:
+            return state.fetch_deadline  # it asks on once its log is durable
+        if isinstance(state, Unattached) and not self.log.all_durable:
+            return state.election_deadline
+        return state.deadline
+
+    # Changing state.
+
+    def become(self, state: State, why: str) -> None:
+        """Enter another state. What waits at a leader is told that it leads no more."""
+        before = self.state
+        assert (type(before), type(state)) in TRANSITIONS, f"{before} may not become {state}"
+        assert state.epoch >= before.epoch, f"{before} may not go back to {state}"
+        self.state = state
+        self.outcome.transitions.append(Transition(type(before).__name__, type(state).__name__, state.epoch, why))
+        if isinstance(before, Leader):
+            for parked in before.parked.values():
+                self.refuse(parked.request_id, parked.request, parked.request.replica_id, Reason.NOT_LEADER)
+
+    def detach(self, now: float, epoch: int, why: str) -> None:
+        """Enter ``epoch``, in which no leader is known. An election timeout that runs is not prolonged by it."""
+        self.become(Unattached(epoch, self._election_deadline(now), ask_at=self.next_question_at(now)), why)
+
+    def _election_deadline(self, now: float) -> float:
+        if not self.may_stand:
+            return math.inf
+        match self.state:
+            case Follower(fetch_deadline=deadline) | Unattached(election_deadline=deadline):
+                return deadline
+            case Prospective(election_deadline=deadline) | Candidate(election_deadline=deadline):
+                return deadline
+        return now + self.timing.election_timeout(self.jitter())
+
+    def next_question_at(self, now: float) -> float:
+        """When one that knows no leader asks a voter for it (again)."""
+        return now + self.timing.fetch_max_wait_s if self.others else math.inf
+
+    def follow(self, now: float, epoch: int, leader_id: int, why: str) -> None:
+        """Follow ``leader_id`` in ``epoch`` and fetch from it at once."""
+        voted_for = self.state.voted_for if epoch == self.epoch else None
+        self.become(Follower(epoch, leader_id, now + self.timing.fetch_timeout_s, voted_for, ask_at=now), why)
+
+    def learn(self, now: float, epoch: int, leader_id: int | None, peer: int) -> None:
+        """Move on to what a peer's response says of the epoch and its leader, if it is news."""
+        leader = leader_id if leader_id in self.voters and leader_id != self.node_id else None
+        if epoch > self.epoch:
+            if leader is None:
+                self.detach(now, epoch, f"{peer} knows a newer epoch")
+            else:
+                self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
+        elif epoch == self.epoch and leader is not None and self.state.leader_id is None:
+            self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
+
+    def commit(self, offset: int) -> None:
+        """Everything below ``offset`` is committed."""
+        if offset > self.high_watermark:
+            self.high_watermark = self.outcome.high_watermark = offset
+
+    # Speaking.
+
+    def send(self, to: int, request: Request) -> int:
+        """Send a request; return its number."""
+        self._sent += 1
+        self.outcome.sends.append(Send(self._sent, to, request))
+        return self._sent
+
+    def reply(self, request_id: int, response: Response) -> None:
+        self.outcome.replies.append(Reply(request_id, response))
+
+    def respond(self, kind: type[_AnyResponse], error: ErrorCode, **fields: Any) -> _AnyResponse:
+        """A response with what every response says: the error, the epoch and its leader."""
+        return kind(error=error, epoch=self.epoch, leader_id=self.leader_id, **fields)
+
+    def judge(self, request: Request, peer: int, granted: bool, reason: Reason) -> None:
+        self.outcome.verdicts.append(Verdict(request, peer, granted, reason))
+
+    def refuse(self, request_id: int, request: Request, peer: int, reason: Reason) -> None:
+        """Answer a request with the error that fits ``reason``."""
+        self.judge(request, peer, False, reason)
+        self.reply(request_id, self.respond(RESPONSES[type(request)], ERRORS.get(reason, ErrorCode.NONE)))
+
+
+RESPONSES: dict[type[Request], type[Response]] = {
+    VoteRequest: VoteResponse,
+    BeginQuorumEpochRequest: BeginQuorumEpochResponse,
+    EndQuorumEpochRequest: EndQuorumEpochResponse,
+    FetchRequest: FetchResponse,
+    FetchSnapshotRequest: FetchSnapshotResponse,
+}
+
+#: What a refusal is called on the wire. A refused vote is no error, so what is missing here is NONE.
+ERRORS = {
+    Reason.STALE_EPOCH: ErrorCode.FENCED_LEADER_EPOCH,
+    Reason.UNKNOWN_EPOCH: ErrorCode.UNKNOWN_LEADER_EPOCH,
+    Reason.NOT_LEADER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    Reason.SHUTTING_DOWN: ErrorCode.BROKER_NOT_AVAILABLE,
+    Reason.IMPOSSIBLE_LOG: ErrorCode.INVALID_REQUEST,
+    Reason.IMPOSSIBLE_OFFSET: ErrorCode.INVALID_REQUEST,
+    Reason.OTHER_LEADER: ErrorCode.INVALID_REQUEST,
+    Reason.FROM_MYSELF: ErrorCode.INVALID_REQUEST,
+    Reason.TOO_MANY_OBSERVERS: ErrorCode.BROKER_NOT_AVAILABLE,
+    Reason.NO_SUCH_SNAPSHOT: ErrorCode.SNAPSHOT_NOT_FOUND,
+}

@@ -1,0 +1,152 @@
+"""What the members of a quorum say to each other: the requests and responses of KIP-595, KIP-630 and KIP-996 as values.
+
+Only what the protocol decides on is here. Cluster ids, directory ids, endpoints and the bytes of records and snapshots
+are the driver's: it fills them in on the way out and checks them on the way in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import attrs
+
+from kraft.wire.errors import ErrorCode
+
+
+class SnapshotId(NamedTuple):
+    """A snapshot of everything below ``end_offset``, whose last record was of ``epoch`` (KIP-630)."""
+
+    end_offset: int
+    epoch: int
+
+
+class EpochEnd(NamedTuple):
+    """Where a log's records of ``epoch`` end (exclusive)."""
+
+    epoch: int
+    end_offset: int
+
+
+@attrs.frozen
+class LogSlice:
+    """A piece of a log from ``base_offset`` on: one run of records per epoch, oldest first."""
+
+    base_offset: int
+    runs: tuple[EpochEnd, ...]
+
+    @property
+    def end_offset(self) -> int:
+        return self.runs[-1].end_offset
+
+
+@attrs.frozen
+class VoteRequest:
+    """Asks for a vote in ``epoch``; with ``pre_vote``, whether one would be given (KIP-996).
+
+    ``last_offset`` is the end (exclusive) of the candidate's log and ``last_epoch`` the epoch of its last record.
+    """
+
+    epoch: int
+    candidate_id: int
+    last_offset: int
+    last_epoch: int
+    pre_vote: bool = False
+
+
+@attrs.frozen
+class BeginQuorumEpochRequest:
+    """The leader of ``epoch`` makes itself known."""
+
+    epoch: int
+    leader_id: int
+
+
+@attrs.frozen
+class EndQuorumEpochRequest:
+    """The leader of ``epoch`` resigns; ``preferred_successors`` are the voters, the best candidate first."""
+
+    epoch: int
+    leader_id: int
+    preferred_successors: tuple[int, ...]
+
+
+@attrs.frozen
+class FetchRequest:
+    """Asks for the log from ``fetch_offset`` on, and says that everything below it is durable at ``replica_id``.
+
+    ``high_watermark`` is what the replica knows to be committed, None if its version of Fetch cannot say (KIP-1166).
+    """
+
+    epoch: int
+    replica_id: int
+    fetch_offset: int
+    last_fetched_epoch: int
+    max_wait_s: float
+    high_watermark: int | None = None
+
+
+@attrs.frozen
+class FetchSnapshotRequest:
+    """Asks for the bytes of a snapshot from ``position`` on."""
+
+    epoch: int
+    replica_id: int
+    snapshot: SnapshotId
+    position: int
+
+
+Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest | FetchSnapshotRequest
+
+
+@attrs.frozen
+class VoteResponse:
+    error: ErrorCode
+    epoch: int
+    leader_id: int | None
+    granted: bool = False
+
+
+@attrs.frozen
+class BeginQuorumEpochResponse:
+    error: ErrorCode
+    epoch: int
+    leader_id: int | None
+
+
+@attrs.frozen
+class EndQuorumEpochResponse:
+    error: ErrorCode
+    epoch: int
+    leader_id: int | None
+
+
+@attrs.frozen
+class FetchResponse:
+    """Records, or where the logs part (``diverging``), or the snapshot to begin with; never two of them.
+
+    A leader's core names in ``records`` all that it has; its driver may send fewer, and tells the follower's core what
+    came.
+    """
+
+    error: ErrorCode
+    epoch: int
+    leader_id: int | None
+    high_watermark: int = -1
+    records: LogSlice | None = None
+    diverging: EpochEnd | None = None
+    snapshot: SnapshotId | None = None
+
+
+@attrs.frozen
+class FetchSnapshotResponse:
+    """``length`` bytes at ``position`` of a snapshot of ``size`` bytes. A leader's driver fills the numbers in."""
+
+    error: ErrorCode
+    epoch: int
+    leader_id: int | None
+    position: int = 0
+    length: int = 0
+    size: int = 0
+
+
+Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse | FetchSnapshotResponse

@@ -1,0 +1,201 @@
+"""Elections (KIP-595), with a round that changes nothing before each (KIP-996).
+
+A vote is given once per epoch, to a log at least as long as one's own; it is durable before it is told. Whoever is cut
+off asks in vain whether it could win, and so does not disturb the others with ever newer epochs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from kraft.raft import leader
+from kraft.raft.events import Reason, RequestFailed, ResponseReceived
+from kraft.raft.member import Member
+from kraft.raft.messages import VoteRequest, VoteResponse
+from kraft.raft.state import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from kraft.wire.errors import ErrorCode
+
+_GRANTS = frozenset({Reason.GRANTED, Reason.GRANTED_AGAIN})
+
+
+def answer_vote(member: Member, now: float, request_id: int, request: VoteRequest) -> None:
+    """Judge a request for a vote, or for what a vote would be."""
+    candidate = request.candidate_id
+    reason = _first_doubt(member, request)
+    if reason is not None:
+        member.refuse(request_id, request, candidate, reason)
+        return
+    if request.epoch > member.epoch:
+        member.detach(now, request.epoch, f"{candidate} asks for a vote in a newer epoch")
+    reason = judge_vote(member, request)
+    granted = reason in _GRANTS
+    if granted and not request.pre_vote:
+        _vote_for(member, now, candidate)
+    member.judge(request, candidate, granted, reason)
+    member.reply(request_id, member.respond(VoteResponse, ErrorCode.NONE, granted=granted))
+
+
+def _first_doubt(member: Member, request: VoteRequest) -> Reason | None:
+    """What is wrong with the request whatever this member voted."""
+    newest_possible = request.epoch if request.pre_vote else request.epoch - 1
+    if member.shutting_down:
+        return Reason.SHUTTING_DOWN
+    if not member.is_voter:
+        return Reason.I_AM_NO_VOTER
+    if request.candidate_id not in member.voters:
+        return Reason.NOT_A_VOTER
+    if request.candidate_id == member.node_id:
+        return Reason.FROM_MYSELF
+    if request.epoch < member.epoch:
+        return Reason.STALE_EPOCH
+    if request.last_offset < 0 or not 0 <= request.last_epoch <= newest_possible:
+        return Reason.IMPOSSIBLE_LOG
+    return None
+
+
+def judge_vote(member: Member, request: VoteRequest) -> Reason:
+    """Whether the candidate gets the vote of this epoch, or would get one, and why."""
+    own_log = (member.log.last_epoch, member.log.end_offset)
+    by_log = Reason.GRANTED if (request.last_epoch, request.last_offset) >= own_log else Reason.SHORTER_LOG
+    match member.state:
+        case Leader():
+            return Reason.I_LEAD
+        case Follower(has_fetched=has_fetched):
+            if not request.pre_vote:
+                return Reason.LEADER_KNOWN
+            return Reason.LEADER_ALIVE if has_fetched else by_log
+        case Resigned():
+            return by_log if request.pre_vote else Reason.I_RESIGNED
+        case Candidate():
+            return by_log if request.pre_vote else Reason.VOTED_FOR_MYSELF
+        case Prospective(leader_id=int()) if not request.pre_vote:
+            return Reason.LEADER_KNOWN
+        case Unattached(voted_for=int(voted_for)) | Prospective(voted_for=int(voted_for)) if not request.pre_vote:
+            return Reason.GRANTED_AGAIN if voted_for == request.candidate_id else Reason.VOTED_FOR_ANOTHER
+    return by_log
+
+
+def _vote_for(member: Member, now: float, candidate: int) -> None:
+    """Give the vote of this epoch, and the candidate the time of an election to win it."""
+    state = member.state
+    assert isinstance(state, Unattached | Prospective), f"{state} has no vote to give"
+    deadline = now + member.timing.election_timeout(member.jitter())
+    member.state = attrs.evolve(state, voted_for=candidate, election_deadline=deadline)
+
+
+def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
+    """Ask the others whether they would vote for this member."""
+    state = member.state
+    deadline = now + member.timing.election_timeout(member.jitter())
+    granted = frozenset({member.node_id})
+    prospective = Prospective(
+        state.epoch, deadline, member.leader_id, state.voted_for, granted=granted, retries=retries
+    )
+    member.become(prospective, why)
+    if len(granted) >= member.majority:
+        stand(member, now, prospective, "nobody else has a vote")
+    else:
+        _ask_all(member, VoteRequest(state.epoch, *_claim(member), pre_vote=True))
+
+
+def stand(member: Member, now: float, prospective: Prospective, why: str) -> None:
+    """Take a new epoch and ask the others for their votes in it."""
+    deadline = now + member.timing.election_timeout(member.jitter()) if member.others else math.inf
+    candidate = Candidate(prospective.epoch + 1, deadline, voted_for=member.node_id, retries=prospective.retries)
+    member.become(candidate, why)
+    _ask_all(member, VoteRequest(candidate.epoch, *_claim(member)))
+
+
+def _claim(member: Member) -> tuple[int, int, int]:
+    return member.node_id, member.log.end_offset, member.log.last_epoch
+
+
+def _ask_all(member: Member, request: VoteRequest) -> None:
+    for voter in member.others:
+        member.send(voter, request)
+
+
+def count_own_vote(member: Member, now: float, epoch: int, voted_for: int | None) -> None:
+    """The vote of this epoch is durable. If it is one's own, it counts now."""
+    state = member.state
+    if isinstance(state, Candidate) and state.epoch == epoch and voted_for == member.node_id:
+        count_vote(member, now, state, member.node_id)
+
+
+def take_vote_response(member: Member, now: float, event: ResponseReceived) -> None:
+    """Count the answer to a request for a vote, if it is still about the present election."""
+    request, response = event.request, event.response
+    assert isinstance(request, VoteRequest)
+    assert isinstance(response, VoteResponse)
+    member.learn(now, response.epoch, response.leader_id, event.to)
+    state = member.state
+    if member.shutting_down or request.epoch != state.epoch or response.error is not ErrorCode.NONE:
+        return
+    if isinstance(state, Prospective) and request.pre_vote:
+        _count_pre_vote(member, now, state, event.to, response.granted)
+    elif isinstance(state, Candidate) and not request.pre_vote:
+        if response.granted:
+            count_vote(member, now, state, event.to)
+        else:
+            _count_refusal(member, now, state, event.to)
+
+
+def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, granted: bool) -> None:
+    if granted:
+        state = attrs.evolve(state, granted=state.granted | {voter}, refused=state.refused - {voter})
+        member.state = state
+        if len(state.granted) >= member.majority:
+            stand(member, now, state, f"{_names(state.granted)} would grant their votes")
+        return
+    state = attrs.evolve(state, refused=state.refused | {voter})
+    member.state = state
+    if _is_lost(member, state.refused):
+        give_way(member, now, state, f"{_names(state.refused)} would refuse their votes")
+
+
+def give_way(member: Member, now: float, state: Prospective, why: str) -> None:
+    """Stop seeking votes: back to the leader, if there was one, or wait for somebody else's election."""
+    if state.leader_id is not None:
+        member.follow(now, state.epoch, state.leader_id, why)
+        return
+    deadline = now + member.timing.election_timeout(member.jitter())
+    ask_at = member.next_question_at(now)
+    member.become(Unattached(state.epoch, deadline, voted_for=state.voted_for, ask_at=ask_at), why)
+
+
+def count_vote(member: Member, now: float, state: Candidate, voter: int) -> None:
+    granted = state.granted | {voter}
+    member.state = attrs.evolve(state, granted=granted)
+    if len(granted) >= member.majority:
+        leader.lead(member, now, granted, f"{_names(granted)} granted their votes")
+
+
+def _count_refusal(member: Member, now: float, state: Candidate, voter: int) -> None:
+    state = attrs.evolve(state, refused=state.refused | {voter})
+    member.state = state
+    if _is_lost(member, state.refused) and not state.backing_off:
+        back_off(member, now, state)
+
+
+def back_off(member: Member, now: float, state: Candidate) -> None:
+    """The election is lost: wait a little before asking again, longer each time."""
+    pause = member.timing.election_backoff(state.retries, member.jitter())
+    member.state = attrs.evolve(state, backing_off=True, election_deadline=now + pause)
+
+
+def take_vote_failure(member: Member, now: float, event: RequestFailed) -> None:
+    """A voter that knows no pre-vote would never grant one: stand without (KIP-996)."""
+    state = member.state
+    assert isinstance(event.request, VoteRequest)
+    if event.unsupported and event.request.pre_vote and isinstance(state, Prospective):
+        stand(member, now, state, f"{event.to} knows no pre-vote")
+
+
+def _is_lost(member: Member, refused: frozenset[int]) -> bool:
+    return len(refused) > len(member.voters) - member.majority
+
+
+def _names(voters: frozenset[int]) -> str:
+    return " and ".join(map(str, sorted(voters)))

@@ -1,0 +1,226 @@
+"""The four codecs of record batches, in the framings that Kafka's clients write and read.
+
+gzip: one member. snappy: the blocks of 32 KiB behind the header of xerial's SnappyOutputStream; read both so and as one
+raw block (librdkafka). lz4: one frame of independent 64 KiB blocks with the right header checksum (KIP-57). zstd: one
+frame.
+
+Decompression is capped: it stops at ``max_bytes`` however much the input promises, and a size that the input declares
+is compared with the cap before anything is allocated. Libraries are imported when their codec is first used.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from enum import IntEnum
+
+from kraft.wire.decode_error import DecodeError
+from kraft.wire.varint import Buffer
+
+_GZIP_WINDOW_BITS = 31  # 15, plus 16 for the gzip header and trailer
+_GZIP_TRAILER_SIZE = 8
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)  # version, oldest compatible version
+_XERIAL_BLOCK_SIZE = 32 * 1024
+_INT32 = struct.Struct(">i")
+
+_LZ4_FAST_LEVEL = 0
+_LZ4_KAFKA_DEFAULT_LEVEL = 9
+_LZ4_FIRST_PIECE = 64 * 1024
+
+_ZSTD_DEFAULT_LEVEL = 3
+_ZSTD_MAX_WINDOW_SIZE = 1 << 27  # of level 22, the highest that compression.zstd.level allows
+_ZSTD_MAX_BLOCK_SIZE = 128 * 1024
+_ZSTD_BLOCK_HEADER_SIZE = 3
+_ZSTD_RLE, _ZSTD_COMPRESSED, _ZSTD_RESERVED = 1, 2, 3
+
+
+class Compression(IntEnum):
+    """Codecs by their number in the attributes of a batch."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+def compress(codec: Compression, data: Buffer, level: int | None = None) -> bytes:
+    """Compress ``data``; ``level`` as in ``compression.{gzip,lz4,zstd}.level`` (KIP-390), None for Kafka's default."""
+    return _COMPRESSORS[codec](data, level)
+
+
+def decompress(codec: Compression, data: Buffer, max_bytes: int) -> bytes:
+    """Decompress ``data``, which must be one whole frame and nothing else.
+
+    Raises DecodeError for malformed input and for output of more than ``max_bytes``, of which no more is ever made.
+    """
+    return _DECOMPRESSORS[codec](data, max_bytes)
+
+
+def _too_large(max_bytes: int) -> DecodeError:
+    return DecodeError(f"decompressed records are larger than the limit of {max_bytes} bytes")
+
+
+def _store(data: Buffer, level: int | None) -> bytes:
+    return bytes(data)
+
+
+def _unstore(data: Buffer, max_bytes: int) -> bytes:
+    if len(data) > max_bytes:
+        raise _too_large(max_bytes)
+    return bytes(data)
+
+
+def _gzip(data: Buffer, level: int | None) -> bytes:
+    compressor = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION if level is None else level, wbits=_GZIP_WINDOW_BITS)
+    return compressor.compress(data) + compressor.flush()
+
+
+def _gunzip(data: Buffer, max_bytes: int) -> bytes:
+    decompressor = zlib.decompressobj(_GZIP_WINDOW_BITS)
+    try:
+        result = decompressor.decompress(data, max_bytes + 1)
+    except zlib.error as error:
+        raise DecodeError(f"gzip: {error}") from None
+    if len(result) > max_bytes:
+        raise _too_large(max_bytes)
+    if not decompressor.eof or decompressor.unused_data:
+        raise DecodeError("gzip: truncated, or followed by other bytes")
+    return result
+
+
+def _snappy(data: Buffer, level: int | None) -> bytes:
+    from cramjam import snappy
+
+    parts: list[Buffer] = [_XERIAL_HEADER]
+    with memoryview(data) as view:
+        for start in range(0, len(view), _XERIAL_BLOCK_SIZE):
+            block = bytes(snappy.compress_raw(view[start : start + _XERIAL_BLOCK_SIZE]))
+            parts += (_INT32.pack(len(block)), block)
+    return b"".join(parts)
+
+
+def _unsnappy(data: Buffer, max_bytes: int) -> bytes:
+    if bytes(data[: len(_XERIAL_MAGIC)]) != _XERIAL_MAGIC:
+        return _unsnappy_block(data, max_bytes)
+    if len(data) < len(_XERIAL_HEADER):
+        raise DecodeError("snappy: truncated header")
+    parts: list[bytes] = []
+    room, position = max_bytes, len(_XERIAL_HEADER)
+    while position < len(data):
+        if len(data) - position < _INT32.size:
+            raise DecodeError("snappy: truncated block length")
+        (length,) = _INT32.unpack_from(data, position)
+        position += _INT32.size
+        if not 0 < length <= len(data) - position:
+            raise DecodeError(f"snappy: block of {length} bytes, {len(data) - position} are left")
+        parts.append(_unsnappy_block(data[position : position + length], room))
+        room -= len(parts[-1])
+        position += length
+    return b"".join(parts)
+
+
+def _unsnappy_block(block: Buffer, max_bytes: int) -> bytes:
+    from cramjam import DecompressionError, snappy
+
+    try:
+        if snappy.decompress_raw_len(block) > max_bytes:
+            raise _too_large(max_bytes)
+        return bytes(snappy.decompress_raw(block))
+    except DecompressionError as error:
+        raise DecodeError(str(error)) from None
+
+
+def _lz4(data: Buffer, level: int | None) -> bytes:
+    import lz4.frame
+
+    # Kafka's default level 9 means the fast compressor, every other level the high one (KIP-390).
+    fast = level is None or level == _LZ4_KAFKA_DEFAULT_LEVEL
+    compressed: bytes = lz4.frame.compress(
+        data,
+        compression_level=_LZ4_FAST_LEVEL if fast else max(level or 0, lz4.frame.COMPRESSIONLEVEL_MINHC),
+        block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+        block_linked=False,  # Java reads independent blocks only
+        store_size=False,
+    )
+    return compressed
+
+
+def _unlz4(data: Buffer, max_bytes: int) -> bytes:
+    import lz4.frame
+
+    decompressor = lz4.frame.LZ4FrameDecompressor()
+    parts: list[bytes] = []
+    room, source = max_bytes, data
+    while not decompressor.eof:
+        limit = min(room + 1, max(_LZ4_FIRST_PIECE, 4 * len(data)))
+        try:
+            piece = decompressor.decompress(source, max_length=limit)
+        except RuntimeError as error:
+            raise DecodeError(f"lz4: {error}") from None
+        room, source = room - len(piece), b""
+        if room < 0:
+            raise _too_large(max_bytes)
+        if len(piece) < limit and not decompressor.eof:
+            raise DecodeError("lz4: truncated frame")
+        parts.append(piece)
+    if decompressor.unused_data:
+        raise DecodeError("lz4: frame followed by other bytes")
+    return b"".join(parts)
+
+
+def _zstd(data: Buffer, level: int | None) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=_ZSTD_DEFAULT_LEVEL if level is None else level).compress(data)
+
+
+def _unzstd(data: Buffer, max_bytes: int) -> bytes:
+    import zstandard
+
+    try:
+        bound = _zstd_bound(data)
+        declared = zstandard.frame_content_size(data)  # -1: not declared
+        if declared > max_bytes:
+            raise _too_large(max_bytes)
+        if declared > bound:
+            raise DecodeError(f"zstd: frame declares {declared} bytes, its blocks hold at most {bound}")
+        if bound == 0:
+            return b""
+        decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW_SIZE)
+        return decompressor.decompress(data, max_output_size=min(bound, max_bytes))
+    except zstandard.ZstdError as error:
+        raise DecodeError(f"zstd: {error}; the limit is {max_bytes} bytes") from None
+
+
+def _zstd_bound(data: Buffer) -> int:
+    """Walk the block headers of the frame (RFC 8878, 3.1.1); return the most bytes that it can hold.
+
+    The library stops quietly at the end of a truncated frame, and it allocates the size it is told: this bound is
+    close, because every block but the last of a stream is full.
+    """
+    import zstandard
+
+    position = zstandard.frame_header_size(data)
+    bound, last = 0, False
+    while not last:
+        if len(data) - position < _ZSTD_BLOCK_HEADER_SIZE:
+            raise DecodeError("zstd: truncated frame")
+        header = int.from_bytes(data[position : position + _ZSTD_BLOCK_HEADER_SIZE], "little")
+        last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
+        if kind == _ZSTD_RESERVED or size > _ZSTD_MAX_BLOCK_SIZE:
+            raise DecodeError("zstd: malformed block header")
+        position += _ZSTD_BLOCK_HEADER_SIZE + (1 if kind == _ZSTD_RLE else size)
+        bound += _ZSTD_MAX_BLOCK_SIZE if kind == _ZSTD_COMPRESSED else size
+    if zstandard.get_frame_parameters(data).has_checksum:
+        position += 4
+    if position != len(data):
+        raise DecodeError("zstd: truncated frame, or followed by other bytes")
+    return bound
+
+
+_COMPRESSORS: tuple[Callable[[Buffer, int | None], bytes], ...] = (_store, _gzip, _snappy, _lz4, _zstd)
+_DECOMPRESSORS: tuple[Callable[[Buffer, int], bytes], ...] = (_unstore, _gunzip, _unsnappy, _unlz4, _unzstd)

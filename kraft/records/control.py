@@ -1,0 +1,77 @@
+"""Control records: what the log says about itself, between the records of its users.
+
+They stand in batches with the control bit, which clients may not write and consumers skip. The key is version i16 and
+type i16; the value of a transaction marker is coded here, those of the quorum (leader change, snapshot header and
+footer, KRaft version and voters) are messages with specs of their own.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+
+import attrs
+
+from kraft.records.batch import CorruptBatch
+from kraft.records.record import Record
+
+_KEY = struct.Struct(">hh")
+_MARKER = struct.Struct(">hi")
+_VERSION = 0
+
+
+class ControlType(IntEnum):
+    """What a control record says (KIP-98; KIP-595; KIP-630; KIP-853)."""
+
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+def control_record(kind: ControlType, value: bytes, *, offset: int, timestamp: int) -> Record:
+    """A control record with the encoded ``value``; ``timestamp`` in ms."""
+    return Record(offset, timestamp, _KEY.pack(_VERSION, kind), value)
+
+
+def control_type(record: Record) -> ControlType | None:
+    """The type of a control record; None for one of a later Kafka, which readers pass over. Raises CorruptBatch."""
+    if record.key is None or len(record.key) < _KEY.size:
+        raise CorruptBatch("the key of a control record is too short")
+    version, kind = _KEY.unpack_from(record.key)
+    if version < 0:
+        raise CorruptBatch(f"control record key of version {version}")
+    try:
+        return ControlType(kind)
+    except ValueError:
+        return None
+
+
+@attrs.frozen
+class EndTransactionMarker:
+    """The end of one producer's transaction in a partition (KIP-98), written on behalf of its coordinator."""
+
+    committed: bool
+    coordinator_epoch: int
+
+    def to_record(self, *, offset: int, timestamp: int) -> Record:
+        """``timestamp`` in ms."""
+        kind = ControlType.COMMIT if self.committed else ControlType.ABORT
+        value = _MARKER.pack(_VERSION, self.coordinator_epoch)
+        return control_record(kind, value, offset=offset, timestamp=timestamp)
+
+    @classmethod
+    def from_record(cls, record: Record) -> EndTransactionMarker | None:
+        """The marker in a control record, None if it is of another type. Raises CorruptBatch."""
+        kind = control_type(record)
+        if kind not in (ControlType.ABORT, ControlType.COMMIT):
+            return None
+        if record.value is None or len(record.value) < _MARKER.size:
+            raise CorruptBatch("the value of a transaction marker is too short")
+        version, coordinator_epoch = _MARKER.unpack_from(record.value)
+        if version < 0:
+            raise CorruptBatch(f"transaction marker of version {version}")
+        return cls(committed=kind is ControlType.COMMIT, coordinator_epoch=coordinator_epoch)

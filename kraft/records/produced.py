@@ -1,0 +1,163 @@
+"""What a client may append: the rules for the records of one partition in a Produce request.
+
+``check_produced`` judges by the header and the checksum, which is all that most topics need: the batch is then stored
+as it came. ``check_records`` opens the batch where ``needs_opening`` says so: compaction wants keys in every record,
+and a timestamp out of bounds is answered with the records that have one.
+
+Refusals are KafkaErrors with the code that the client shall see.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kraft.records.batch import (
+    HEADER_SIZE,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    CorruptBatch,
+    OldMagic,
+    TimestampType,
+    check_batch,
+    parse_header,
+)
+from kraft.records.compression import Compression
+from kraft.records.record import read_records
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.splice import FileSlice, Records
+from kraft.wire.varint import Buffer
+
+_ATTRIBUTES_LOW_BYTE = 22
+_ZSTD_FROM_PRODUCE_VERSION = 7
+
+
+@attrs.frozen
+class ProduceRules:
+    """The settings of a topic that decide what may be appended; sizes in bytes, times in ms."""
+
+    max_message_bytes: int
+    timestamp_type: TimestampType
+    timestamp_before_max_ms: int
+    timestamp_after_max_ms: int
+    keys_required: bool = False
+
+
+class RefusedRecords(KafkaError):
+    """Single records of a batch break a rule. ``indexes`` counts from 0 within the batch (KIP-467 record errors)."""
+
+    def __init__(self, code: ErrorCode, message: str, indexes: tuple[int, ...]) -> None:
+        super().__init__(code, message)
+        self.indexes = indexes
+
+
+def check_produced(records: Buffer, rules: ProduceRules, *, produce_version: int, now_ms: int) -> BatchHeader:
+    """Judge the records of one partition as a producer sent them: the header of their one batch, or KafkaError.
+
+    INVALID_RECORD: no batch or more than one, an old magic (Produce from version 3 on carries magic 2 only), offsets
+    that do not count up from 0, control records, producer fields that contradict each other.
+    UNSUPPORTED_COMPRESSION_TYPE: zstd below Produce 7 (KIP-110). MESSAGE_TOO_LARGE: above ``max.message.bytes``.
+    CORRUPT_MESSAGE: truncated, malformed, wrong checksum. INVALID_TIMESTAMP: only brokers write LogAppendTime.
+    """
+    if not records:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "a produce request needs one record batch per partition")
+    try:
+        header = parse_header(records)
+        if len(records) > header.size:
+            raise KafkaError(ErrorCode.INVALID_RECORD, "more than one record batch for a partition")
+        if header.size > rules.max_message_bytes:
+            message = f"batch of {header.size} bytes, max.message.bytes is {rules.max_message_bytes}"
+            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
+        check_batch(records, 0, header)
+    except OldMagic as error:
+        raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
+    except CorruptBatch as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if header.compression is Compression.ZSTD and produce_version < _ZSTD_FROM_PRODUCE_VERSION:
+        raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later")
+    _check_offsets(header)
+    _check_producer(header)
+    if header.timestamp_type is not TimestampType.CREATE_TIME:
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "a producer may not set the timestamp type LogAppendTime")
+    return header
+
+
+def needs_opening(header: BatchHeader, rules: ProduceRules, now_ms: int) -> bool:
+    """Whether ``check_records`` has to judge too: for keys, or because the header tells of a timestamp out of bounds,
+    and the producer is owed the indexes of those records."""
+    return rules.keys_required or not _times_in_bounds(header, rules, now_ms)
+
+
+def is_transactional(records: Records) -> bool:
+    """Whether a batch in a request claims to be part of a transaction; False for what is no batch."""
+    if records is None or isinstance(records, FileSlice) or len(records) < HEADER_SIZE:
+        return False
+    return bool(records[_ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_BIT)
+
+
+def _check_offsets(header: BatchHeader) -> None:
+    if header.is_control:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control records")
+    if header.base_offset != 0:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"base offset {header.base_offset}, a producer counts from 0")
+    if header.count == 0 or header.count != header.last_offset_delta + 1:
+        message = f"{header.count} records with a last offset delta of {header.last_offset_delta}"
+        raise KafkaError(ErrorCode.INVALID_RECORD, message)
+
+
+def _check_producer(header: BatchHeader) -> None:
+    """With a producer id there is an epoch and a sequence. Without one both are ignored: clients differ in them."""
+    if header.producer_id < 0:
+        if header.producer_id != NO_PRODUCER_ID or header.is_transactional:
+            message = f"producer id {header.producer_id} on a batch that needs one"
+            raise KafkaError(ErrorCode.INVALID_RECORD, message)
+    elif header.producer_epoch < 0 or header.base_sequence < 0:
+        message = f"producer epoch {header.producer_epoch}, base sequence {header.base_sequence} with a producer id"
+        raise KafkaError(ErrorCode.INVALID_RECORD, message)
+
+
+def _times_in_bounds(header: BatchHeader, rules: ProduceRules, now_ms: int) -> bool:
+    """``message.timestamp.{before,after}.max.ms`` on what the header knows: the latest and the first timestamp.
+
+    A topic with LogAppendTime has no bounds, since the broker overwrites the timestamps.
+    """
+    if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return True
+    return _in_bounds(header.max_timestamp, rules, now_ms) and _in_bounds(header.base_timestamp, rules, now_ms)
+
+
+def _in_bounds(timestamp: int, rules: ProduceRules, now_ms: int) -> bool:
+    if timestamp == NO_TIMESTAMP:
+        return True
+    return -rules.timestamp_after_max_ms <= now_ms - timestamp <= rules.timestamp_before_max_ms
+
+
+def check_records(records: Buffer, header: BatchHeader, rules: ProduceRules, *, now_ms: int, max_bytes: int) -> int:
+    """Judge each record of a batch that ``check_produced`` let pass; return the true max timestamp (ms).
+
+    Decompresses to at most ``max_bytes``. Raises KafkaError CORRUPT_MESSAGE for records that cannot be read, and
+    RefusedRecords: INVALID_TIMESTAMP if any timestamp is out of bounds, else INVALID_RECORD for missing keys. A header
+    that claims a timestamp out of bounds is INVALID_TIMESTAMP too.
+    """
+    bounded = rules.timestamp_type is TimestampType.CREATE_TIME
+    late: list[int] = []
+    keyless: list[int] = []
+    max_timestamp = NO_TIMESTAMP
+    try:
+        for index, record in enumerate(read_records(records, 0, header, max_bytes=max_bytes)):
+            if rules.keys_required and record.key is None:
+                keyless.append(index)
+            elif bounded and not _in_bounds(record.timestamp, rules, now_ms):
+                late.append(index)
+            max_timestamp = max(max_timestamp, record.timestamp)
+    except CorruptBatch as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if late:
+        message = f"{len(late)} timestamps out of bounds"
+        raise RefusedRecords(ErrorCode.INVALID_TIMESTAMP, message, tuple(sorted(late + keyless)))
+    if keyless:
+        raise RefusedRecords(ErrorCode.INVALID_RECORD, "a compacted topic needs a key in every record", tuple(keyless))
+    if not _times_in_bounds(header, rules, now_ms):
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "the timestamps of the batch are not those of its records")
+    return max_timestamp

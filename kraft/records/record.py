@@ -1,0 +1,261 @@
+"""Records: from values to the bytes of a batch, and back.
+
+A record is: length, attributes (unused), timestamp delta, offset delta, key, value, headers; every number a zigzag
+varint, and a length of -1 is null. The decoder checks each length against the bytes that remain, and wants from the
+whole what the header promised: that many records, offsets that rise, not a byte left over. Anything else is
+CorruptBatch.
+
+Varints of one byte are read inline: six of the seven fields of every record are varints, and most are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kraft.records.batch import (
+    CHECKED_POSITION,
+    CODEC_BITS,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    HEADER,
+    HEADER_SIZE,
+    LOG_APPEND_TIME_BIT,
+    MAGIC,
+    MINIMUM_LENGTH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    CorruptBatch,
+    TimestampType,
+    TruncatedBatch,
+    checksum,
+)
+from kraft.records.compression import Compression, compress, decompress
+from kraft.wire.decode_error import DecodeError
+from kraft.wire.varint import Buffer, read_varint, read_varlong, varint, varlong
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+_MIN_HEADER_SIZE = 2
+_INT64_LIMIT = 2**63
+
+
+class Record(NamedTuple):
+    """One record with its absolute offset and timestamp (ms since the epoch; -1 for none).
+
+    A header key is text; bytes in it that are not UTF-8 survive as surrogate escapes.
+    """
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+def encode_batch(
+    records: Iterable[Record],
+    *,
+    base_offset: int = 0,
+    last_offset: int | None = None,
+    compression: Compression = Compression.NONE,
+    compression_level: int | None = None,
+    leader_epoch: int = 0,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = -1,
+    base_sequence: int = NO_SEQUENCE,
+    control: bool = False,
+    transactional: bool = False,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    delete_horizon_ms: int | None = None,
+) -> bytes:
+    """Encode one batch. Offsets of the records must rise from ``base_offset``; compaction may leave gaps.
+
+    ``last_offset`` keeps the end of a batch that lost its last records; a batch may be empty if it is given.
+    Raises ValueError for offsets out of order.
+    """
+    records = list(records)
+    if last_offset is None:
+        if not records:
+            raise ValueError("an empty batch needs a last offset")
+        last_offset = records[-1].offset
+    if delete_horizon_ms is not None:
+        base_timestamp = delete_horizon_ms
+    else:
+        base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
+    payload = _encode_records(records, base_offset, last_offset, base_timestamp)
+    attributes = (
+        compression
+        | (LOG_APPEND_TIME_BIT if timestamp_type is TimestampType.LOG_APPEND_TIME else 0)
+        | (TRANSACTIONAL_BIT if transactional else 0)
+        | (CONTROL_BIT if control else 0)
+        | (DELETE_HORIZON_BIT if delete_horizon_ms is not None else 0)
+    )
+    header = BatchHeader(
+        base_offset=base_offset,
+        length=0,
+        leader_epoch=leader_epoch,
+        magic=MAGIC,
+        crc=0,
+        attributes=attributes,
+        last_offset_delta=last_offset - base_offset,
+        base_timestamp=base_timestamp,
+        max_timestamp=max((record.timestamp for record in records), default=NO_TIMESTAMP),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        count=len(records),
+    )
+    return _join(header, compress(compression, payload, compression_level))
+
+
+def read_records(buffer: Buffer, position: int, header: BatchHeader, *, max_bytes: int) -> Iterator[Record]:
+    """Yield the records of the batch at ``position``, decompressed to at most ``max_bytes``.
+
+    Raises CorruptBatch, perhaps after some records: who must not act on half a batch makes a list first.
+    """
+    return _decode_records(_payload(buffer, position, header, max_bytes), header)
+
+
+def recompress(
+    buffer: Buffer,
+    position: int,
+    header: BatchHeader,
+    compression: Compression,
+    *,
+    level: int | None = None,
+    max_bytes: int,
+) -> bytes:
+    """The same batch in another codec (``compression.type`` of the topic). Raises CorruptBatch as ``read_records``."""
+    payload = _payload(buffer, position, header, max_bytes)
+    attributes = header.attributes & ~CODEC_BITS | compression
+    return _join(header._replace(attributes=attributes), compress(compression, payload, level))
+
+
+def _join(header: BatchHeader, payload: bytes) -> bytes:
+    """Header and compressed records as one batch, with its length and checksum."""
+    header = header._replace(length=MINIMUM_LENGTH + len(payload))
+    checked = HEADER.pack(*header)[CHECKED_POSITION:]
+    return HEADER.pack(*header._replace(crc=checksum(checked, payload))) + payload
+
+
+def _payload(buffer: Buffer, position: int, header: BatchHeader, max_bytes: int) -> bytes:
+    """The encoded records of a batch, decompressed. Copied once, so that the fields of records are cut from bytes."""
+    if header.size > len(buffer) - position:
+        raise TruncatedBatch(f"{len(buffer) - position} bytes left of a batch of {header.size}")
+    with memoryview(buffer) as whole, whole[position + HEADER_SIZE : position + header.size] as body:
+        if header.compression is Compression.NONE:
+            return bytes(body)
+        try:
+            return decompress(header.compression, body, max_bytes)
+        except DecodeError as error:
+            raise CorruptBatch(str(error)) from error
+
+
+def _encode_records(records: list[Record], base_offset: int, last_offset: int, base_timestamp: int) -> bytes:
+    parts: list[bytes] = []
+    previous = base_offset - 1
+    for offset, timestamp, key, value, headers in records:
+        if not previous < offset <= last_offset:
+            raise ValueError(f"offset {offset} is not between {previous} and the end of the batch, {last_offset}")
+        previous = offset
+        fields = [b"\0", varlong(timestamp - base_timestamp), varint(offset - base_offset)]
+        _append_bytes(fields, key)
+        _append_bytes(fields, value)
+        fields.append(varint(len(headers)))
+        for name, content in headers:
+            _append_bytes(fields, name.encode("utf-8", "surrogateescape"))
+            _append_bytes(fields, content)
+        body = b"".join(fields)
+        parts += (varint(len(body)), body)
+    return b"".join(parts)
+
+
+def _append_bytes(fields: list[bytes], value: bytes | None) -> None:
+    if value is None:
+        fields.append(b"\x01")
+    else:
+        fields += (varint(len(value)), value)
+
+
+def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
+    fixed_timestamp = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else None
+    base_offset, base_timestamp, last_delta = header.base_offset, header.base_timestamp, header.last_offset_delta
+    position, previous = 0, -1
+    try:
+        for _ in range(header.count):
+            length, position = read_varint(data, position)
+            end = position + length
+            if length < 0 or end > len(data):
+                raise CorruptBatch(f"record of {length} bytes, {len(data) - position} are left")
+            position += 1  # attributes: none is defined
+            byte = data[position]
+            if byte < 0x80:
+                timestamp = base_timestamp + ((byte >> 1) ^ -(byte & 1))
+                position += 1
+            else:
+                delta, position = read_varlong(data, position)
+                timestamp = base_timestamp + delta
+            if not -_INT64_LIMIT <= timestamp < _INT64_LIMIT:
+                raise CorruptBatch(f"timestamp {timestamp} out of range")
+            byte = data[position]
+            if byte < 0x80:
+                delta = (byte >> 1) ^ -(byte & 1)
+                position += 1
+            else:
+                delta, position = read_varint(data, position)
+            if not previous < delta <= last_delta:
+                raise CorruptBatch(f"offset delta {delta} does not lie between {previous} and {last_delta}")
+            previous = delta
+            key, position = _read_bytes(data, position, end)
+            value, position = _read_bytes(data, position, end)
+            headers: Headers = ()
+            if data[position] == 0:
+                position += 1
+            else:
+                headers, position = _read_headers(data, position, end)
+            if position != end:
+                raise CorruptBatch("the fields of a record do not add up to its length")
+            if fixed_timestamp is not None:
+                timestamp = fixed_timestamp
+            yield Record(base_offset + delta, timestamp, key, value, headers)
+    except IndexError:
+        raise CorruptBatch(f"the bytes end before record {header.count} does") from None
+    except CorruptBatch:
+        raise
+    except DecodeError as error:
+        raise CorruptBatch(str(error)) from None
+    if position != len(data):
+        raise CorruptBatch(f"{len(data) - position} bytes left over behind the last record")
+
+
+def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+    byte = data[position]
+    if byte < 0x80:
+        length = (byte >> 1) ^ -(byte & 1)
+        position += 1
+    else:
+        length, position = read_varint(data, position)
+    if length == -1:
+        return None, position
+    stop = position + length
+    if length < 0 or stop > end:
+        raise CorruptBatch(f"field of {length} bytes, {end - position} are left in the record")
+    return data[position:stop], stop
+
+
+def _read_headers(data: bytes, position: int, end: int) -> tuple[Headers, int]:
+    count, position = read_varint(data, position)
+    if not 0 <= count <= (end - position) // _MIN_HEADER_SIZE:
+        raise CorruptBatch(f"{count} headers in {end - position} bytes")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        name, position = _read_bytes(data, position, end)
+        if name is None:
+            raise CorruptBatch("null header key")
+        value, position = _read_bytes(data, position, end)
+        headers.append((name.decode("utf-8", "surrogateescape"), value))
+    return tuple(headers), position

@@ -1,0 +1,208 @@
+"""A client connection: for our tools, for tests, and for peers.
+
+Requests may be pipelined by several tasks. No task of its own reads: whoever waits for a response reads, also the
+responses of others. A request that is cancelled or runs out of time closes the connection, because its response may
+still arrive.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import TypeVar
+
+import trio
+
+from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.api_versions_response import ApiVersionsResponse
+from kraft.messages.registry import request_header_version, response_class, response_header_version
+from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
+from kraft.rpc.transport import PlainTransport, Transport
+from kraft.wire.codec import decode, encode_spliced
+from kraft.wire.decode_error import DecodeError
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.schema import Message
+
+DEFAULT_TIMEOUT_S = 30.0
+MAX_RESPONSE_BYTES = 104_857_600
+
+M = TypeVar("M", bound=Message)
+
+_FIXED = struct.Struct(">ihhi")
+_CORRELATION_ID = struct.Struct(">i")
+_CLIENT_ID_LENGTH = struct.Struct(">h")
+_FRAME_LENGTH = struct.Struct(">i")
+
+
+class Disconnected(ConnectionError):
+    """The connection is closed: by the peer, by a broken response, or by a request that was given up."""
+
+
+@asynccontextmanager
+async def connect(
+    host: str, port: int, *, client_id: str | None = "kraft", timeout_s: float = DEFAULT_TIMEOUT_S
+) -> AsyncIterator[Connection]:
+    """Connect and learn the peer's versions. OSError if nobody listens, Disconnected, trio.TooSlowError after
+    ``timeout_s``.
+    """
+    with trio.fail_after(timeout_s):
+        sock = await _open_socket(host, port)
+    connection = Connection(PlainTransport(sock), client_id, timeout_s)
+    try:
+        await connection.handshake()
+        yield connection
+    finally:
+        connection.close()
+
+
+class Connection:
+    """Made by :func:`connect`. ``versions`` is what the peer offers: API key to (lowest, highest)."""
+
+    def __init__(self, transport: Transport, client_id: str | None, timeout_s: float) -> None:
+        self._transport = transport
+        self._frames = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), MAX_RESPONSE_BYTES)
+        self._client_id = None if client_id is None else client_id.encode()
+        self._timeout_s = timeout_s
+        self._sending = trio.Lock()
+        self._reading = trio.Lock()
+        self._next_correlation_id = 0
+        self._outstanding: set[int] = set()
+        self._arrived: dict[int, bytes | bytearray] = {}
+        self._closed = False
+        self.versions: Mapping[int, tuple[int, int]] = {}
+
+    async def handshake(self) -> None:
+        """ApiVersions in our highest version, or in the one that the peer names instead (KIP-511). KafkaError,
+        Disconnected.
+        """
+        request = ApiVersionsRequest(client_software_name="kraft", client_software_version="0.1.0")
+        version = ApiVersionsRequest.VALID_VERSIONS[1]
+        frame = await self._exchange(request, version, self._timeout_s)
+        if int.from_bytes(frame[4:6], "big") == ErrorCode.UNSUPPORTED_VERSION:
+            offered = self._decode(ApiVersionsResponse, 0, frame, 4)
+            version = next((api.max_version for api in offered.api_keys if api.api_key == request.API_KEY), 0)
+            frame = await self._exchange(request, version, self._timeout_s)
+        response = self._decode(ApiVersionsResponse, version, frame, 4)
+        if response.error_code:
+            raise KafkaError(ErrorCode(response.error_code))
+        self.versions = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
+
+    def highest_common_version(self, request: Message) -> int:
+        """KafkaError UNSUPPORTED_VERSION if there is none."""
+        ours, theirs = request.VALID_VERSIONS, self.versions.get(request.API_KEY, (0, -1))
+        version: int = min(ours[1], theirs[1])
+        if version < max(ours[0], theirs[0]):
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        return version
+
+    async def request(self, request: Message, version: int | None = None, *, timeout_s: float | None = None) -> Message:
+        """Send ``request`` and return its response, in ``version`` or the highest that both sides know.
+
+        KafkaError if there is no such version, Disconnected, trio.TooSlowError.
+        """
+        version = self.highest_common_version(request) if version is None else version
+        frame = await self._exchange(request, version, self._timeout_s if timeout_s is None else timeout_s)
+        position = 5 if response_header_version(request.API_KEY, version) else 4
+        if position == 5 and (len(frame) < 5 or frame[4] != 0):
+            self.close()
+            raise Disconnected("response header has tagged fields, which no Kafka defines")
+        return self._decode(response_class(request.API_KEY), version, frame, position)
+
+    async def send(self, request: Message, version: int | None = None) -> None:
+        """Send a request that has no response (Produce with acks=0)."""
+        version = self.highest_common_version(request) if version is None else version
+        with self._closing_on_failure(self._timeout_s):
+            await self._send(request, version)
+
+    def close(self) -> None:
+        """Close at once; whoever waits for a response gets Disconnected."""
+        self._closed = True
+        self._transport.close()
+
+    async def _exchange(self, request: Message, version: int, timeout_s: float) -> bytes | bytearray:
+        with self._closing_on_failure(timeout_s):
+            correlation_id = await self._send(request, version, expect_response=True)
+            while correlation_id not in self._arrived:
+                async with self._reading:
+                    if correlation_id not in self._arrived:
+                        await self._read_one()
+        return self._arrived.pop(correlation_id)
+
+    async def _send(self, request: Message, version: int, *, expect_response: bool = False) -> int:
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        prefix = self._header(request.API_KEY, version, correlation_id)
+        data, pieces = encode_spliced(request, version, prefix)
+        assert not pieces, "requests are made of bytes"
+        _FRAME_LENGTH.pack_into(data, 0, len(data) - 4)
+        async with self._sending:
+            if self._closed:
+                raise Disconnected("connection is closed")
+            if expect_response:
+                self._outstanding.add(correlation_id)
+            await self._transport.send(data)
+        return correlation_id
+
+    def _header(self, api_key: int, version: int, correlation_id: int) -> bytes:
+        header_version = request_header_version(api_key, version)
+        fixed = _FIXED.pack(0, api_key, version, correlation_id)
+        if header_version == 0:
+            return fixed
+        length = -1 if self._client_id is None else len(self._client_id)
+        tagged_fields = b"\0" if header_version >= 2 else b""
+        return fixed + _CLIENT_ID_LENGTH.pack(length) + (self._client_id or b"") + tagged_fields
+
+    async def _read_one(self) -> None:
+        frame = await self._frames.read()
+        if frame is None or len(frame) < 4:
+            raise ConnectionEnded("peer closed the connection")
+        correlation_id = _CORRELATION_ID.unpack_from(frame)[0]
+        if correlation_id not in self._outstanding:
+            raise InvalidFrame(f"response to request {correlation_id}, which was not asked")
+        self._outstanding.remove(correlation_id)
+        self._arrived[correlation_id] = frame
+
+    def _decode(self, cls: type[M], version: int, frame: bytes | bytearray, position: int) -> M:
+        try:
+            return decode(cls, version, frame, position)[0]
+        except DecodeError as error:
+            self.close()
+            raise Disconnected(f"malformed response: {error}") from error
+
+    @contextmanager
+    def _closing_on_failure(self, timeout_s: float) -> Iterator[None]:
+        """Whatever interrupts an exchange leaves the stream at an unknown place."""
+        done = False
+        try:
+            with trio.fail_after(timeout_s):
+                yield
+            done = True
+        except (OSError, EOFError, InvalidFrame, trio.ClosedResourceError) as error:
+            if isinstance(error, Disconnected):
+                raise
+            raise Disconnected(str(error) or "connection is closed") from error
+        finally:
+            if not done:
+                self.close()
+
+
+async def _open_socket(host: str, port: int) -> socket.socket:
+    """The first of the host's addresses that answers."""
+    failure: OSError = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            await trio.socket.from_stdlib_socket(sock).connect(address)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            failure = error
+            sock.close()
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            return sock
+    raise failure

@@ -1,0 +1,152 @@
+"""One connection: read a request, queue it, wait for the reply, send it, and again.
+
+Whatever a peer sends ends here: in a response, or in one log line and a closed connection. No exception but a
+cancellation leaves :func:`serve_connection`, because it would take the connection's neighbours with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+import attrs
+import trio
+
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Request, Silence
+from kraft.rpc.connections import ConnectionTable, LiveConnection
+from kraft.rpc.frames import ConnectionEnded, FrameReader, InvalidFrame
+from kraft.rpc.header import Apis, encode_response, parse_request
+from kraft.rpc.plane import SocketSettings
+from kraft.rpc.request_metrics import PlaneMetrics, ProcessorMetrics
+from kraft.rpc.transport import Transport
+from kraft.wire.decode_error import DecodeError
+from kraft.wire.errors import KafkaError
+from kraft.wire.schema import Message
+from kraft.wire.splice import FileSlice
+
+logger = logging.getLogger("kraft.rpc")
+
+ErrorResponse = Callable[[Request, Exception], Message | None]
+"""The response that tells a peer of a failed handler (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
+
+
+@attrs.frozen(eq=False)
+class ProcessorContext:
+    """What the connections of one processor share."""
+
+    requests: trio.MemorySendChannel[Request]
+    apis: Apis
+    error_response: ErrorResponse
+    settings: SocketSettings
+    table: ConnectionTable
+    scratch: memoryview
+    plane_metrics: PlaneMetrics
+    metrics: ProcessorMetrics
+
+
+async def serve_connection(live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
+    """Serve until the peer closes, the connection is cancelled (idle, quota, stop), or the peer breaks the protocol."""
+    peer = live.info
+    try:
+        await _serve(live, transport, context)
+    except (InvalidFrame, DecodeError) as error:
+        logger.warning("%s %s: closed: %s", peer.listener, peer.name, error)
+    except (ConnectionEnded, OSError) as error:
+        logger.debug("%s %s: connection lost: %s", peer.listener, peer.name, error)
+    except Exception:
+        logger.exception("%s %s: closed: internal error", peer.listener, peer.name)
+
+
+async def _serve(live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
+    frames = FrameReader(transport, context.scratch, context.settings.request_max_bytes)
+    table, metrics, requests = context.table, context.metrics, context.requests
+    while not live.draining:
+        frame = await frames.read()
+        if frame is None:
+            return
+        now = time.perf_counter()
+        live.in_flight = True
+        table.touch(live, now)
+        metrics.bytes_in.count += len(frame) + 4
+        request = parse_request(frame, live.info, context.apis)
+        request.received_at = now
+        del frame  # from here on the request owns it, and lets go of it before the next one is read
+        metrics.idle.busy_s += time.perf_counter() - now
+        try:
+            requests.send_nowait(request)
+        except trio.WouldBlock:
+            await requests.send(request)
+        if not await _answer(request, live, transport, context):
+            return
+        live.in_flight = False
+
+
+async def _answer(request: Request, live: LiveConnection, transport: Transport, context: ProcessorContext) -> bool:
+    """Wait for the reply and send it; False if the connection is to be closed."""
+    reply = await request.reply()
+    resumed_at = ready_at = time.perf_counter()
+    metrics = context.metrics
+    if isinstance(reply, Parked):
+        reply = await _parked(reply, request, context.error_response)
+        ready_at = time.perf_counter()
+    if reply is CLOSE:
+        return False
+    if reply is NO_RESPONSE:
+        context.plane_metrics.record(request, resumed_at, ready_at, ready_at)
+        return True
+    data, pieces = encode_response(request, reply)
+    metrics.responses.count += 1
+    try:
+        if pieces:
+            metrics.bytes_out.count += sum(piece.length for _, piece in pieces)
+            await _send_spliced(transport, data, pieces)
+        else:
+            await transport.send(data)
+    finally:
+        metrics.responses.count -= 1
+    metrics.bytes_out.count += len(data)
+    sent_at = time.perf_counter()
+    metrics.idle.busy_s += sent_at - ready_at
+    context.table.touch(live, sent_at)
+    context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
+    return True
+
+
+async def _parked(parked: Parked, request: Request, error_response: ErrorResponse) -> Message | Silence:
+    try:
+        return await parked.wait()
+    except Exception as error:
+        return failed_reply(request, error, error_response)
+
+
+async def _send_spliced(transport: Transport, data: bytearray, pieces: list[tuple[int, FileSlice]]) -> None:
+    """Send ``data`` with each piece put in at its offset."""
+    view = memoryview(data)
+    start = 0
+    for offset, piece in pieces:
+        if offset > start:
+            await transport.send(view[start:offset], more=True)
+        await transport.send_file(piece)
+        start = offset
+    if start < len(data):
+        await transport.send(view[start:])
+
+
+def failed_reply(request: Request, error: Exception, error_response: ErrorResponse) -> Message | Silence:
+    """What a request gets whose handler raised: closed for malformed input, else told to the peer; what is no
+    refusal but a failure of ours is logged with its traceback.
+    """
+    peer = request.connection
+    api = f"API {request.api_key} version {request.api_version}"
+    if isinstance(error, DecodeError):
+        logger.warning("%s %s: closed: %s from %r: %s", peer.listener, peer.name, api, request.client_id, error)
+        return CLOSE
+    if not isinstance(error, KafkaError):
+        logger.error("%s %s: %s failed", peer.listener, peer.name, api, exc_info=error)
+    try:
+        response = error_response(request, error)
+    except Exception:
+        logger.exception("%s %s: %s has no error response", peer.listener, peer.name, api)
+        return CLOSE
+    return CLOSE if response is None else response

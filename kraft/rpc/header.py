@@ -1,0 +1,105 @@
+"""Request headers in, response frames out.
+
+A header is parsed here by hand and not by the codec, because its version follows from its own first four bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+
+from kraft.messages.registry import ApiKey, request_header_version, response_header_version
+from kraft.rpc.channel import ConnectionInfo, Request
+from kraft.wire.codec import encode_spliced
+from kraft.wire.decode_error import DecodeError
+from kraft.wire.schema import Message
+from kraft.wire.splice import FileSlice
+
+Apis = Mapping[int, tuple[int, int]]
+"""The APIs that a listener offers: key to (lowest, highest version)."""
+
+_FIXED = struct.Struct(">hhi")
+_CLIENT_ID_LENGTH = struct.Struct(">h")
+_RESPONSE_PREFIX = (struct.Struct(">ii"), struct.Struct(">iiB"))
+_FRAME_LENGTH = struct.Struct(">i")
+_FLEXIBLE_HEADER = 2
+
+
+def parse_request(frame: bytes | bytearray, connection: ConnectionInfo, apis: Apis) -> Request:
+    """Read the header. DecodeError if it is malformed or asks for an API or a version that is not offered: Kafka
+    closes then.
+
+    Only ApiVersions is let through in any version, because its answer tells the peer which versions there are.
+    """
+    if len(frame) < _FIXED.size:
+        raise DecodeError(f"request of {len(frame)} bytes is too short for a header")
+    api_key, api_version, correlation_id = _FIXED.unpack_from(frame)
+    offered = apis.get(api_key)
+    if offered is None:
+        raise DecodeError(f"API key {api_key} is not offered here")
+    supported = offered[0] <= api_version <= offered[1]
+    if supported:
+        header_version = request_header_version(api_key, api_version)
+    elif api_key == ApiKey.API_VERSIONS:
+        header_version = _FLEXIBLE_HEADER
+    else:
+        raise DecodeError(
+            f"version {api_version} of API {api_key} is not offered here, {offered[0]} to {offered[1]} are"
+        )
+    client_id, position = (None, _FIXED.size) if header_version == 0 else _client_id(frame)
+    if header_version >= _FLEXIBLE_HEADER:
+        position = _skip_tagged_fields(frame, position)
+    version = api_version if supported else 0
+    return Request(api_key, api_version, correlation_id, client_id, frame, position, connection, supported, version)
+
+
+def _client_id(frame: bytes | bytearray) -> tuple[str | None, int]:
+    start = _FIXED.size + 2
+    if len(frame) < start:
+        raise DecodeError("request ends before its client id")
+    length = _CLIENT_ID_LENGTH.unpack_from(frame, _FIXED.size)[0]
+    if length < 0:
+        return None, start
+    if len(frame) < start + length:
+        raise DecodeError(f"client id of {length} bytes, {len(frame) - start} remain")
+    # A name for logs and quotas, not worth a connection: what is not UTF-8 is replaced, as Kafka does.
+    return frame[start : start + length].decode(errors="replace"), start + length
+
+
+def _skip_tagged_fields(frame: bytes | bytearray, position: int) -> int:
+    """No tagged field of a request header is of use to a server."""
+    count, position = _unsigned_varint(frame, position)
+    if count > len(frame) - position:
+        raise DecodeError(f"{count} tagged fields in the header, {len(frame) - position} bytes remain")
+    for _ in range(count):
+        _, position = _unsigned_varint(frame, position)
+        length, position = _unsigned_varint(frame, position)
+        if length > len(frame) - position:
+            raise DecodeError(f"tagged field of {length} bytes in the header, {len(frame) - position} remain")
+        position += length
+    return position
+
+
+def _unsigned_varint(frame: bytes | bytearray, position: int) -> tuple[int, int]:
+    value = 0
+    for shift in (0, 7, 14, 21, 28):
+        if position >= len(frame):
+            raise DecodeError("request ends inside its header")
+        byte = frame[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+    raise DecodeError("varint of more than 5 bytes in the header")
+
+
+def encode_response(request: Request, message: Message) -> tuple[bytearray, list[tuple[int, FileSlice]]]:
+    """The whole response frame; the pairs are (offset in the bytes, what comes there from a file)."""
+    flexible = response_header_version(request.api_key, request.response_version)
+    if flexible:
+        prefix = _RESPONSE_PREFIX[1].pack(0, request.correlation_id, 0)
+    else:
+        prefix = _RESPONSE_PREFIX[0].pack(0, request.correlation_id)
+    data, pieces = encode_spliced(message, request.response_version, prefix)
+    _FRAME_LENGTH.pack_into(data, 0, len(data) - 4 + sum(piece.length for _, piece in pieces))
+    return data, pieces

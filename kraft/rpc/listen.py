@@ -1,0 +1,97 @@
+"""Listening and accepted sockets: how they are bound and what options they get."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+from typing import Any
+
+import attrs
+import trio
+
+from kraft.config.listeners import Endpoint
+from kraft.rpc.plane import SocketSettings
+
+logger = logging.getLogger("kraft.rpc")
+
+_ACCEPT_BACKOFF_S = 0.1
+_OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_IPV4_IN_IPV6 = "::ffff:"
+
+
+@attrs.frozen
+class Accepted:
+    """A connection on its way from an acceptor to a processor; whoever holds it closes it."""
+
+    sock: socket.socket
+    host: str
+    port: int
+
+    @property
+    def name(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def _bind(sock: socket.socket, address: Any, endpoint: Endpoint) -> None:
+    try:
+        sock.bind(address)
+    except OSError as error:
+        where = f"{endpoint.listener}://{endpoint.host}:{endpoint.port}"
+        raise OSError(error.errno, error.strerror, where) from error
+
+
+async def open_listener(endpoint: Endpoint, settings: SocketSettings) -> socket.socket:
+    """A listening, non-blocking socket; without a host on all interfaces, IPv6 and IPv4. OSError if that is not
+    possible.
+    """
+    if endpoint.host:
+        found = await trio.socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+        family, address = min((family == socket.AF_INET6, family, address) for family, *_, address in found)[1:]
+    elif socket.has_dualstack_ipv6():
+        family, address = socket.AF_INET6, ("::", endpoint.port)
+    else:
+        family, address = socket.AF_INET, ("0.0.0.0", endpoint.port)
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1 if endpoint.host else 0)
+        if settings.receive_buffer_bytes > 0:  # before listen(), for the window that the handshake offers
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, settings.receive_buffer_bytes)
+        _bind(sock, address, endpoint)
+        sock.listen(settings.listen_backlog)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+async def accept(listener: socket.socket, name: str) -> Accepted:
+    """The next connection. Running out of file descriptors is waited out, with one log line for as long as it lasts."""
+    exhausted = False
+    while True:
+        try:
+            sock, (host, port, *_) = listener.accept()
+        except BlockingIOError:
+            await trio.lowlevel.wait_readable(listener)
+        except OSError as error:
+            if error.errno in _OUT_OF_RESOURCES:
+                if not exhausted:
+                    logger.error("%s: cannot accept connections: %s", name, error)
+                exhausted = True
+                await trio.sleep(_ACCEPT_BACKOFF_S)
+            else:  # ECONNABORTED, EPROTO, ...: the error of a connection that is gone already
+                await trio.lowlevel.checkpoint()
+        else:
+            return Accepted(sock, host.removeprefix(_IPV4_IN_IPV6), port)
+
+
+def configure(sock: socket.socket, settings: SocketSettings) -> None:
+    """Options of an accepted socket. OSError if the peer is gone."""
+    sock.setblocking(False)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if settings.send_buffer_bytes > 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, settings.send_buffer_bytes)

@@ -1,0 +1,67 @@
+"""What a plane is: a value.
+
+KIP-291 asks for a control plane that data requests cannot delay: its own acceptor, one processor, a request queue of
+20 and one handler. Nothing in the server knows which plane it runs; the two differ only in the numbers given here.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kraft.config.listeners import Endpoint
+
+CONTROL_QUEUE_CAPACITY = 20
+"""KIP-291, footnote 2: a broker seldom has more than one controller's request, and never many."""
+
+PENDING_CONNECTIONS_PER_PROCESSOR = 20
+
+
+@attrs.frozen
+class Plane:
+    """Listeners that share a request queue and the handlers behind it.
+
+    ``processors`` is per listener (``num.network.threads``), ``queue_capacity`` in requests
+    (``queued.max.requests``), ``handlers`` is how many requests are handled at the same time (``num.io.threads``).
+    ``metric_prefix`` is put before the metric names as Kafka does it: nothing on the data plane, ``ControlPlane`` on
+    the control plane.
+    """
+
+    name: str
+    listeners: tuple[Endpoint, ...]
+    queue_capacity: int = 500
+    processors: int = 3
+    handlers: int = 8
+    metric_prefix: str = ""
+
+
+def control_plane(listeners: tuple[Endpoint, ...]) -> Plane:
+    """KIP-291: one processor, a queue of 20, one handler."""
+    return Plane("control", listeners, CONTROL_QUEUE_CAPACITY, processors=1, handlers=1, metric_prefix="ControlPlane")
+
+
+def data_plane(
+    listeners: tuple[Endpoint, ...], queue_capacity: int = 500, processors: int = 3, handlers: int = 8
+) -> Plane:
+    return Plane("data", listeners, queue_capacity, processors, handlers)
+
+
+@attrs.frozen
+class SocketSettings:
+    """Kafka's socket settings. A buffer size of -1 leaves the operating system's; ``max_idle_ms`` below 0 means no
+    limit.
+    """
+
+    request_max_bytes: int = 104_857_600
+    """``socket.request.max.bytes``"""
+    send_buffer_bytes: int = 102_400
+    """``socket.send.buffer.bytes``"""
+    receive_buffer_bytes: int = 102_400
+    """``socket.receive.buffer.bytes``"""
+    listen_backlog: int = 50
+    """``socket.listen.backlog.size``"""
+    max_idle_ms: int = 600_000
+    """``connections.max.idle.ms``: also the longest time that one request may take to arrive, or one response to be
+    taken.
+    """
+    drain_ms: int = 5_000
+    """How long a stopping plane waits for the requests it has begun."""

@@ -1,0 +1,113 @@
+"""Connection quotas: ``max.connections``, per IP, per listener, and the creation rate (KIP-402, KIP-612).
+
+An acceptor asks before a connection gets a processor, and waits there while the broker or its listener is full, so
+the excess stays in the kernel's backlog. A protected listener (inter-broker, control plane) is not held up by
+``max.connections``: the connection of another listener that is idle longest makes room. An address over its own limit
+is refused at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+
+import attrs
+import trio
+
+from kraft.rpc.connections import ConnectionTable
+
+UNLIMITED = 2**31 - 1
+_BURST_S = 1.0
+
+
+@attrs.frozen
+class ConnectionLimits:
+    """The settings. Rates are connections per second; ``per_ip_overrides`` has addresses as keys."""
+
+    max_connections: int = UNLIMITED
+    max_connections_per_ip: int = UNLIMITED
+    per_ip_overrides: Mapping[str, int] = attrs.field(factory=dict)
+    listener_max_connections: Mapping[str, int] = attrs.field(factory=dict)
+    max_creation_rate: int = UNLIMITED
+    listener_creation_rate: Mapping[str, int] = attrs.field(factory=dict)
+    protected_listeners: frozenset[str] = frozenset()
+
+
+class ConnectionQuotas:
+    """The connections of a whole node, over all its planes."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self._limits = limits
+        self._by_listener: Counter[str] = Counter()
+        self._by_host: Counter[str] = Counter()
+        self._tables: list[tuple[str, ConnectionTable]] = []
+        self._released = trio.lowlevel.ParkingLot()
+        self._rate = _Rate(limits.max_creation_rate)
+        self._listener_rates = {name: _Rate(rate) for name, rate in limits.listener_creation_rate.items()}
+
+    def watch(self, listener: str, table: ConnectionTable) -> None:
+        """Let the connections of ``table`` be closed when a protected listener needs room."""
+        self._tables.append((listener, table))
+
+    def unwatch(self, listener: str, table: ConnectionTable) -> None:
+        self._tables.remove((listener, table))
+
+    async def admit(self, listener: str, host: str) -> bool:
+        """Wait for room, then count the connection; False if ``host`` has too many (then it is not counted)."""
+        await self._wait_for_rate(listener)
+        while not self._has_room(listener):
+            await self._released.park()
+        if self._by_host[host] >= self._limits.per_ip_overrides.get(host, self._limits.max_connections_per_ip):
+            return False
+        self._by_listener[listener] += 1
+        self._by_host[host] += 1
+        if self._by_listener.total() > self._limits.max_connections:
+            self._make_room()
+        return True
+
+    def release(self, listener: str, host: str) -> None:
+        """The other half of a successful :meth:`admit`."""
+        self._by_listener[listener] -= 1
+        self._by_host[host] -= 1
+        if not self._by_host[host]:
+            del self._by_host[host]
+        self._released.unpark_all()
+
+    def _has_room(self, listener: str) -> bool:
+        if self._by_listener[listener] >= self._limits.listener_max_connections.get(listener, UNLIMITED):
+            return False
+        return self._protected(listener) or self._by_listener.total() < self._limits.max_connections
+
+    def _protected(self, listener: str) -> bool:
+        return listener in self._limits.protected_listeners
+
+    def _make_room(self) -> None:
+        candidates = [table.longest_idle() for listener, table in self._tables if not self._protected(listener)]
+        idle = [connection for connection in candidates if connection is not None]
+        if idle:
+            victim = min(idle, key=lambda connection: (connection.in_flight, connection.last_active_at))
+            victim.scope.cancel(reason="max.connections: a protected listener needs room")
+
+    async def _wait_for_rate(self, listener: str) -> None:
+        now = time.perf_counter()
+        delay_s = 0.0 if self._protected(listener) else self._rate.delay_s(now)
+        if listener in self._listener_rates:
+            delay_s = max(delay_s, self._listener_rates[listener].delay_s(now))
+        if delay_s > 0:
+            await trio.sleep(delay_s)
+
+
+class _Rate:
+    """At most ``per_second`` events a second on average, with a second's worth at once."""
+
+    def __init__(self, per_second: int) -> None:
+        self._interval_s = 1.0 / max(1, per_second)
+        self._next_at = 0.0
+
+    def delay_s(self, now: float) -> float:
+        """Take the next free moment; how long until then."""
+        self._next_at = max(self._next_at, now - _BURST_S + self._interval_s)
+        delay_s = max(0.0, self._next_at - now)
+        self._next_at += self._interval_s
+        return delay_s

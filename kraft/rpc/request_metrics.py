@@ -1,0 +1,115 @@
+"""What the planes measure, under Kafka's names.
+
+The hot path is :meth:`PlaneMetrics.record`: once per request, from the five times that it collected on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kraft.messages.registry import request_class
+from kraft.metrics import Counter, Histogram, IdleMeter, Meter, Registry
+from kraft.rpc.channel import Request
+from kraft.rpc.plane import Plane
+
+_MILLISECONDS_PER_MICROSECOND = 0.001
+_NETWORK = "kafka.network"
+
+
+class ProcessorMetrics:
+    """``kafka.server:type=socket-server-metrics`` and ``kafka.network:type=Processor`` of one processor."""
+
+    def __init__(self, registry: Registry, plane: Plane, listener: str, number: int) -> None:
+        tags = {"listener": listener, "networkProcessor": str(number)}
+        sockets = ("kafka.server", "socket-server-metrics")
+        self.connections = registry.counter(*sockets, "connection-count", **tags)
+        self.created = registry.meter(*sockets, "connection-creation", **tags)
+        self.closed = registry.meter(*sockets, "connection-close", **tags)
+        self.bytes_in = registry.meter(*sockets, "incoming-byte", **tags)
+        self.bytes_out = registry.meter(*sockets, "outgoing-byte", **tags)
+        name = f"{plane.metric_prefix}IdlePercent"
+        self.idle = registry.idle_meter(_NETWORK, "Processor", name, networkProcessor=str(number))
+        name = f"{plane.metric_prefix}ResponseQueueSize"
+        self.responses = registry.counter(_NETWORK, "RequestChannel", name, processor=str(number))
+
+
+class _ApiMetrics:
+    """``kafka.network:type=RequestMetrics`` of one API."""
+
+    def __init__(self, registry: Registry, name: str) -> None:
+        def times(metric: str) -> Histogram:
+            kind = "RequestMetrics"
+            return registry.histogram(_NETWORK, kind, metric, scale=_MILLISECONDS_PER_MICROSECOND, request=name)
+
+        self.queue = times("RequestQueueTimeMs")
+        self.local = times("LocalTimeMs")
+        self.remote = times("RemoteTimeMs")
+        self.response_queue = times("ResponseQueueTimeMs")
+        self.send = times("ResponseSendTimeMs")
+        self.total = times("TotalTimeMs")
+        self.request_bytes = registry.histogram(_NETWORK, "RequestMetrics", "RequestBytes", request=name)
+
+
+class PlaneMetrics:
+    """All metrics of one plane."""
+
+    def __init__(self, registry: Registry, plane: Plane) -> None:
+        self._registry = registry
+        self._apis: dict[int, _ApiMetrics] = {}
+        self._rates: dict[tuple[int, int], Meter] = {}
+        prefix = plane.metric_prefix
+        sockets = (_NETWORK, "SocketServer")
+        self.expired: Counter = registry.counter(*sockets, f"{prefix}ExpiredConnectionsKilledCount")
+        name = f"{prefix}RequestHandlerAvgIdlePercent"
+        self.handlers: IdleMeter = registry.idle_meter(
+            "kafka.server", "KafkaRequestHandlerPool", name, workers=plane.handlers
+        )
+        self._processors: list[ProcessorMetrics] = []
+        registry.gauge(*sockets, f"{prefix}NetworkProcessorAvgIdlePercent", self._processor_idle)
+        registry.gauge(_NETWORK, "RequestChannel", f"{prefix}ResponseQueueSize", self._responses)
+        self._plane = plane
+
+    def watch_queue(self, size: Callable[[], int]) -> None:
+        """``size`` gives the number of requests that wait for a handler."""
+        self._registry.gauge(_NETWORK, "RequestChannel", f"{self._plane.metric_prefix}RequestQueueSize", size)
+
+    def processor(self, listener: str, number: int) -> ProcessorMetrics:
+        processor = ProcessorMetrics(self._registry, self._plane, listener, number)
+        self._processors.append(processor)
+        return processor
+
+    def record(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
+        """Count a finished request.
+
+        Its connection took the reply up at ``resumed_at``, had the response at ``ready_at`` (later only if it was
+        parked) and had sent it at ``sent_at``.
+        """
+        key = (request.api_key, request.api_version)
+        if key not in self._rates:
+            self._meet(*key)
+        self._rates[key].count += 1
+        api = self._apis[request.api_key]
+        received_at, dequeued_at, handled_at = request.received_at, request.dequeued_at, request.handled_at
+        api.queue.record(int((dequeued_at - received_at) * 1e6))
+        api.local.record(int((handled_at - dequeued_at) * 1e6))
+        api.remote.record(int((ready_at - resumed_at) * 1e6))
+        api.response_queue.record(int((resumed_at - handled_at) * 1e6))
+        api.send.record(int((sent_at - ready_at) * 1e6))
+        api.total.record(int((sent_at - received_at) * 1e6))
+        api.request_bytes.record(len(request.frame))
+
+    def _meet(self, api_key: int, api_version: int) -> None:
+        """The first request of an API in a version: the number of both is bounded by what the plane offers."""
+        name = request_class(api_key).__name__.removesuffix("Request")
+        self._apis.setdefault(api_key, _ApiMetrics(self._registry, name))
+        rate = self._registry.meter(
+            _NETWORK, "RequestMetrics", "RequestsPerSec", request=name, version=str(api_version)
+        )
+        self._rates[api_key, api_version] = rate
+
+    def _processor_idle(self) -> float:
+        idle = [processor.idle.value for processor in self._processors]
+        return sum(idle) / len(idle) if idle else 1.0
+
+    def _responses(self) -> int:
+        return sum(processor.responses.count for processor in self._processors)

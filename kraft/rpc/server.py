@@ -1,0 +1,239 @@
+"""How a plane runs: acceptors, processors, connections and handlers, each a named task.
+
+::
+
+    serve
+    ├── acceptor PLAINTEXT           hands each socket to a processor that has room (20 pending)
+    ├── processor 0 PLAINTEXT        owns the nursery of its connections
+    │   ├── expiry 0 PLAINTEXT       closes idle ones
+    │   └── connection 10.0.0.7:5123
+    └── handler 0                    takes requests from the plane's one bounded queue
+
+A stop is an Event: acceptors close their sockets, connections without a request in flight close, the others answer
+first; what is left after ``drain_ms`` is cancelled. Cancelling :func:`serve` itself is the power cord.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
+
+import attrs
+import trio
+
+from kraft.config.listeners import Endpoint
+from kraft.metrics import Registry
+from kraft.rpc.channel import ConnectionInfo, Reply, Request
+from kraft.rpc.connection import ErrorResponse, ProcessorContext, failed_reply, serve_connection
+from kraft.rpc.connections import ConnectionTable, LiveConnection
+from kraft.rpc.frames import SCRATCH_BYTES
+from kraft.rpc.header import Apis
+from kraft.rpc.listen import Accepted, accept, configure, open_listener
+from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane, SocketSettings
+from kraft.rpc.quotas import ConnectionQuotas
+from kraft.rpc.request_metrics import PlaneMetrics
+from kraft.rpc.transport import PlainTransport
+
+logger = logging.getLogger("kraft.rpc")
+
+Handler = Callable[[Request], Awaitable[Reply]]
+
+
+@attrs.frozen(eq=False)
+class Service:
+    """What a plane serves: ``handle`` is awaited for each request (see :mod:`kraft.rpc.channel` for what it may
+    return), ``apis`` is what is offered (anything else closes the connection), ``error_response`` tells a peer that
+    ``handle`` raised.
+    """
+
+    handle: Handler
+    apis: Apis
+    error_response: ErrorResponse
+    quotas: ConnectionQuotas
+    registry: Registry
+    settings: SocketSettings = attrs.field(factory=SocketSettings)
+
+
+async def serve(
+    plane: Plane,
+    service: Service,
+    stopping: trio.Event,
+    *,
+    task_status: trio.TaskStatus[dict[str, Endpoint]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Run ``plane`` until ``stopping`` is set and its requests are answered.
+
+    Resource handling: all sockets are closed when this returns, whichever way. ``task_status.started`` gives the
+    bound endpoint of each listener by name, with the port that was chosen where 0 was asked for.
+
+    Error handling: OSError if a listener cannot be bound. Later on nothing that a peer or a handler does raises here.
+    """
+    metrics = PlaneMetrics(service.registry, plane)
+    with ExitStack() as sockets:
+        listening: list[tuple[Endpoint, socket.socket]] = []
+        for endpoint in plane.listeners:
+            sock = sockets.enter_context(await open_listener(endpoint, service.settings))
+            listening.append((attrs.evolve(endpoint, port=sock.getsockname()[1]), sock))
+        async with trio.open_nursery() as nursery:
+            send, receive = trio.open_memory_channel[Request](plane.queue_capacity)
+            metrics.watch_queue(lambda: receive.statistics().current_buffer_used)
+            with send, receive:
+                for number in range(plane.handlers):
+                    nursery.start_soon(_run_handler, receive.clone(), service, metrics, name=f"handler {number}")
+                processors = [
+                    _Processor.create(number, endpoint, send.clone(), service, metrics)
+                    for number, endpoint in enumerate(e for e, _ in listening for _ in range(plane.processors))
+                ]
+            for processor in processors:
+                nursery.start_soon(processor.run, name=f"processor {processor.name}")
+            async with trio.open_nursery() as acceptors:
+                for endpoint, sock in listening:
+                    own = [processor for processor in processors if processor.endpoint is endpoint]
+                    name = endpoint.listener
+                    acceptors.start_soon(_accept, sock, name, own, service.quotas, name=f"acceptor {name}")
+                task_status.started({endpoint.listener: endpoint for endpoint, _ in listening})
+                await stopping.wait()
+                acceptors.cancel_scope.cancel(reason="plane is stopping")
+            sockets.close()
+            nursery.cancel_scope.deadline = trio.current_time() + service.settings.drain_ms / 1000
+            for processor in processors:
+                processor.context.table.drain()
+
+
+@attrs.frozen(eq=False)
+class _Processor:
+    """A listener's connections, or its share of them. ``arriving`` belongs to the acceptor, everything else to
+    :meth:`run`.
+    """
+
+    number: int
+    endpoint: Endpoint
+    arriving: trio.MemorySendChannel[Accepted]
+    pending: trio.MemoryReceiveChannel[Accepted]
+    context: ProcessorContext
+    quotas: ConnectionQuotas
+
+    @classmethod
+    def create(
+        cls,
+        number: int,
+        endpoint: Endpoint,
+        requests: trio.MemorySendChannel[Request],
+        service: Service,
+        metrics: PlaneMetrics,
+    ) -> _Processor:
+        arriving, pending = trio.open_memory_channel[Accepted](PENDING_CONNECTIONS_PER_PROCESSOR)
+        context = ProcessorContext(
+            requests=requests,
+            apis=service.apis,
+            error_response=service.error_response,
+            settings=service.settings,
+            table=ConnectionTable(),
+            scratch=memoryview(bytearray(SCRATCH_BYTES)),
+            plane_metrics=metrics,
+            metrics=metrics.processor(endpoint.listener, number),
+        )
+        return cls(number, endpoint, arriving, pending, context, service.quotas)
+
+    @property
+    def name(self) -> str:
+        return f"{self.number} {self.endpoint.listener}"
+
+    async def run(self) -> None:
+        """Run until the acceptor has gone and every connection has ended."""
+        table, listener = self.context.table, self.endpoint.listener
+        self.quotas.watch(listener, table)
+        try:
+            async with self.context.requests, self.pending, trio.open_nursery() as nursery:
+                if self.context.settings.max_idle_ms >= 0:
+                    max_idle_s = self.context.settings.max_idle_ms / 1000
+                    killed = self.context.plane_metrics.expired
+                    nursery.start_soon(table.expire_idle, max_idle_s, killed, name=f"expiry {self.name}")
+                async with trio.open_nursery() as connections:
+                    with ExitStack() as cleanup:
+                        cleanup.callback(self._discard_pending)
+                        async for accepted in self.pending:
+                            name = f"connection {accepted.name}"
+                            connections.start_soon(self._run_connection, accepted, name=name)
+                nursery.cancel_scope.cancel(reason="the last connection has ended")
+        finally:
+            self.quotas.unwatch(listener, table)
+
+    def _discard_pending(self) -> None:
+        """When the processor is cancelled: close what the acceptor had handed over and nobody took."""
+        with suppress(trio.WouldBlock, trio.EndOfChannel):
+            while True:
+                accepted = self.pending.receive_nowait()
+                accepted.sock.close()
+                self.quotas.release(self.endpoint.listener, accepted.host)
+
+    async def _run_connection(self, accepted: Accepted) -> None:
+        metrics, table, endpoint = self.context.metrics, self.context.table, self.endpoint
+        transport = PlainTransport(accepted.sock)
+        metrics.created.count += 1
+        metrics.connections.count += 1
+        try:
+            configure(accepted.sock, self.context.settings)
+            info = ConnectionInfo(
+                endpoint.listener, endpoint.security_protocol, accepted.host, accepted.port, accepted.name
+            )
+            with trio.CancelScope() as scope:
+                live = LiveConnection(info, scope, time.perf_counter())
+                table.add(live)
+                try:
+                    await serve_connection(live, transport, self.context)
+                finally:
+                    table.remove(live)
+        except OSError as error:
+            logger.debug("%s %s: connection lost: %s", endpoint.listener, accepted.name, error)
+        finally:
+            transport.close()
+            self.quotas.release(endpoint.listener, accepted.host)
+            metrics.connections.count -= 1
+            metrics.closed.count += 1
+
+
+async def _accept(listener: socket.socket, name: str, processors: list[_Processor], quotas: ConnectionQuotas) -> None:
+    """Take connections, ask the quotas, and give each to the next processor that has room, until cancelled."""
+    with ExitStack() as ends:
+        for processor in processors:
+            ends.enter_context(processor.arriving)
+        for turn in itertools.cycle(range(len(processors))):
+            accepted = await accept(listener, name)
+            with ExitStack() as undo:
+                undo.callback(accepted.sock.close)
+                if not await quotas.admit(name, accepted.host):
+                    logger.info("%s %s: refused: too many connections from this address", name, accepted.name)
+                    continue
+                undo.callback(quotas.release, name, accepted.host)
+                await _hand_over(accepted, processors[turn:] + processors[:turn])
+                undo.pop_all()
+
+
+async def _hand_over(accepted: Accepted, processors: list[_Processor]) -> None:
+    for processor in processors:
+        try:
+            processor.arriving.send_nowait(accepted)
+        except trio.WouldBlock:
+            continue
+        return
+    await processors[0].arriving.send(accepted)
+
+
+async def _run_handler(requests: trio.MemoryReceiveChannel[Request], service: Service, metrics: PlaneMetrics) -> None:
+    """Handle one request after the other until every processor has ended."""
+    handle, idle = service.handle, metrics.handlers
+    async with requests:
+        async for request in requests:
+            request.dequeued_at = time.perf_counter()
+            try:
+                reply = await handle(request)
+            except Exception as error:
+                reply = failed_reply(request, error, service.error_response)
+            request.handled_at = now = time.perf_counter()
+            idle.busy_s += now - request.dequeued_at
+            request.complete(reply)

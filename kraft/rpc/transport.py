@@ -1,0 +1,86 @@
+"""A connection's byte stream.
+
+The one rule: try first, wait only when the kernel has nothing, so that a small request costs one ``recv`` and a small
+response one ``send``. A transport is used by one task. :class:`PlainTransport` can hand a file's bytes to the kernel;
+a transport that must see every byte (TLS) reads them instead. An end of stream is ``receive_into() == 0``; a broken
+one is an ``OSError``.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Protocol
+
+import trio
+
+from kraft.wire.splice import FileSlice
+
+
+class Transport(Protocol):
+    """What the server and the client need from a stream of bytes."""
+
+    async def receive_into(self, buffer: memoryview) -> int:
+        """Fill the front of ``buffer``; the number of bytes, 0 at the end of the stream. No task switch after the
+        bytes are taken.
+        """
+
+    async def send(self, data: bytes | bytearray | memoryview, *, more: bool = False) -> None:
+        """Send all of ``data``; ``more`` says that more follows at once."""
+
+    async def send_file(self, piece: FileSlice) -> None:
+        """Send bytes that are in a file. A file that is shorter than the slice says is an ``OSError``: the peer was
+        told the length.
+        """
+
+    def close(self) -> None:
+        """Close at once. A second close does nothing."""
+
+
+class PlainTransport:
+    """A TCP socket as it is; takes ownership of ``sock``."""
+
+    __slots__ = ("_recv_into", "_send", "_socket")
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        self._socket = sock
+        self._recv_into = sock.recv_into
+        self._send = sock.send
+
+    async def receive_into(self, buffer: memoryview) -> int:
+        while True:
+            try:
+                return self._recv_into(buffer)
+            except BlockingIOError:
+                await trio.lowlevel.wait_readable(self._socket)
+
+    async def send(self, data: bytes | bytearray | memoryview, *, more: bool = False) -> None:
+        flags = socket.MSG_MORE if more else 0
+        sent = 0
+        while True:
+            try:
+                sent += self._send(memoryview(data)[sent:] if sent else data, flags)
+                if sent == len(data):
+                    return
+            except BlockingIOError:
+                pass
+            await trio.lowlevel.wait_writable(self._socket)
+
+    async def send_file(self, piece: FileSlice) -> None:
+        source, target = piece.file.fileno(), self._socket.fileno()
+        position, end = piece.position, piece.position + piece.length
+        while position < end:
+            try:
+                sent = os.sendfile(target, source, position, end - position)
+            except BlockingIOError:
+                await trio.lowlevel.wait_writable(self._socket)
+                continue
+            if sent == 0:
+                raise OSError(f"file ends at {position}, {end - position} bytes before the end of the slice")
+            position += sent
+
+    def close(self) -> None:
+        if self._socket.fileno() != -1:
+            trio.lowlevel.notify_closing(self._socket)
+            self._socket.close()

@@ -1,0 +1,145 @@
+"""How each kind of fault strikes a world, and how it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kraft.simulation.plan import LEADER, Fault, FaultKind
+
+if TYPE_CHECKING:
+    from kraft.simulation.node import SimulatedNode
+    from kraft.simulation.world import World
+
+#: How long an orderly stop may take.
+_GRACE_S = 0.3
+
+
+def strike(world: World, fault: Fault) -> None:
+    """Let a fault happen. One that would strike a node that is down, or cost what no quorum survives, is skipped."""
+    node = world.leader() if fault.target == LEADER else world.nodes.get(fault.target)
+    if node is None or not node.up:
+        return
+    if fault.kind in (FaultKind.WIPE, FaultKind.ROT) and not _bearable(world, node):
+        return
+    world.tell(f"{fault.kind.value} {node.node_id} for {fault.duration} s")
+    world.cover(f"fault: {fault.kind.value}")
+    _STRIKES[fault.kind](world, node, fault.duration)
+
+
+def _bearable(world: World, node: SimulatedNode) -> bool:
+    """Without directory ids (KIP-853) a quorum takes a new disk for the old one: it must hold nothing of its own."""
+    rotten = sum(world.nodes[voter].disk.rotten for voter in world.voters)
+    return world.monitor.may_lose(node) and rotten < (len(world.voters) - 1) // 2
+
+
+def _crash(world: World, node: SimulatedNode, duration: float) -> None:
+    node.kill()
+    world.restart_later(node, duration)
+
+
+def _doom(world: World, node: SimulatedNode, duration: float) -> None:
+    node.die_in_fsync = True
+
+
+def _restart(world: World, node: SimulatedNode, duration: float) -> None:
+    node.shut_down()
+    world.call_at(world.now + _GRACE_S, _end_restart, world, node, node.life, duration)
+
+
+def _end_restart(world: World, node: SimulatedNode, life: int, duration: float) -> None:
+    if node.life == life and node.up and not world.faults_over:
+        _crash(world, node, duration)
+
+
+def _pause(world: World, node: SimulatedNode, duration: float) -> None:
+    node.pause()
+    world.call_at(world.now + duration, _resume, node, node.life)
+
+
+def _resume(node: SimulatedNode, life: int) -> None:
+    if node.life == life:
+        node.resume()
+
+
+def _isolate(world: World, node: SimulatedNode, duration: float) -> None:
+    _deaf(world, node, duration)
+    _mute(world, node, duration)
+
+
+def _deaf(world: World, node: SimulatedNode, duration: float) -> None:
+    world.cut([(other, node.node_id) for other in world.nodes if other != node.node_id], duration)
+
+
+def _mute(world: World, node: SimulatedNode, duration: float) -> None:
+    world.cut([(node.node_id, other) for other in world.nodes if other != node.node_id], duration)
+
+
+def _split(world: World, node: SimulatedNode, duration: float) -> None:
+    side = {other for other in world.nodes if world.chance.happens(0.5)} | {node.node_id}
+    far = [other for other in world.nodes if other not in side]
+    near = sorted(side)
+    world.cut([(a, b) for a in near for b in far] + [(b, a) for a in near for b in far], duration)
+
+
+def _lose(world: World, node: SimulatedNode, duration: float) -> None:
+    world.loss = 0.4
+    world.call_at(world.now + duration, _stop_losing, world)
+
+
+def _stop_losing(world: World) -> None:
+    world.loss = 0.0 if world.faults_over else world.knobs.loss
+
+
+def _slow_disk(world: World, node: SimulatedNode, duration: float) -> None:
+    node.slow_until = world.now + duration
+
+
+def _fail_fsync(world: World, node: SimulatedNode, duration: float) -> None:
+    node.fail_next_fsync = True
+
+
+def _rot(world: World, node: SimulatedNode, duration: float) -> None:
+    node.kill()
+    node.disk.rotten = True
+    world.call_at(world.now + duration, _replace, world, node)
+
+
+def _replace(world: World, node: SimulatedNode) -> None:
+    if not world.faults_over and not node.up and world.monitor.may_lose(node):
+        renew(world, node)
+        node.start()
+
+
+def _wipe(world: World, node: SimulatedNode, duration: float) -> None:
+    node.kill()
+    renew(world, node)
+    world.restart_later(node, duration)
+
+
+def renew(world: World, node: SimulatedNode) -> None:
+    """Give a node that is down an empty disk."""
+    node.disk.wipe()
+    world.monitor.forget(node.node_id)
+    node.life += 1
+
+
+def _resign(world: World, node: SimulatedNode, duration: float) -> None:
+    node.resign()
+
+
+_STRIKES = {
+    FaultKind.CRASH: _crash,
+    FaultKind.CRASH_IN_FSYNC: _doom,
+    FaultKind.RESTART: _restart,
+    FaultKind.PAUSE: _pause,
+    FaultKind.ISOLATE: _isolate,
+    FaultKind.DEAF: _deaf,
+    FaultKind.MUTE: _mute,
+    FaultKind.SPLIT: _split,
+    FaultKind.LOSS: _lose,
+    FaultKind.SLOW_DISK: _slow_disk,
+    FaultKind.FAILED_FSYNC: _fail_fsync,
+    FaultKind.ROT: _rot,
+    FaultKind.WIPE: _wipe,
+    FaultKind.RESIGN: _resign,
+}

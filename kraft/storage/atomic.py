@@ -1,0 +1,51 @@
+"""Replace a small file as a whole: after a crash it holds the old bytes or the new ones, nothing between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes, *, durable: bool = True, suffix: str = ".tmp") -> None:
+    """Write ``data`` beside ``path`` and rename it over.
+
+    With ``durable`` the bytes and the rename survive a power cut once this returns. Without it they survive the death
+    of the process only; after a power cut the file may be old, new, empty or missing, so its reader must be able to
+    rebuild it. Raises OSError; the old file is then still in place.
+    """
+    path = os.fspath(path)
+    temporary = path + suffix
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            write_all(fd, data)
+            if durable:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    if durable:
+        sync_directory(os.path.dirname(path) or ".")
+
+
+def write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
+    """Write every byte, however often the kernel takes only a part. Raises OSError."""
+    written = os.write(fd, data)
+    if written == len(data):
+        return
+    view = memoryview(data)
+    while written < len(view):
+        written += os.write(fd, view[written:])
+
+
+def sync_directory(path: str | os.PathLike[str]) -> None:
+    """Make creations, renames and deletions in a directory durable. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,56 @@
+"""Whether a log is worth compacting now, and how much of it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from kraft.config.topic import LogConfig
+from kraft.storage.retention import newest_ms
+from kraft.storage.segment import Segment
+
+
+@attrs.frozen
+class Cleanable:
+    """What of a log could be compacted now: the clean part ends at ``clean_end``, the dirty part at ``dirty_end``."""
+
+    clean_end: int
+    dirty_end: int
+    clean_bytes: int
+    dirty_bytes: int
+    overdue: bool
+    """A record has waited longer than ``max.compaction.lag.ms``."""
+
+    @property
+    def dirty_ratio(self) -> float:
+        total = self.clean_bytes + self.dirty_bytes
+        return self.dirty_bytes / total if total else 0.0
+
+    def is_due(self, config: LogConfig) -> bool:
+        """Whether to compact now (``min.cleanable.dirty.ratio``, ``max.compaction.lag.ms``)."""
+        return self.dirty_bytes > 0 and (self.overdue or self.dirty_ratio >= config.min_cleanable_dirty_ratio)
+
+
+def cleanable(
+    segments: Sequence[Segment], config: LogConfig, checkpoint: int, log_start_offset: int, end: int, now_ms: int
+) -> Cleanable:
+    """Judge a log by its segments. ``checkpoint`` is the cleaner's; ``end`` the last stable offset.
+
+    The active segment is never compacted, nor anything at or beyond ``end``, nor a segment with a record younger than
+    ``min.compaction.lag.ms``. Raises OSError.
+    """
+    clean_end = checkpoint if log_start_offset <= checkpoint <= segments[-1].next_offset else log_start_offset
+    dirty_end = clean_end
+    clean_bytes = dirty_bytes = 0
+    overdue = False
+    for segment in segments[:-1]:
+        if segment.next_offset <= clean_end:
+            clean_bytes += segment.size
+            continue
+        if segment.next_offset > end or now_ms - newest_ms(segment) < config.min_compaction_lag_ms:
+            break
+        dirty_end = segment.next_offset
+        dirty_bytes += segment.size
+        overdue = overdue or segment.age_ms(now_ms, now_ms) > config.max_compaction_lag_ms
+    return Cleanable(clean_end, dirty_end, clean_bytes, dirty_bytes, overdue)

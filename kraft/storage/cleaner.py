@@ -1,0 +1,245 @@
+"""Compaction: keep the last record of each key (``cleanup.policy=compact``).
+
+Two passes. The first builds the offset map, key → its last offset, over the dirty part of the log. The second copies
+the clean part and the mapped part, dropping every record whose key has a later one, and every tombstone whose time has
+come. Kept records keep their offsets; a batch keeps its first and last offset, its producer and its epoch. The last
+batch of a producer stays even if it is empty, so that its sequence is still known (KIP-98).
+
+A tombstone is dropped once the delete horizon of its batch has passed: ``delete.retention.ms`` after it was first
+compacted (KIP-534). Control batches and transactional ones are copied as they are.
+
+``Cleaning.run`` only reads sealed segments and writes ``.cleaned`` files beside them, so it may run on another thread;
+``Log.replace_segments`` then puts them in place, and ``recovery`` finishes or undoes what a crash cut off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from hashlib import blake2b
+
+import attrs
+
+from kraft.broker.producer_state import ProducerStates
+from kraft.config.topic import LogConfig
+from kraft.records.batch import NO_PRODUCER_ID, BatchHeader
+from kraft.records.record import Record, encode_batch, read_records
+from kraft.storage.flush import sync_file
+from kraft.storage.index import fits_index
+from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES
+from kraft.storage.scan import read_batch
+from kraft.storage.segment import (
+    CLEANED_SUFFIX,
+    SWAP_SUFFIX,
+    AppendedBatch,
+    Segment,
+    remove_segment,
+    rename_segment,
+)
+
+_MAX_KEYS = 500_000
+"""Hard limit of the offset map, some 70 MB; a log with more keys is compacted in several rounds."""
+_DIGEST_BYTES = 16
+
+
+class CleaningStopped(Exception):
+    """The caller wanted no more of it; nothing has changed."""
+
+
+@attrs.frozen
+class Group:
+    """Segments that become one, whose files stand there as ``.cleaned``."""
+
+    old: tuple[Segment, ...]
+    new: Segment
+
+
+@attrs.frozen
+class Cleaned:
+    """What a compaction has prepared. Everything below ``clean_end`` is compacted once ``groups`` are in place."""
+
+    clean_end: int
+    groups: tuple[Group, ...]
+
+
+@attrs.frozen
+class Cleaning:
+    """One compaction, begun on the log's own thread."""
+
+    segments: tuple[Segment, ...]
+    """The sealed segments below the dirty end."""
+    clean_end: int
+    config: LogConfig
+    last_offsets: dict[int, int]
+    """Producer id → last offset of its last batch."""
+
+    @classmethod
+    def begin(
+        cls, segments: Sequence[Segment], clean_end: int, dirty_end: int, config: LogConfig, producers: ProducerStates
+    ) -> Cleaning:
+        """Prepare to compact everything below ``dirty_end``, of which what lies below ``clean_end`` already is."""
+        covered = []
+        for segment in segments[:-1]:
+            if segment.next_offset <= dirty_end:
+                # A copy holds the open file: the log may retire the segment while the other thread reads it.
+                _ = segment.file
+                covered.append(copy(segment))
+        last_offsets = {
+            entry.producer_id: entry.batches[-1].last_offset for entry in producers.entries() if entry.batches
+        }
+        return cls(tuple(covered), clean_end, config, last_offsets)
+
+    def run(self, now_ms: int, should_stop: Callable[[], bool] = lambda: False) -> Cleaned:
+        """Write the compacted segments, durably. Raises CleaningStopped, CorruptBatch, OSError; then none is left."""
+        written: list[Segment] = []
+        try:
+            offsets, end = self._offset_map(should_stop)
+            mapped = [segment for segment in self.segments if segment.base_offset < end]
+            groups = []
+            for old in _groups(mapped, self.config):
+                first = old[0]
+                new = Segment.create(first.directory, first.base_offset, first.index_interval_bytes, CLEANED_SUFFIX)
+                written.append(new)
+                for segment in old:
+                    self._copy(segment, new, offsets, now_ms, should_stop)
+                _finish(new, old[-1])
+                groups.append(Group(old, new))
+            return Cleaned(end, tuple(groups))
+        except BaseException:
+            for new in written:
+                discard(new)
+            raise
+
+    def _offset_map(self, should_stop: Callable[[], bool]) -> tuple[dict[bytes, int], int]:
+        """Key → last offset over the dirty part, and where the map ends: at a full map, before the end of the dirt."""
+        offsets: dict[bytes, int] = {}
+        for segment in self.segments:
+            if segment.next_offset <= self.clean_end:
+                continue
+            for _, header, records in _batches(segment, self.clean_end, should_stop):
+                if len(offsets) + len(records) > _MAX_KEYS and offsets:
+                    return offsets, header.base_offset
+                for record in records:
+                    if record.key is not None and record.offset >= self.clean_end:
+                        offsets[_digest(record.key)] = record.offset
+        return offsets, self.segments[-1].next_offset if self.segments else self.clean_end
+
+    def _copy(
+        self, old: Segment, new: Segment, offsets: dict[bytes, int], now_ms: int, should_stop: Callable[[], bool]
+    ) -> None:
+        for data, header, records in _batches(old, old.base_offset, should_stop):
+            if not header.is_control and not header.is_transactional:
+                kept = [record for record in records if _is_kept(record, header, offsets, now_ms)]
+                horizon_ms = header.delete_horizon_ms
+                if horizon_ms is None and any(record.value is None for record in kept):
+                    horizon_ms = now_ms + self.config.delete_retention_ms
+                if not kept and not self._is_last_of_producer(header):
+                    continue
+                if len(kept) < len(records) or horizon_ms != header.delete_horizon_ms:
+                    data = _rewrite(header, kept, horizon_ms)
+                    header = header._replace(max_timestamp=max((each.timestamp for each in kept), default=-1))
+            new.append(data, [AppendedBatch(0, header.last_offset, header.max_timestamp)])
+
+    def _is_last_of_producer(self, header: BatchHeader) -> bool:
+        return header.producer_id != NO_PRODUCER_ID and self.last_offsets.get(header.producer_id) == header.last_offset
+
+
+def _batches(
+    segment: Segment, offset: int, should_stop: Callable[[], bool]
+) -> Iterator[tuple[bytes, BatchHeader, list[Record]]]:
+    """Bytes, header and records of the batches from ``offset`` on; those that are not looked into have no records."""
+    start = segment.index.position_of(offset) if offset > segment.base_offset else 0
+    for position, header in segment.headers(start):
+        if should_stop():
+            raise CleaningStopped
+        data = read_batch(segment.fd, position, header)
+        records: list[Record] = []
+        if not header.is_control and not header.is_transactional:
+            records = list(read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES))
+        yield data, header, records
+
+
+def _is_kept(record: Record, header: BatchHeader, offsets: dict[bytes, int], now_ms: int) -> bool:
+    if record.key is None or record.offset < offsets.get(_digest(record.key), -1):
+        return False
+    horizon_ms = header.delete_horizon_ms
+    return record.value is not None or horizon_ms is None or now_ms < horizon_ms
+
+
+def _rewrite(header: BatchHeader, kept: list[Record], horizon_ms: int | None) -> bytes:
+    """The same batch with these records only."""
+    return encode_batch(
+        kept,
+        base_offset=header.base_offset,
+        last_offset=header.last_offset,
+        compression=header.compression,
+        leader_epoch=header.leader_epoch,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        timestamp_type=header.timestamp_type,
+        delete_horizon_ms=horizon_ms,
+    )
+
+
+def _digest(key: bytes) -> bytes:
+    return blake2b(key, digest_size=_DIGEST_BYTES).digest()
+
+
+def _groups(segments: Sequence[Segment], config: LogConfig) -> Iterator[tuple[Segment, ...]]:
+    """Neighbours that fit in one segment together: by size, by offsets, and by the size of the indexes."""
+    group: list[Segment] = []
+    for segment in segments:
+        together = [*group, segment]
+        fits = (
+            sum(each.size for each in together) <= config.segment_bytes
+            and sum(each.index.size for each in together) <= config.segment_index_bytes
+            and sum(each.time_index.size for each in together) <= config.segment_index_bytes
+            and fits_index(segment.next_offset, together[0].base_offset)
+        )
+        if group and not fits:
+            yield tuple(group)
+            group = []
+        group.append(segment)
+    if group:
+        yield tuple(group)
+
+
+def _finish(new: Segment, last: Segment) -> None:
+    """Complete a copy and make it durable. Retention by time goes on as if nothing had been copied."""
+    new.seal()
+    modified_ns = os.fstat(last.fd).st_mtime_ns
+    os.utime(new.fd, ns=(modified_ns, modified_ns))
+    os.fsync(new.fd)
+    sync_file(new.index.path)
+    sync_file(new.time_index.path)
+    new.next_offset = last.next_offset
+
+
+def install(segments: list[Segment], group: Group) -> list[str]:
+    """Put a copy in the place of its originals; return the files to delete later. Raises OSError.
+
+    If the originals are no longer what was copied, because retention or a truncation took some, the copy is discarded.
+    """
+    new = group.new
+    first = next((number for number, each in enumerate(segments) if each.base_offset == new.base_offset), 0)
+    present = segments[first : first + len(group.old)]
+    if [(each.base_offset, each.size) for each in present] != [(each.base_offset, each.size) for each in group.old]:
+        discard(new)
+        return []
+    new.close()
+    rename_segment(new.directory, new.base_offset, CLEANED_SUFFIX, SWAP_SUFFIX)
+    retired = [path for each in present for path in each.retire()]
+    rename_segment(new.directory, new.base_offset, SWAP_SUFFIX, "")
+    installed = Segment.load(new.directory, new.base_offset, new.size, new.index_interval_bytes)
+    installed.next_offset = new.next_offset
+    installed.max_timestamp, installed.max_timestamp_offset = new.max_timestamp, new.max_timestamp_offset
+    segments[first : first + len(present)] = [installed]
+    return retired
+
+
+def discard(segment: Segment) -> None:
+    """Delete the files of a copy that will not be used. Raises OSError."""
+    segment.close()
+    remove_segment(segment.directory, segment.base_offset, CLEANED_SUFFIX)

@@ -1,0 +1,239 @@
+"""A log directory: who may use it, whose it is, and how it was left.
+
+``.lock`` is held from open to close, so no second node writes here, and a lock that is free proves that the former
+incarnation is gone. ``meta.properties`` names the cluster, the node and the directory. ``.kafka_cleanshutdown`` stands
+there between a controlled stop and the next start. ``.boot_id`` holds the boot id of the kernel under which the logs
+were last known to be whole: if it is still the same, a killed node lost nothing that it had written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import struct
+import uuid
+from enum import Enum
+
+import attrs
+import javaproperties
+
+from kraft.storage.atomic import sync_directory, write_atomically
+from kraft.storage.errors import LogDirectoryError
+from kraft.wire.uuids import uuid_from_text, uuid_to_text
+
+LOCK = ".lock"
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+BOOT_ID = ".boot_id"
+BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+
+_KERNEL_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_PARTITION = re.compile(r"([a-zA-Z0-9._-]{1,249})-([0-9]{1,10})")
+_RETIRED = re.compile(r".+\.[0-9a-f]{32}-(delete|stray|future)")
+_MAX_BYTES = 2**20
+_WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+"""A write lock as C's ``struct flock``: type, whence, start, length (0: to the end), process id."""
+
+
+class LastStop(Enum):
+    """How the last user of a directory left it, which decides what recovery must look at."""
+
+    CLEAN = "controlled stop"
+    """Everything is durable and complete."""
+    KILLED = "killed"
+    """The process died and the machine did not: all that was written is there, the last write perhaps in part."""
+    POWER_LOST = "power lost"
+    """Nothing beyond the recovery point is certain."""
+
+
+@attrs.frozen
+class MetaProperties:
+    """``meta.properties`` version 1. A directory id is missing in files older than KIP-858."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: uuid.UUID | None = None
+
+    def encode(self) -> bytes:
+        """The content of the file."""
+        lines = ["version=1", f"cluster.id={self.cluster_id}", f"node.id={self.node_id}"]
+        if self.directory_id is not None:
+            lines.append(f"directory.id={uuid_to_text(self.directory_id)}")
+        return "\n".join([*lines, ""]).encode()
+
+
+def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
+    """Read ``meta.properties`` of a log directory; None if there is none. Raises LogDirectoryError, OSError."""
+    name = os.path.join(path, META_PROPERTIES)
+    try:
+        with open(name, "rb") as file:
+            values = javaproperties.loads(file.read(_MAX_BYTES).decode("latin-1"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise LogDirectoryError(f"{name}: not a properties file: {error}") from None
+    try:
+        if values["version"] != "1":
+            raise ValueError(f"version {values['version']!r}, only 1 is known")
+        directory_id = values.get("directory.id")
+        return MetaProperties(
+            values["cluster.id"],
+            int(values["node.id"]),
+            None if directory_id is None else uuid_from_text(directory_id),
+        )
+    except KeyError as missing:
+        raise LogDirectoryError(f"{name}: {missing.args[0]} is missing; restore the file") from None
+    except ValueError as error:
+        raise LogDirectoryError(f"{name}: {error}; restore the file") from None
+
+
+def format_directory(
+    path: str | os.PathLike[str], meta: MetaProperties, bootstrap: bytes, *, ignore_formatted: bool
+) -> bool:
+    """Make a directory a log directory of one node; ``bootstrap`` is the content of ``bootstrap.checkpoint``.
+
+    Returns False if it is formatted already and ``ignore_formatted`` lets that pass. Raises LogDirectoryError, OSError.
+    """
+    path = os.fspath(path)
+    if read_meta_properties(path) is not None:
+        if ignore_formatted:
+            return False
+        raise LogDirectoryError(f"{path}: already formatted; use --ignore-formatted to leave such directories alone")
+    os.makedirs(path, exist_ok=True)
+    write_atomically(os.path.join(path, BOOTSTRAP_CHECKPOINT), bootstrap)
+    # Last: a directory with this file is a formatted one.
+    write_atomically(os.path.join(path, META_PROPERTIES), meta.encode())
+    return True
+
+
+class LogDirectory:
+    """A log directory in use by this process.
+
+    Resource handling: ``open`` takes the lock, ``close`` gives it back (and so does the death of the process).
+    """
+
+    def __init__(self, path: str, lock_fd: int, meta: MetaProperties, last_stop: LastStop) -> None:
+        self.path = path
+        self.meta = meta
+        self.last_stop = last_stop
+        self._lock_fd = lock_fd
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, node_id: int, cluster_id: str | None = None) -> LogDirectory:
+        """Take the directory for this node.
+
+        Raises LogDirectoryError, one clear line, if another process has it, if it is not formatted, or if it belongs to
+        another node or cluster; OSError if it cannot be read.
+        """
+        path = os.path.abspath(path)
+        meta = read_meta_properties(path)
+        if meta is None:
+            raise LogDirectoryError(f"{path}: not formatted; run `kraft storage format` for it")
+        if meta.node_id != node_id:
+            raise LogDirectoryError(f"{path}: belongs to node {meta.node_id}, and this is node {node_id}")
+        if cluster_id is not None and meta.cluster_id != cluster_id:
+            raise LogDirectoryError(f"{path}: belongs to cluster {meta.cluster_id}, and this node to {cluster_id}")
+        lock_fd = _lock(path)
+        return cls(path, lock_fd, meta, _last_stop(path))
+
+    def mark_opened(self) -> None:
+        """All logs are open and recovered: from now on a kill loses nothing, and only a stop is clean.
+
+        Not before: a node killed during recovery must not believe that it was finished. Raises OSError.
+        """
+        # The boot id need not be durable: if the power goes, it is of another boot whatever the file says.
+        write_atomically(os.path.join(self.path, BOOT_ID), _boot_id().encode(), durable=False)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.path, CLEAN_SHUTDOWN))
+            sync_directory(self.path)
+
+    def mark_clean_shutdown(self, broker_epoch: int = -1) -> None:
+        """All logs are closed and durable, and their recovery points are written. Raises OSError."""
+        content = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
+        write_atomically(os.path.join(self.path, CLEAN_SHUTDOWN), content.encode())
+
+    def partitions(self) -> list[tuple[str, int]]:
+        """(topic, partition) of every log in the directory, the metadata log included. Raises OSError."""
+        found = (partition_of(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
+        return sorted(partition for partition in found if partition is not None)
+
+    def retire_partition(self, name: str, token: uuid.UUID, reason: str = "delete") -> str:
+        """Rename the directory of a closed log so that it is no partition any more; return its new path.
+
+        ``reason`` is ``delete``, or ``stray`` for a log that the metadata does not know. Raises OSError.
+        """
+        # Kafka cuts the name so that the result fits in the 255 bytes of a file name.
+        retired = os.path.join(self.path, f"{name[: 255 - 34 - len(reason)]}.{token.hex}-{reason}")
+        os.rename(os.path.join(self.path, name), retired)
+        return retired
+
+    def retired(self) -> list[str]:
+        """Paths of the directories that wait to be deleted. Raises OSError."""
+        names = (entry.name for entry in os.scandir(self.path) if entry.is_dir())
+        return sorted(os.path.join(self.path, name) for name in names if _retired_for(name) == "delete")
+
+    def close(self) -> None:
+        """Give the lock back."""
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+
+
+def partition_of(name: str) -> tuple[str, int] | None:
+    """Return the (topic, partition) that a directory name stands for, or None."""
+    match = _PARTITION.fullmatch(name)
+    return None if match is None or _retired_for(name) else (match[1], int(match[2]))
+
+
+def remove_retired(path: str) -> None:
+    """Delete a directory that ``retire_partition`` renamed; an absent one is fine. Raises OSError."""
+    if _retired_for(os.path.basename(path)) is None:
+        raise ValueError(f"{path} is not a retired partition")
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(path)
+
+
+def _retired_for(name: str) -> str | None:
+    match = _RETIRED.fullmatch(name)
+    return match and match[1]
+
+
+def _lock(path: str) -> int:
+    """Take ``.lock`` and leave our process id in it, for whoever asks who holds it."""
+    name = os.path.join(path, LOCK)
+    fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        # A record lock, as Java's FileLock takes one, so that Apache Kafka and this node keep each other out; of the
+        # kind that belongs to the open file, so that it also keeps out a second node in the same process.
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)
+    except OSError:
+        holder = os.pread(fd, 20, 0).decode("ascii", errors="replace").strip()
+        os.close(fd)
+        who = f"process {holder}" if holder.isdecimal() else "another process"
+        raise LogDirectoryError(f"{path}: in use by {who}, which holds {name}; stop it first") from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    return fd
+
+
+def _last_stop(path: str) -> LastStop:
+    if os.path.exists(os.path.join(path, CLEAN_SHUTDOWN)):
+        return LastStop.CLEAN
+    try:
+        with open(os.path.join(path, BOOT_ID), "rb") as file:
+            known = file.read(100).decode("ascii", errors="replace")
+    except FileNotFoundError:
+        return LastStop.POWER_LOST
+    return LastStop.KILLED if known and known == _boot_id() else LastStop.POWER_LOST
+
+
+def _boot_id() -> str:
+    """The kernel's id of this boot; empty where there is no such thing, which then never matches."""
+    try:
+        with open(_KERNEL_BOOT_ID, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,99 @@
+"""Which leader epoch wrote from which offset on (KIP-101, KIP-279): the cache and its ``leader-epoch-checkpoint``.
+
+Entries rise in epoch and in start offset. The file is replaced on every change, and made durable by the log's next
+flush: what a power cut takes from it, recovery finds again in the batches that it scans.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left, bisect_right
+
+from kraft.storage.checkpoint import LEADER_EPOCH, read_lines, write_lines
+from kraft.storage.errors import CheckpointError
+
+NO_EPOCH = -1
+NO_OFFSET = -1
+
+
+class LeaderEpochs:
+    """The epochs of one log. Reading raises CheckpointError for a damaged file; every change may raise OSError."""
+
+    def __init__(self, directory: str) -> None:
+        self.path = os.path.join(directory, LEADER_EPOCH)
+        self._epochs: list[int] = []
+        self._starts: list[int] = []
+        self.unsynced = False
+
+    def load(self) -> None:
+        """Read the file; an absent one has no entries. Raises CheckpointError, OSError."""
+        epochs: list[int] = []
+        starts: list[int] = []
+        for words in read_lines(self.path):
+            try:
+                epoch, start = map(int, words)
+            except ValueError:
+                raise CheckpointError(f"{self.path}: an entry is not 'epoch start-offset'") from None
+            if epochs and (epoch <= epochs[-1] or start < starts[-1]):
+                raise CheckpointError(f"{self.path}: epoch {epoch} at offset {start} is out of order")
+            epochs.append(epoch)
+            starts.append(start)
+        self._epochs, self._starts = epochs, starts
+
+    @property
+    def entries(self) -> list[tuple[int, int]]:
+        """(epoch, start offset), oldest first."""
+        return list(zip(self._epochs, self._starts, strict=True))
+
+    @property
+    def latest(self) -> int:
+        """The newest epoch, -1 if there is none."""
+        return self._epochs[-1] if self._epochs else NO_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Note that records from ``start_offset`` on are of ``epoch``; what contradicts it goes."""
+        if epoch < 0 or (self._epochs and epoch == self._epochs[-1] and start_offset >= self._starts[-1]):
+            return
+        keep = min(bisect_left(self._epochs, epoch), bisect_left(self._starts, start_offset))
+        self._replace([*self._epochs[:keep], epoch], [*self._starts[:keep], start_offset])
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch that wrote ``offset``, -1 if not known."""
+        number = bisect_right(self._starts, offset)
+        return self._epochs[number - 1] if number else NO_EPOCH
+
+    def end_offset(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """(largest known epoch not above ``epoch``, where the next one starts) as OffsetForLeaderEpoch answers it.
+
+        (-1, -1) for an epoch that is newer than all known ones, or negative (KIP-279).
+        """
+        if epoch < 0 or not self._epochs or epoch > self._epochs[-1]:
+            return NO_EPOCH, NO_OFFSET
+        if epoch == self._epochs[-1]:
+            return epoch, log_end_offset
+        number = bisect_right(self._epochs, epoch)
+        return (self._epochs[number - 1] if number else epoch), self._starts[number]
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget the epochs that start at or beyond ``end_offset``."""
+        keep = bisect_left(self._starts, end_offset)
+        if keep < len(self._starts):
+            self._replace(self._epochs[:keep], self._starts[:keep])
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """The log begins at ``start_offset`` now: forget older epochs, let the one that covers it start there."""
+        gone = bisect_right(self._starts, start_offset) - 1
+        if gone >= 0 and (gone > 0 or self._starts[0] != start_offset):
+            self._replace(self._epochs[gone:], [start_offset, *self._starts[gone + 1 :]])
+
+    def clear(self) -> None:
+        """Forget everything."""
+        if self._epochs or os.path.exists(self.path):
+            self._replace([], [])
+
+    def _replace(self, epochs: list[int], starts: list[int]) -> None:
+        """The file first: what could not be written is not known either, so the next change tries again."""
+        lines = (f"{epoch} {start}" for epoch, start in zip(epochs, starts, strict=True))
+        write_lines(self.path, lines, durable=False)
+        self._epochs, self._starts = epochs, starts
+        self.unsynced = True

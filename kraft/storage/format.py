@@ -1,0 +1,48 @@
+"""Make the directories of a node ready for its first start, as ``kafka-storage format`` does (KIP-631)."""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+from kraft.config.broker import NodeConfig
+from kraft.metadata.bootstrap import bootstrap_checkpoint
+from kraft.storage.directory import MetaProperties, format_directory, read_meta_properties
+from kraft.storage.errors import LogDirectoryError
+from kraft.wire.uuids import uuid_to_text
+
+
+def random_uuid() -> uuid.UUID:
+    """Return a new id whose text does not begin with a dash, which a command line would take for an option."""
+    while True:
+        candidate = uuid.uuid4()
+        if not uuid_to_text(candidate).startswith("-"):
+            return candidate
+
+
+def format_directories(config: NodeConfig, cluster_id: str, level: int, *, ignore_formatted: bool) -> list[str]:
+    """Format every directory of a node that is not; ``level`` is that of ``metadata.version``. Return those formatted.
+
+    Nothing is touched if any directory cannot be: raises LogDirectoryError if one is formatted already and that is not
+    to be ignored, or belongs to another node or cluster; OSError if one cannot be written.
+    """
+    fresh = []
+    for directory in config.directories:
+        meta = read_meta_properties(directory) if os.path.exists(directory) else None
+        if meta is None:
+            fresh.append(directory)
+        elif not ignore_formatted:
+            raise LogDirectoryError(
+                f"Log directory {directory} is already formatted. "
+                "Use --ignore-formatted to ignore this directory and format the others."
+            )
+        elif (meta.cluster_id, meta.node_id) != (cluster_id, config.node_id):
+            raise LogDirectoryError(
+                f"Log directory {directory} belongs to node {meta.node_id} of cluster {meta.cluster_id}, "
+                f"and this is node {config.node_id} of cluster {cluster_id}"
+            )
+    bootstrap = bootstrap_checkpoint(level)
+    for directory in fresh:
+        meta = MetaProperties(cluster_id, config.node_id, random_uuid())
+        format_directory(directory, meta, bootstrap, ignore_formatted=False)
+    return fresh

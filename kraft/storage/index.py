@@ -1,0 +1,218 @@
+"""The two sparse indexes of a segment, byte for byte Kafka's.
+
+``.index``: (last offset of a batch - base offset) i32, position of that batch i32. ``.timeindex``: largest timestamp
+so far i64, (last offset of the batch that has it - base offset) i32. Both rise strictly. Lookups bisect the file with
+pread: no entry is kept in memory but the last. The active segment keeps its file descriptor, a sealed one opens it per
+lookup.
+
+An index is a derivative of its log: whoever finds one missing or insane rebuilds it.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import ClassVar
+
+from kraft.storage.atomic import write_all
+
+NO_TIMESTAMP = -1
+_RELATIVE_LIMIT = 2**31
+_OFFSET_ENTRY = struct.Struct(">ii")
+_TIME_ENTRY = struct.Struct(">qi")
+
+
+class _IndexFile:
+    """Entries of fixed size in one file; created by its first entry."""
+
+    entry: ClassVar[struct.Struct]
+
+    def __init__(self, path: str, base_offset: int) -> None:
+        """Look at the file; raises OSError, but an absent file is merely empty."""
+        self.path = path
+        self.base_offset = base_offset
+        self._fd: int | None = None
+        try:
+            size = os.stat(path).st_size
+            self.exists = True
+        except FileNotFoundError:
+            size = 0
+            self.exists = False
+        self.count, self._odd_bytes = divmod(size, self.entry.size)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all entries."""
+        return self.count * self.entry.size
+
+    def read(self, number: int) -> tuple[int, int]:
+        """Return entry ``number`` as it lies in the file. Raises OSError."""
+        opened = self._fd is None
+        fd = self._open(os.O_RDONLY) if self._fd is None else self._fd
+        try:
+            return self._read(fd, number)
+        finally:
+            if opened:
+                os.close(fd)
+
+    def _read(self, fd: int, number: int) -> tuple[int, int]:
+        size = self.entry.size
+        data = os.pread(fd, size, number * size)
+        if len(data) < size:
+            raise OSError(f"{self.path}: shorter than the {self.count} entries it had")
+        first, second = self.entry.unpack(data)
+        return first, second
+
+    def _search(self, target: int, column: Callable[[tuple[int, int]], int]) -> tuple[int, int] | None:
+        """Return the last entry whose ``column`` is at most ``target``."""
+        if self.count == 0:
+            return None
+        opened = self._fd is None
+        fd = self._open(os.O_RDONLY) if self._fd is None else self._fd
+        try:
+            number = bisect_right(range(self.count), target, key=lambda each: column(self._read(fd, each)))
+            return self._read(fd, number - 1) if number else None
+        finally:
+            if opened:
+                os.close(fd)
+
+    def _append(self, first: int, second: int) -> None:
+        if self._fd is None:
+            self._fd = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            self.exists = True
+        try:
+            write_all(self._fd, self.entry.pack(first, second))
+        except OSError:
+            os.ftruncate(self._fd, self.size)  # half an entry would put all that follow out of place
+            raise
+        self.count += 1
+
+    def cut(self, count: int) -> None:
+        """Keep the first ``count`` entries and nothing else. Raises OSError."""
+        if self.exists:
+            os.truncate(self.path, count * self.entry.size)
+        self.count, self._odd_bytes = count, 0
+        self._changed()
+
+    def _changed(self) -> None:
+        """The end of the file is another one: read the last entry again."""
+        raise NotImplementedError
+
+    def seal(self) -> None:
+        """No entry will follow: make sure that the file exists, as Kafka expects it to, and let go of it."""
+        if not self.exists:
+            os.close(self._open(os.O_WRONLY | os.O_CREAT))
+            self.exists = True
+        self.close()
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _open(self, flags: int) -> int:
+        return os.open(self.path, flags | os.O_CLOEXEC, 0o644)
+
+
+class OffsetIndex(_IndexFile):
+    """From offsets to positions."""
+
+    entry = _OFFSET_ENTRY
+
+    def __init__(self, path: str, base_offset: int) -> None:
+        super().__init__(path, base_offset)
+        self._changed()
+
+    def _changed(self) -> None:
+        relative, self.last_position = self.read(self.count - 1) if self.count else (0, 0)
+        self.last_offset = self.base_offset + relative
+
+    def is_sane(self, log_bytes: int) -> bool:
+        """Whether the index can belong to a log of this size: whole entries, the first and last of them in order."""
+        if self._odd_bytes:
+            return False
+        if self.count == 0:
+            return True
+        first_offset, first_position = self.read(0)
+        ordered = self.count == 1 or (
+            self.last_offset - self.base_offset >= first_offset + self.count - 1 and self.last_position > first_position
+        )
+        return ordered and first_offset >= 0 and first_position > 0 and self.last_position < log_bytes
+
+    def append(self, offset: int, position: int) -> None:
+        """Add the batch at ``position`` whose last offset is ``offset``. Raises OSError."""
+        self._append(offset - self.base_offset, position)
+        self.last_offset, self.last_position = offset, position
+
+    def position_of(self, offset: int) -> int:
+        """Return a batch start from which ``offset`` is found by walking forward. Raises OSError."""
+        if self.count and offset >= self.last_offset:
+            return self.last_position
+        found = self._search(offset - self.base_offset, lambda entry: entry[0])
+        return found[1] if found else 0
+
+    def position_at_most(self, position: int) -> int:
+        """Return the last indexed batch start that is not beyond ``position``. Raises OSError."""
+        if self.count and position >= self.last_position:
+            return self.last_position
+        found = self._search(position, lambda entry: entry[1])
+        return found[1] if found else 0
+
+    def truncate(self, offset: int) -> None:
+        """Drop the entries at and beyond ``offset``. Raises OSError."""
+        if self.count and self.last_offset >= offset:
+            target = offset - self.base_offset - 1
+            self.cut(bisect_right(range(self.count), target, key=lambda each: self.read(each)[0]))
+
+
+class TimeIndex(_IndexFile):
+    """From timestamps (ms) to offsets."""
+
+    entry = _TIME_ENTRY
+
+    def __init__(self, path: str, base_offset: int) -> None:
+        super().__init__(path, base_offset)
+        self._changed()
+
+    def _changed(self) -> None:
+        self.last_timestamp, relative = self.read(self.count - 1) if self.count else (NO_TIMESTAMP, 0)
+        self.last_offset = self.base_offset + relative
+
+    def is_sane(self) -> bool:
+        """Whether the file holds whole entries, the first and last of them in order."""
+        if self._odd_bytes:
+            return False
+        if self.count == 0:
+            return True
+        first_timestamp, first_offset = self.read(0)
+        ordered = self.count == 1 or (
+            self.last_timestamp > first_timestamp and self.last_offset - self.base_offset > first_offset
+        )
+        return ordered and first_timestamp >= 0 and first_offset >= 0
+
+    def maybe_append(self, timestamp: int, offset: int) -> None:
+        """Add the largest timestamp so far, unless the index says so already. Raises OSError."""
+        if timestamp > self.last_timestamp:
+            self._append(timestamp, offset - self.base_offset)
+            self.last_timestamp, self.last_offset = timestamp, offset
+
+    def offset_before(self, timestamp: int) -> int:
+        """Return the largest offset known to lie at or before the first batch that reaches ``timestamp``.
+
+        Raises OSError.
+        """
+        found = self._search(timestamp - 1, lambda entry: entry[0])
+        return self.base_offset + found[1] if found else self.base_offset
+
+    def truncate(self, offset: int) -> None:
+        """Drop the entries at and beyond ``offset``. Raises OSError."""
+        if self.count and self.last_offset >= offset:
+            target = offset - self.base_offset - 1
+            self.cut(bisect_right(range(self.count), target, key=lambda each: self.read(each)[1]))
+
+
+def fits_index(offset: int, base_offset: int) -> bool:
+    """Whether an index of this base offset can name ``offset``: it keeps the difference in 31 bits."""
+    return 0 <= offset - base_offset < _RELATIVE_LIMIT

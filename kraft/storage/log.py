@@ -1,0 +1,492 @@
+"""The log of one partition: segments in offset order, of which the last is active and takes appends.
+
+Rules. Offsets are assigned here and nowhere else. Bytes go to the page cache with one write per append; ``flush`` makes
+them durable. Reads return slices of files, never data. A failed write leaves the log as it was before.
+
+Everything runs on the caller's thread. Only ``Flush.run`` may run on another one while the log is used. An OSError
+means that the disk is full or failing: whoever gets one from ``Flush.run`` must stop using the directory, since the
+kernel may have dropped what it could not write.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from operator import attrgetter
+from typing import NamedTuple
+from uuid import UUID
+
+from kraft.broker.producer_state import ProducerStates
+from kraft.config.topic import LogConfig
+from kraft.records.batch import (
+    NO_PRODUCER_ID,
+    BatchHeader,
+    CorruptBatch,
+    TimestampType,
+    WritableBuffer,
+    iter_headers,
+    set_max_timestamp,
+    stamp,
+)
+from kraft.records.control import EndTransactionMarker
+from kraft.records.record import read_records
+from kraft.storage import lookup, partition_metadata
+from kraft.storage.cleaner import Cleaned, install
+from kraft.storage.directory import LastStop
+from kraft.storage.epochs import LeaderEpochs
+from kraft.storage.errors import CheckpointError
+from kraft.storage.flush import Flush
+from kraft.storage.index import NO_TIMESTAMP, fits_index
+from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES, TimestampedOffset
+from kraft.storage.producers import ProducerSnapshots
+from kraft.storage.recovery import Recovery, load_segments
+from kraft.storage.retention import deletable
+from kraft.storage.scan import read_batch
+from kraft.storage.segment import MAX_POSITION, AppendedBatch, Segment
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.splice import FileSlice
+from kraft.wire.varint import Buffer
+
+_base_offset = attrgetter("base_offset")
+
+
+class AppendInfo(NamedTuple):
+    """Where an append went. ``log_append_time_ms`` is -1 unless ``message.timestamp.type`` is LogAppendTime."""
+
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    log_start_offset: int
+
+
+class Log:
+    """One partition's log, in the directory ``<topic>-<partition>``. Any method may raise OSError."""
+
+    def __init__(self, directory: str, config: LogConfig, *, roll_jitter_ms: int = 0) -> None:
+        self.directory = directory
+        self.config = config
+        self.segments: list[Segment] = []
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        self.recovery_point = 0
+        """Everything below is durable."""
+        self.recovery = Recovery()
+        self.epochs = LeaderEpochs(directory)
+        self.producers = ProducerStates()
+        self.topic_id: UUID | None = None
+        self.failure: OSError | None = None
+        """Why a flush failed, or a failed append could not be taken back. From then on nothing is appended or flushed:
+        nobody knows what is on the disk."""
+        self._roll_jitter_ms = roll_jitter_ms
+        self._snapshots = ProducerSnapshots(directory)
+        self._directory_unsynced = False
+
+    @classmethod
+    def open(
+        cls,
+        parent: str | os.PathLike[str],
+        name: str,
+        config: LogConfig,
+        *,
+        now_ms: int,
+        last_stop: LastStop = LastStop.CLEAN,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        roll_jitter_ms: int = 0,
+        cut_unsynced: bool = True,
+    ) -> Log:
+        """Open or create the log of the partition directory ``name``; ``log.recovery`` says what had to be repaired.
+
+        ``recovery_point`` and ``log_start_offset`` are those of the checkpoint files. ``roll_jitter_ms``, a random
+        number up to ``segment.jitter.ms``, shortens ``segment.ms``. ``cut_unsynced=False`` is for a log that is synced
+        before anything in it is answered. Raises CorruptLog for damage that only a person may repair.
+        """
+        directory = os.path.join(parent, name)
+        log = cls(directory, config, roll_jitter_ms=min(roll_jitter_ms, config.segment_jitter_ms, config.segment_ms))
+        try:
+            os.mkdir(directory)
+        except FileExistsError:
+            log._load(last_stop, recovery_point, log_start_offset, now_ms, cut_unsynced=cut_unsynced)
+        else:
+            log._directory_unsynced = True
+            log._start_segment(0)
+        return log
+
+    def _load(
+        self, last_stop: LastStop, recovery_point: int, log_start_offset: int, now_ms: int, *, cut_unsynced: bool
+    ) -> None:
+        epochs = self.epochs
+        epochs_known = True
+        try:
+            epochs.load()
+        except CheckpointError:
+            epochs_known = False
+
+        def learn(header: BatchHeader) -> None:
+            # Only what the file does not know yet: the scan may begin in the middle of an epoch.
+            if header.leader_epoch > epochs.latest:
+                epochs.assign(header.leader_epoch, header.base_offset)
+
+        self.segments, self.recovery = load_segments(
+            self.directory,
+            self.config.index_interval_bytes,
+            last_stop,
+            recovery_point,
+            learn,
+            cut_unsynced=cut_unsynced,
+        )
+        if not self.segments:
+            self._start_segment(log_start_offset)
+        self.log_end_offset = self.active.next_offset
+        self.log_start_offset = min(max(log_start_offset, self.segments[0].base_offset), self.log_end_offset)
+        self.recovery_point = min(recovery_point, self.log_end_offset)
+        if not epochs_known:
+            for header in self._headers_from(self.log_start_offset):
+                learn(header)
+        epochs.truncate_from_end(self.log_end_offset)
+        epochs.truncate_from_start(self.log_start_offset)
+        self._reload_producers(now_ms)
+        self._snapshots.keep_only({segment.base_offset for segment in self.segments})
+        self.topic_id = partition_metadata.read_topic_id(self.directory)
+
+    @property
+    def active(self) -> Segment:
+        return self.segments[-1]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the log files."""
+        return sum(segment.size for segment in self.segments)
+
+    def assign_topic_id(self, topic_id: UUID) -> None:
+        """Write ``partition.metadata``."""
+        partition_metadata.write_topic_id(self.directory, topic_id)
+        self.topic_id = topic_id
+
+    # -- Appending
+
+    def append_as_leader(
+        self, buffer: WritableBuffer, headers: Sequence[tuple[int, BatchHeader]], leader_epoch: int, now_ms: int
+    ) -> AppendInfo:
+        """Append checked batches, which fill ``buffer``, with the next offsets; these are stamped into ``buffer``.
+
+        ``headers`` are what ``iter_headers(buffer)`` yields. Whether an idempotent producer may append
+        (``producers.check``) is the caller's business; that it did is remembered here. Raises KafkaError
+        RECORD_LIST_TOO_LARGE for more than ``segment.bytes``.
+        """
+        if len(buffer) > self.config.segment_bytes:
+            message = f"{len(buffer)} bytes in one append, segment.bytes is {self.config.segment_bytes}"
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
+        append_time_ms = now_ms if self.config.message_timestamp_type == "LogAppendTime" else NO_TIMESTAMP
+        base_offset = offset = self.log_end_offset
+        batches: list[AppendedBatch] = []
+        stamped: list[tuple[int, BatchHeader]] = []
+        for position, header in headers:
+            stamp(buffer, position, offset, leader_epoch)
+            if append_time_ms >= 0:
+                header = set_max_timestamp(buffer, position, header, TimestampType.LOG_APPEND_TIME, append_time_ms)
+            if header.producer_id != NO_PRODUCER_ID:
+                stamped.append((position, header._replace(base_offset=offset, leader_epoch=leader_epoch)))
+            last_offset = offset + header.last_offset_delta
+            batches.append(AppendedBatch(position, last_offset, header.max_timestamp))
+            offset = last_offset + 1
+        if leader_epoch != self.epochs.latest:
+            self.epochs.assign(leader_epoch, base_offset)
+        self._append(buffer, batches, base_offset, now_ms)
+        self._remember(buffer, stamped, now_ms, len(batches))
+        return AppendInfo(base_offset, offset - 1, append_time_ms, self.log_start_offset)
+
+    def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
+        """Append checked batches that have their offsets and epochs already; gaps between them are kept.
+
+        Raises KafkaError OFFSET_OUT_OF_RANGE if they do not follow the end of the log, CorruptBatch for broken headers.
+        """
+        headers = list(iter_headers(buffer))
+        end = self.log_end_offset
+        for _, header in headers:
+            if header.base_offset < end:
+                message = f"batch of offset {header.base_offset}, the log {self.directory} ends at {end}"
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+            end = header.next_offset
+        if not headers:
+            return AppendInfo(end, end - 1, NO_TIMESTAMP, self.log_start_offset)
+        for _, header in headers:
+            self.epochs.assign(header.leader_epoch, header.base_offset)
+        batches = [AppendedBatch(position, header.last_offset, header.max_timestamp) for position, header in headers]
+        base_offset = headers[0][1].base_offset
+        self._append(buffer, batches, base_offset, now_ms)
+        with_producer = [each for each in headers if each[1].producer_id != NO_PRODUCER_ID]
+        self._remember(buffer, with_producer, now_ms, len(batches))
+        return AppendInfo(base_offset, end - 1, NO_TIMESTAMP, self.log_start_offset)
+
+    def _append(self, buffer: Buffer, batches: list[AppendedBatch], base_offset: int, now_ms: int) -> None:
+        self._check_sound()
+        active = self.segments[-1]
+        if active.size and self._must_roll(active, len(buffer), batches, now_ms):
+            active = self.roll(base_offset)
+        try:
+            active.append(buffer, batches)
+        except OSError as failure:
+            if os.stat(active.path).st_size != active.size:
+                self.failure = failure  # what follows would be behind the rest of it
+            raise
+        self.log_end_offset = active.next_offset
+        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+            self._flush_at_once()
+
+    def _check_sound(self) -> None:
+        if self.failure is not None:
+            raise OSError(self.failure.errno, "an earlier write failed", self.directory)
+
+    def _flush_at_once(self) -> None:
+        try:
+            self.flush()
+        except OSError as failure:
+            self.failure = failure
+            raise
+
+    def _must_roll(self, active: Segment, added_bytes: int, batches: list[AppendedBatch], now_ms: int) -> bool:
+        config = self.config
+        if active.size + added_bytes > min(config.segment_bytes, MAX_POSITION):
+            return True
+        max_timestamp = max(batch.max_timestamp for batch in batches)
+        if active.age_ms(now_ms, max_timestamp) > config.segment_ms - self._roll_jitter_ms:
+            return True
+        return active.is_index_full(config.segment_index_bytes) or not fits_index(
+            batches[-1].last_offset, active.base_offset
+        )
+
+    def _remember(
+        self, buffer: Buffer, with_producer: list[tuple[int, BatchHeader]], now_ms: int, batches: int
+    ) -> None:
+        for position, header in with_producer:
+            if header.is_control:
+                self._replay_marker(buffer, position, header, now_ms)
+            else:
+                self.producers.append(header, now_ms)
+        self._snapshots.appended(batches, self.producers, self.log_end_offset)
+
+    def roll(self, base_offset: int | None = None) -> Segment:
+        """Seal the active segment and start a new one at the end of the log (or at ``base_offset`` beyond it)."""
+        base_offset = self.log_end_offset if base_offset is None else base_offset
+        if self.segments and self.active.base_offset == base_offset:
+            return self.active
+        self._snapshots.write_for_segment(self.producers, base_offset)
+        self.active.seal()
+        # A gap before the new segment belongs to nobody; the old one says that it ends where the new one begins.
+        self.active.next_offset = base_offset
+        return self._start_segment(base_offset)
+
+    def _start_segment(self, base_offset: int) -> Segment:
+        segment = Segment.create(self.directory, base_offset, self.config.index_interval_bytes)
+        self.segments.append(segment)
+        self._directory_unsynced = True
+        return segment
+
+    # -- Reading
+
+    def read(self, offset: int, max_bytes: int, upper_bound: int, *, min_one_message: bool = True) -> FileSlice:
+        """Return whole batches from the one that holds ``offset`` on, all of them below ``upper_bound``.
+
+        At most ``max_bytes``, except that with ``min_one_message`` the first batch comes however large it is. The first
+        batch may begin below ``offset``. An empty slice: there is nothing to read yet. Raises KafkaError
+        OFFSET_OUT_OF_RANGE outside of the log, CORRUPT_MESSAGE where the log is damaged.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            message = f"offset {offset} is not within {self.log_start_offset} to {self.log_end_offset}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+        segments = self.segments
+        number = len(segments) - 1
+        if offset < segments[number].base_offset:
+            number = bisect_right(segments, offset, key=_base_offset) - 1
+        with self._damage_as_kafka_error(segments[number]):
+            piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
+        # Compaction can leave a segment without the last offsets that were its own.
+        while not piece.length and piece.position == segments[number].size and number + 1 < len(segments):
+            number += 1
+            with self._damage_as_kafka_error(segments[number]):
+                piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
+        return piece
+
+    @contextmanager
+    def _damage_as_kafka_error(self, segment: Segment) -> Iterator[None]:
+        try:
+            yield
+        except CorruptBatch as damage:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segment.path}: {damage}") from damage
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
+        """Return the first record that is not older than ``timestamp`` (ms), or None. Raises KafkaError as ``read``."""
+        return self._look_up(lambda: lookup.first_at_or_after(self.segments, timestamp, self.log_start_offset))
+
+    def newest_record(self) -> TimestampedOffset | None:
+        """Return the first record with the largest timestamp (ListOffsets -3), or None. Raises as ``read``."""
+        return self._look_up(lambda: lookup.newest(self.segments, self.log_start_offset))
+
+    def _look_up(self, find: Callable[[], TimestampedOffset | None]) -> TimestampedOffset | None:
+        try:
+            return find()
+        except CorruptBatch as damage:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.directory}: {damage}") from damage
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(largest known epoch not above ``epoch``, its end offset); (-1, -1) if unknown (OffsetForLeaderEpoch)."""
+        return self.epochs.end_offset(epoch, self.log_end_offset)
+
+    # -- Shrinking
+
+    def truncate_to(self, offset: int, now_ms: int) -> None:
+        """Drop every batch that ends at or beyond ``offset``, as a follower whose log diverged (KIP-101)."""
+        if offset >= self.log_end_offset:
+            return
+        if offset < self.segments[0].base_offset:
+            self.truncate_fully_and_start_at(offset)
+            return
+        self._drop(self.segments[max(1, bisect_right(self.segments, offset, key=_base_offset)) :])
+        self.log_end_offset = self.active.truncate(offset)
+        self.active.next_offset = self.log_end_offset
+        self.recovery_point = min(self.recovery_point, self.log_end_offset)
+        self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
+        self.epochs.truncate_from_end(self.log_end_offset)
+        self._reload_producers(now_ms)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Drop everything; the next record gets ``offset`` (a follower that has fallen behind the leader's log)."""
+        self._drop(list(self.segments))
+        self.epochs.clear()
+        self._snapshots.clear()
+        self.producers = ProducerStates()
+        self._start_segment(offset)
+        self.log_start_offset = self.log_end_offset = self.recovery_point = offset
+
+    def _drop(self, segments: list[Segment]) -> None:
+        """Take segments out of the log and delete them at once, newest first."""
+        for segment in reversed(segments):
+            self.segments.remove(segment)
+            for path in segment.retire():
+                os.unlink(path)
+
+    def delete_records(self, offset: int) -> None:
+        """Let the log begin at ``offset``; whole segments before it go with ``delete_old_segments``.
+
+        Raises KafkaError OFFSET_OUT_OF_RANGE for an offset beyond the end of the log.
+        """
+        if offset > self.log_end_offset:
+            message = f"offset {offset} is beyond the end of the log, {self.log_end_offset}"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.epochs.truncate_from_start(offset)
+
+    def delete_old_segments(self, now_ms: int, high_watermark: int) -> list[str]:
+        """Take segments out of the log that retention no longer holds.
+
+        Returns the renamed files, which the caller deletes after ``file.delete.delay.ms``; a reader may still be in
+        them.
+        """
+        count = deletable(self.segments, self.config, self.log_start_offset, now_ms, high_watermark)
+        if count == 0:
+            return []
+        if count == len(self.segments):
+            self.roll()
+        gone = self.segments[:count]
+        self.delete_records(max(self.log_start_offset, self.segments[count].base_offset))
+        del self.segments[:count]
+        self._snapshots.keep_only({segment.base_offset for segment in self.segments})
+        return [path for segment in gone for path in segment.retire()]
+
+    def replace_segments(self, cleaned: Cleaned) -> list[str]:
+        """Put compacted segments in place; returns files to delete later, as ``delete_old_segments``."""
+        paths = [path for group in cleaned.groups for path in install(self.segments, group)]
+        self._snapshots.keep_only({segment.base_offset for segment in self.segments})
+        self._directory_unsynced = True
+        return paths
+
+    # -- Durability
+
+    def flush(self, offset: int | None = None) -> None:
+        """Make everything below ``offset`` (default: the end) durable."""
+        flush = self.begin_flush(offset)
+        flush.run()
+        self.flushed(flush)
+
+    def begin_flush(self, offset: int | None = None) -> Flush:
+        """Say what to sync; ``run`` it on any thread, then tell ``flushed``.
+
+        Raises OSError if a write has failed before: a kernel reports lost ones only once.
+        """
+        self._check_sound()
+        offset = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
+        due = [
+            segment
+            for segment in self.segments
+            if segment.next_offset > self.recovery_point and segment.base_offset < offset
+        ]
+        sealed = [segment for segment in due if segment is not self.active]
+        flush = Flush(
+            end_offset=offset,
+            files=tuple(segment.file for segment in due),
+            paths=(
+                *(path for segment in sealed for path in (segment.index.path, segment.time_index.path)),
+                *((self.epochs.path,) if self.epochs.unsynced else ()),
+            ),
+            directories=(
+                (self.directory, os.path.dirname(self.directory))
+                if self._directory_unsynced or self.epochs.unsynced
+                else ()
+            ),
+        )
+        self._directory_unsynced = self.epochs.unsynced = False
+        return flush
+
+    def flushed(self, flush: Flush) -> None:
+        """A flush has run; what was truncated meanwhile is not durable."""
+        self.recovery_point = max(self.recovery_point, min(flush.end_offset, self.log_end_offset))
+
+    def close(self) -> None:
+        """A controlled stop: complete the indexes, keep the producers, make everything durable, let go of the files."""
+        self.active.seal()
+        self._snapshots.write_for_segment(self.producers, self.log_end_offset)
+        self.flush()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the files as they are: the log is deleted, or its disk has failed."""
+        for segment in self.segments:
+            segment.close()
+
+    # -- Producers
+
+    def _reload_producers(self, now_ms: int) -> None:
+        self.producers, offset = self._snapshots.load(self.log_end_offset)
+        for segment, position, header in self._batches_from(max(offset, self.log_start_offset)):
+            if header.producer_id == NO_PRODUCER_ID:
+                continue
+            if header.is_control:
+                self._replay_marker(read_batch(segment.fd, position, header), 0, header, now_ms)
+            else:
+                self.producers.replay(header, now_ms)
+
+    def _replay_marker(self, buffer: Buffer, position: int, header: BatchHeader, now_ms: int) -> None:
+        for record in read_records(buffer, position, header, max_bytes=MAX_DECOMPRESSED_BYTES):
+            self.producers.replay(header, now_ms, EndTransactionMarker.from_record(record))
+
+    def _headers_from(self, offset: int) -> Iterator[BatchHeader]:
+        return (header for _, _, header in self._batches_from(offset))
+
+    def _batches_from(self, offset: int) -> Iterator[tuple[Segment, int, BatchHeader]]:
+        """Every batch that ends at or beyond ``offset``. Raises KafkaError CORRUPT_MESSAGE."""
+        for segment in self.segments:
+            if segment.next_offset > offset:
+                with self._damage_as_kafka_error(segment):
+                    for position, header in segment.headers(segment.locate(offset)[0]):
+                        yield segment, position, header
+
+
+def remove_files(paths: Sequence[str]) -> None:
+    """Delete what ``delete_old_segments`` returned. Raises OSError; files that are gone already are fine."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            os.unlink(path)

@@ -1,0 +1,38 @@
+"""``partition.metadata``: the topic id to which a partition directory belongs (KIP-516)."""
+
+from __future__ import annotations
+
+import os
+from uuid import UUID
+
+from kraft.storage.atomic import write_atomically
+from kraft.storage.errors import StorageError
+from kraft.wire.uuids import uuid_from_text, uuid_to_text
+
+FILE_NAME = "partition.metadata"
+_MAX_BYTES = 4096
+
+
+def read_topic_id(directory: str | os.PathLike[str]) -> UUID | None:
+    """Return the topic id; None if the file is absent, or empty after a power cut. Raises StorageError, OSError."""
+    path = os.path.join(directory, FILE_NAME)
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_MAX_BYTES).decode("utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    if not text.strip("\0"):
+        return None
+    values = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    try:
+        if int(values["version"]) != 0:
+            raise ValueError(f"version {values['version'].strip()}, only 0 is known")
+        return uuid_from_text(values["topic_id"].strip())
+    except (KeyError, ValueError) as error:
+        raise StorageError(f"{path}: not a partition metadata file: {error}; restore it or delete it") from None
+
+
+def write_topic_id(directory: str | os.PathLike[str], topic_id: UUID) -> None:
+    """Replace the file. Not durable at once: the metadata log knows the id as well. Raises OSError."""
+    content = f"version: 0\ntopic_id: {uuid_to_text(topic_id)}\n"
+    write_atomically(os.path.join(directory, FILE_NAME), content.encode(), durable=False)

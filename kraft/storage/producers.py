@@ -1,0 +1,90 @@
+"""The idempotent producers of a log (KIP-98) and the ``.snapshot`` files from which they are known after a restart.
+
+A snapshot named after an offset holds what every batch below that offset left behind; batches from there on are
+replayed by their headers. One is written for each segment's base offset (and at close); between those, one more every
+few thousand batches keeps the replay after a kill short, whatever the size of a segment. A snapshot has a checksum and
+needs no fsync: one that is lost or damaged means a longer replay.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+
+from kraft.broker.producer_snapshot import CorruptSnapshot, decode_snapshot, encode_snapshot
+from kraft.broker.producer_state import ProducerStates
+from kraft.storage.atomic import write_atomically
+from kraft.storage.segment import SNAPSHOT_SUFFIX, segment_path
+
+_BATCHES_BETWEEN_SNAPSHOTS = 4096
+_BATCHES_PER_PRODUCER = 4
+_NAME = re.compile(r"([0-9]{20})\.snapshot")
+
+
+class ProducerSnapshots:
+    """The snapshot files of one log. Every method may raise OSError."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._interim: int | None = None
+        self._batches = 0
+
+    def load(self, end_offset: int) -> tuple[ProducerStates, int]:
+        """Return the newest sound state at or below ``end_offset`` and the offset from which to replay.
+
+        Snapshots beyond ``end_offset`` are of a log that is no more; they and damaged ones are deleted.
+        """
+        self._interim = None
+        for offset in sorted(self.offsets(), reverse=True):
+            if offset <= end_offset:
+                with contextlib.suppress(CorruptSnapshot), open(self._path(offset), "rb") as file:
+                    return ProducerStates(decode_snapshot(file.read())), offset
+            os.unlink(self._path(offset))
+        return ProducerStates(), 0
+
+    def appended(self, batches: int, states: ProducerStates, end_offset: int) -> None:
+        """Note that the log grew, and write a snapshot between segments if one is due."""
+        self._batches += batches
+        if self._batches >= max(_BATCHES_BETWEEN_SNAPSHOTS, _BATCHES_PER_PRODUCER * len(states)):
+            self._batches = 0
+            # The append stands already: a full disk costs a longer replay, and must not have it refused.
+            with contextlib.suppress(OSError):
+                self.write(states, end_offset)
+                replaced, self._interim = self._interim, end_offset
+                self._remove(replaced)
+
+    def write(self, states: ProducerStates, offset: int) -> None:
+        """Keep the state as of ``offset``."""
+        write_atomically(self._path(offset), encode_snapshot(states.entries()), durable=False)
+        self._batches = 0
+
+    def write_for_segment(self, states: ProducerStates, base_offset: int) -> None:
+        """Keep the state with which a new segment starts; the snapshot between segments has served."""
+        self.write(states, base_offset)
+        if self._interim != base_offset:
+            self._remove(self._interim)
+        self._interim = None
+
+    def keep_only(self, base_offsets: set[int]) -> None:
+        """Delete what belongs to no segment any more, except the newest."""
+        for offset in sorted(self.offsets())[:-1]:
+            if offset not in base_offsets:
+                self._remove(offset)
+
+    def clear(self) -> None:
+        for offset in self.offsets():
+            self._remove(offset)
+
+    def offsets(self) -> list[int]:
+        """The offsets of the files, in no order."""
+        names = map(_NAME.fullmatch, os.listdir(self._directory))
+        return [int(match[1]) for match in names if match]
+
+    def _remove(self, offset: int | None) -> None:
+        if offset is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._path(offset))
+
+    def _path(self, offset: int) -> str:
+        return segment_path(self._directory, offset, SNAPSHOT_SUFFIX)

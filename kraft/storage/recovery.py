@@ -1,0 +1,198 @@
+"""From the files of a partition to its segments: finish what was interrupted, rebuild indexes, cut a torn tail.
+
+How much is looked at depends on how the last user left (``LastStop``). After a controlled stop: headers behind the last
+index entry. After a kill: the same bytes, but their checksums too; everything before was in the page cache, which
+outlives a process. After a power cut: every checksum from the recovery point on.
+
+A torn tail is cut. Damage that sound batches follow is CorruptLog, since cutting there would lose what was promised.
+Except after a power cut beyond the recovery point: nothing there was ever said to be durable, and the kernel writes
+pages in any order, so the log is cut at the first damage, as Kafka does it, and the caller says how much went.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from kraft.records.batch import BatchHeader, CorruptBatch
+from kraft.storage.directory import LastStop
+from kraft.storage.errors import CorruptLog
+from kraft.storage.scan import find_sound_batch
+from kraft.storage.segment import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    LOG_SUFFIX,
+    SWAP_SUFFIX,
+    Segment,
+    remove_segment,
+    rename_segment,
+    segment_path,
+)
+
+_NAME = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex|\.txnindex)(\.cleaned|\.swap|\.deleted)?")
+_ADVICE = (
+    "restore the file from a copy, or move this partition's directory away and let it be replicated anew; "
+    "cutting the file there loses the records that follow"
+)
+
+
+@attrs.frozen
+class Recovery:
+    """What opening a log had to repair; worth a line in the node's log if there is anything."""
+
+    torn_file: str | None = None
+    torn_position: int = 0
+    torn_offset: int = 0
+    """The log ends here now."""
+    torn_bytes: int = 0
+    rebuilt_indexes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.torn_file or self.rebuilt_indexes)
+
+    def __str__(self) -> str:
+        said = []
+        if self.torn_file:
+            where = f"{self.torn_file} at position {self.torn_position}"
+            said.append(f"cut {where} (offset {self.torn_offset}); {self.torn_bytes} bytes behind it were not whole")
+        if self.rebuilt_indexes:
+            said.append(f"rebuilt the indexes of {', '.join(self.rebuilt_indexes)}")
+        return "; ".join(said)
+
+
+def load_segments(
+    directory: str,
+    index_interval_bytes: int,
+    last_stop: LastStop,
+    recovery_point: int,
+    learn: Callable[[BatchHeader], None],
+    *,
+    cut_unsynced: bool = True,
+) -> tuple[list[Segment], Recovery]:
+    """Open every segment, oldest first; ``learn`` hears of each batch that had to be looked at.
+
+    Without ``cut_unsynced`` a power cut is no excuse either: this log is synced before anything is answered. Raises
+    CorruptLog, OSError.
+    """
+    sizes = finish_interrupted_work(directory, index_interval_bytes)
+    segments = [Segment.load(directory, base, size, index_interval_bytes) for base, size in sorted(sizes.items())]
+    recovery = Recovery()
+    for number, segment in enumerate(segments):
+        later = segments[number + 1 :]
+        end = segment.size
+        # Only the newest data may be torn. A new segment without a batch is no data.
+        is_last = not any(segment.size for segment in later)
+        uncertain = last_stop is LastStop.POWER_LOST and (not later or later[0].base_offset > recovery_point)
+        sane = segment.indexes_are_sane()
+        had_index = segment.index.exists or segment.time_index.exists
+        try:
+            for header in _replay(segment, last_stop, sane=sane, uncertain=uncertain, active=not later):
+                learn(header)
+        except CorruptBatch as damage:
+            if cut_unsynced and last_stop is LastStop.POWER_LOST and segment.next_offset >= recovery_point:
+                recovery = _cut(segment, end, recovery)
+            elif not is_last or last_stop is LastStop.CLEAN:
+                raise _corrupt(segment, str(damage)) from damage
+            else:
+                _refuse_sound_batches(segment, end, damage)
+                recovery = _cut(segment, end, recovery)
+            for gone in later:
+                recovery = attrs.evolve(recovery, torn_bytes=recovery.torn_bytes + gone.size)
+                _remove(gone)
+            return segments[: number + 1], recovery
+        # A segment too short for an entry may well have no index.
+        if not sane and not uncertain and (had_index or segment.index.count):
+            recovery = attrs.evolve(recovery, rebuilt_indexes=(*recovery.rebuilt_indexes, segment.path))
+        if later:
+            segment.next_offset = max(segment.next_offset, later[0].base_offset)
+    return segments, recovery
+
+
+def _replay(
+    segment: Segment, last_stop: LastStop, *, sane: bool, uncertain: bool, active: bool
+) -> Iterator[BatchHeader]:
+    if uncertain or not sane:
+        yield from segment.replay_all(verify=True)
+        if not active:
+            segment.seal()
+    elif active:
+        yield from segment.replay_tail(verify=last_stop is not LastStop.CLEAN)
+    else:
+        index = segment.time_index
+        segment.max_timestamp, segment.max_timestamp_offset = index.last_timestamp, index.last_offset
+
+
+def _refuse_sound_batches(segment: Segment, end: int, damage: CorruptBatch) -> None:
+    """Raise CorruptLog if what follows the last sound batch is not all garbage."""
+    sound = find_sound_batch(segment.fd, segment.size + 1, end, segment.next_offset)
+    if sound is not None:
+        raise _corrupt(segment, f"{damage}, and sound batches follow from position {sound} on") from damage
+
+
+def _cut(segment: Segment, end: int, recovery: Recovery) -> Recovery:
+    """Drop what follows the last sound batch."""
+    position = segment.size
+    segment.cut(position, segment.next_offset)
+    return attrs.evolve(
+        recovery,
+        torn_file=segment.path,
+        torn_position=position,
+        torn_offset=segment.next_offset,
+        torn_bytes=end - position,
+    )
+
+
+def _corrupt(segment: Segment, reason: str) -> CorruptLog:
+    return CorruptLog(segment.path, segment.size, segment.next_offset, reason, _ADVICE)
+
+
+def _remove(segment: Segment) -> None:
+    for path in segment.retire():
+        os.unlink(path)
+
+
+def finish_interrupted_work(directory: str, index_interval_bytes: int) -> dict[int, int]:
+    """Finish or undo deletions and compactions that a crash interrupted; return base offset → size of each log file.
+
+    ``.deleted`` files go. ``.cleaned`` files go, and with them the ``.swap`` files that their compaction had renamed
+    already. What is left as ``.swap`` is a finished compaction: it takes the place of the segments that it covers.
+    Raises OSError, CorruptLog.
+    """
+    names = [match for match in map(_NAME.fullmatch, os.listdir(directory)) if match]
+    cleaned = [int(match[1]) for match in names if match[3] == CLEANED_SUFFIX]
+    undone = min(cleaned, default=None)
+    for match in names:
+        stale_swap = match[3] == SWAP_SUFFIX and undone is not None and int(match[1]) >= undone
+        if match[3] in (DELETED_SUFFIX, CLEANED_SUFFIX) or stale_swap:
+            os.unlink(os.path.join(directory, match[0]))
+    bases = {int(match[1]) for match in names if match[2] == LOG_SUFFIX and match[3] is None}
+    for base in sorted(int(match[1]) for match in names if match[2] == LOG_SUFFIX and match[3] == SWAP_SUFFIX):
+        if undone is None or base < undone:
+            bases = _complete_swap(directory, base, bases, index_interval_bytes)
+    for match in names:
+        if match[3] is None and match[2] != LOG_SUFFIX and int(match[1]) not in bases:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(directory, match[0]))
+    return {base: os.stat(segment_path(directory, base, LOG_SUFFIX)).st_size for base in bases}
+
+
+def _complete_swap(directory: str, base: int, bases: set[int], index_interval_bytes: int) -> set[int]:
+    path = segment_path(directory, base, LOG_SUFFIX) + SWAP_SUFFIX
+    swap = Segment.load(directory, base, os.stat(path).st_size, index_interval_bytes, SWAP_SUFFIX)
+    try:
+        end = base
+        for _, header in swap.headers():
+            end = header.next_offset
+    except CorruptBatch as damage:
+        raise CorruptLog(path, swap.size, end, str(damage), _ADVICE) from damage
+    finally:
+        swap.close()
+    covered = {old for old in bases if base <= old < max(end, base + 1)}
+    for old in covered:
+        remove_segment(directory, old, "")
+    rename_segment(directory, base, SWAP_SUFFIX, "")
+    return bases - covered | {base}

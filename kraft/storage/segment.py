@@ -1,0 +1,321 @@
+"""One segment: a log file of consecutive batches and its two indexes, named after the base offset.
+
+The log file is written first, then the time index, then the offset index; so whatever an index names is in the log, and
+the time index knows every batch up to the last one that the offset index names. What follows that batch is found again
+by walking the log. ``.txnindex`` and ``.snapshot`` files of the same base offset come and go with the segment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import attrs
+
+from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, parse_header
+from kraft.storage.atomic import write_all
+from kraft.storage.index import NO_TIMESTAMP, OffsetIndex, TimeIndex, fits_index
+from kraft.storage.recent import RecentBatches
+from kraft.storage.scan import walk
+from kraft.wire.splice import FileSlice
+
+LOG_SUFFIX = ".log"
+INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TXN_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+DELETED_SUFFIX = ".deleted"
+CLEANED_SUFFIX = ".cleaned"
+SWAP_SUFFIX = ".swap"
+SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+
+MAX_POSITION = 2**31 - 1
+"""An index keeps a position in 31 bits, so no segment is larger."""
+
+
+def segment_path(directory: str, base_offset: int, suffix: str) -> str:
+    """Return the name of a file of the segment that starts at ``base_offset``."""
+    return f"{directory}/{base_offset:020d}{suffix}"
+
+
+class SegmentFile:
+    """An open log file. It closes itself when nothing refers to it any more.
+
+    A response on its way to a socket keeps it alive, so that neither deletion nor ``close`` can pull the descriptor
+    from under a sendfile, or let it be reused.
+    """
+
+    __slots__ = ("__weakref__", "_fd", "path")
+
+    def __init__(self, path: str, *, create: bool = False) -> None:
+        self.path = path
+        self._fd = -1
+        # Only on demand: an empty file where a segment was deleted would be one at the next start.
+        self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+class AppendedBatch(NamedTuple):
+    """What a segment needs to know of a batch in the buffer that it appends."""
+
+    position: int
+    last_offset: int
+    max_timestamp: int
+
+
+@attrs.define(eq=False)
+class Segment:
+    """A segment that is part of a log. Every method may raise OSError."""
+
+    directory: str
+    base_offset: int
+    index_interval_bytes: int
+    size: int
+    next_offset: int
+    index: OffsetIndex
+    time_index: TimeIndex
+    max_timestamp: int = NO_TIMESTAMP
+    max_timestamp_offset: int = -1
+    """Last offset of the batch that reached ``max_timestamp`` first."""
+    first_timestamp: int | None = None
+    """Max timestamp of the first batch: what ``segment.ms`` counts from. None until it is needed."""
+    created_ms: int = attrs.field(factory=lambda: int(time.time() * 1000))
+    recent: RecentBatches = attrs.field(factory=RecentBatches)
+    _file: SegmentFile | None = None
+
+    @classmethod
+    def load(cls, directory: str, base_offset: int, size: int, index_interval_bytes: int, suffix: str = "") -> Segment:
+        """Look at the files of a segment. What is in them is learned by ``replay``."""
+        index = OffsetIndex(segment_path(directory, base_offset, INDEX_SUFFIX) + suffix, base_offset)
+        time_index = TimeIndex(segment_path(directory, base_offset, TIME_INDEX_SUFFIX) + suffix, base_offset)
+        segment = cls(directory, base_offset, index_interval_bytes, size, base_offset, index, time_index)
+        if suffix:
+            segment._file = SegmentFile(segment.path + suffix)
+        return segment
+
+    @classmethod
+    def create(cls, directory: str, base_offset: int, index_interval_bytes: int, suffix: str = "") -> Segment:
+        """Start an empty segment, on top of whatever was left under its name."""
+        remove_segment(directory, base_offset, suffix)
+        file = SegmentFile(segment_path(directory, base_offset, LOG_SUFFIX) + suffix, create=True)
+        segment = cls.load(directory, base_offset, 0, index_interval_bytes, suffix)
+        segment._file = file
+        return segment
+
+    @property
+    def path(self) -> str:
+        return segment_path(self.directory, self.base_offset, LOG_SUFFIX)
+
+    @property
+    def file(self) -> SegmentFile:
+        if self._file is None:
+            self._file = SegmentFile(self.path)
+        return self._file
+
+    @property
+    def fd(self) -> int:
+        return self.file.fileno()
+
+    # -- Opening
+
+    def indexes_are_sane(self) -> bool:
+        """Whether both indexes exist and can belong to this log."""
+        if not (self.index.exists and self.time_index.exists):
+            return False
+        if not (self.index.is_sane(self.size) and self.time_index.is_sane()):
+            return False
+        return self.index.count == 0 or self._starts_batch(self.index.last_position, self.index.last_offset)
+
+    def _starts_batch(self, position: int, last_offset: int) -> bool:
+        try:
+            return parse_header(os.pread(self.fd, HEADER_SIZE, position)).last_offset == last_offset
+        except CorruptBatch:
+            return False
+
+    def replay(self, position: int, *, verify: bool) -> Iterator[BatchHeader]:
+        """Learn the batches from ``position`` on, yielding their headers, and index them where that is due.
+
+        Raises CorruptBatch at the first batch that is not sound; ``size`` is then where it starts.
+        """
+        end, self.size = self.size, position
+        for at, header in walk(self.fd, position, end, verify=verify):
+            last_offset = header.last_offset
+            if header.base_offset < self.next_offset or not fits_index(last_offset, self.base_offset):
+                raise CorruptBatch(f"batch of offsets {header.base_offset} to {last_offset} is out of order")
+            self._learn(at, last_offset, header.max_timestamp)
+            self.size = at + header.size
+            yield header
+
+    def replay_tail(self, *, verify: bool) -> Iterator[BatchHeader]:
+        """Learn what the offset index does not name, beginning with the last batch that it does. As ``replay``."""
+        self.max_timestamp, self.max_timestamp_offset = self.time_index.last_timestamp, self.time_index.last_offset
+        return self.replay(self.index.last_position, verify=verify)
+
+    def replay_all(self, *, verify: bool) -> Iterator[BatchHeader]:
+        """Rebuild both indexes from the log. As ``replay``."""
+        self.index.cut(0)
+        self.time_index.cut(0)
+        self.max_timestamp, self.max_timestamp_offset, self.next_offset = NO_TIMESTAMP, -1, self.base_offset
+        self.recent.clear()
+        return self.replay(0, verify=verify)
+
+    # -- Appending
+
+    def append(self, buffer: bytes | bytearray | memoryview, batches: Sequence[AppendedBatch]) -> None:
+        """Append the batches in ``buffer``, which fill it. After an OSError the segment is what it was before."""
+        start, entries, time_entries = self.size, self.index.count, self.time_index.count
+        before = self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self.next_offset
+        try:
+            write_all(self.fd, buffer)
+            for batch in batches:
+                self._learn(start + batch.position, batch.last_offset, batch.max_timestamp)
+        except OSError:
+            self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self.next_offset = before
+            self.recent.truncate(start)
+            os.ftruncate(self.fd, start)
+            self.index.cut(entries)
+            self.time_index.cut(time_entries)
+            raise
+        self.size = start + len(buffer)
+
+    def _learn(self, position: int, last_offset: int, max_timestamp: int) -> None:
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = max_timestamp, last_offset
+        if position - self.index.last_position > self.index_interval_bytes:
+            self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
+            self.index.append(last_offset, position)
+        if position == 0:
+            self.first_timestamp = max_timestamp
+        self.recent.add(last_offset, position)
+        self.next_offset = last_offset + 1
+
+    def is_index_full(self, segment_index_bytes: int) -> bool:
+        """Whether no batch may follow, so that neither index outgrows ``segment.index.bytes``."""
+        return (
+            self.index.count >= segment_index_bytes // self.index.entry.size
+            or self.time_index.count >= segment_index_bytes // self.time_index.entry.size - 1
+        )
+
+    def age_ms(self, now_ms: int, max_timestamp: int) -> int:
+        """How old the segment is for ``segment.ms``: by the timestamps of records, else by the clock."""
+        if self.first_timestamp is None and self.size:
+            self.first_timestamp = next(self.headers())[1].max_timestamp
+        if self.first_timestamp is not None and self.first_timestamp >= 0:
+            return max_timestamp - self.first_timestamp
+        return now_ms - self.created_ms
+
+    def seal(self) -> None:
+        """No batch follows for now: complete the time index and let go of what only an active segment needs."""
+        self._finish_time_index()
+        self.index.seal()
+        self.time_index.seal()
+        self.recent.clear()
+
+    def _finish_time_index(self) -> None:
+        if self.max_timestamp >= 0:
+            self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
+
+    # -- Reading
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """Yield (position, header) of the batches from ``position``, a batch start, on. Raises CorruptBatch."""
+        return walk(self.fd, position, self.size, verify=False)
+
+    def locate(self, offset: int) -> tuple[int, int]:
+        """Return (start, end) of the first batch that ends at or beyond ``offset``; (size, size) if there is none.
+
+        Raises CorruptBatch.
+        """
+        if offset >= self.next_offset:
+            return self.size, self.size
+        known = self.recent.locate(offset, self.size)
+        if known is not None:
+            return known
+        for position, header in self.headers(self.index.position_of(offset)):
+            if header.last_offset >= offset:
+                return position, position + header.size
+        return self.size, self.size
+
+    def read(self, offset: int, max_bytes: int, upper_bound: int, *, min_one_message: bool) -> FileSlice:
+        """Return whole batches from the one that holds ``offset``; see ``Log.read``. Raises CorruptBatch."""
+        start, first_end = self.locate(offset)
+        limit = self.size if upper_bound >= self.next_offset else self.locate(upper_bound)[0]
+        if start >= limit or (first_end - start > max_bytes and not min_one_message):
+            return FileSlice(self.file, start, 0)
+        end = limit
+        if limit - start > max_bytes:
+            end = max(first_end, self._boundary_at_most(start + max_bytes))
+        return FileSlice(self.file, start, end - start)
+
+    def _boundary_at_most(self, position: int) -> int:
+        known = self.recent.boundary_at_most(position)
+        return self.index.position_at_most(position) if known is None else known
+
+    # -- Shrinking and leaving
+
+    def truncate(self, offset: int) -> int:
+        """Drop the batches that end at or beyond ``offset``; return the new end offset of the log."""
+        position, _ = self.locate(offset)
+        if position >= self.size:
+            return offset
+        first_dropped = next(self.headers(position))[1].base_offset
+        self.cut(position, min(offset, first_dropped))
+        return self.next_offset
+
+    def cut(self, position: int, next_offset: int) -> None:
+        """Drop everything from ``position``, a batch start, on."""
+        self.index.truncate(next_offset)
+        self.time_index.truncate(next_offset)
+        os.ftruncate(self.fd, position)
+        self.size, self.next_offset = position, self.base_offset
+        if position == 0:
+            self.first_timestamp = None
+        self.recent.clear()
+        for _ in self.replay_tail(verify=False):
+            pass
+        self.next_offset = max(next_offset, self.base_offset)
+
+    def retire(self) -> list[str]:
+        """Take the files out of the log by renaming them; return the new names, for whoever deletes them."""
+        self.index.close()
+        self.time_index.close()
+        self._file = None
+        return rename_segment(self.directory, self.base_offset, "", DELETED_SUFFIX)
+
+    def close(self) -> None:
+        """Let go of the files; slices of them that are on their way to a socket stay readable."""
+        self.index.close()
+        self.time_index.close()
+        self._file = None
+
+
+def remove_segment(directory: str, base_offset: int, second_suffix: str) -> None:
+    """Delete what there is of a segment's files. Raises OSError."""
+    for suffix in SEGMENT_SUFFIXES:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(segment_path(directory, base_offset, suffix) + second_suffix)
+
+
+def rename_segment(directory: str, base_offset: int, old: str, new: str) -> list[str]:
+    """Exchange the second suffix of a segment's files; return the new names. Raises OSError.
+
+    The log file goes last when a segment enters the log and first when it leaves, so that a log file never stands there
+    without the indexes that belong to it.
+    """
+    suffixes = SEGMENT_SUFFIXES if new == DELETED_SUFFIX else SEGMENT_SUFFIXES[::-1]
+    names = []
+    for suffix in suffixes:
+        path = segment_path(directory, base_offset, suffix)
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(path + old, path + new)
+            names.append(path + new)
+    return names

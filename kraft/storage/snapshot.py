@@ -1,0 +1,135 @@
+"""Snapshots of the metadata log (KIP-630): ``<end offset>-<epoch>.checkpoint`` files beside its segments.
+
+A snapshot is a log of its own: one control batch with a SnapshotHeader, batches of metadata records, one control batch
+with a SnapshotFooter; offsets count from 0, every batch carries the epoch of the snapshot. The end offset in the name
+is exclusive. It is written as ``.part`` and renamed once it is durable, so a ``.checkpoint`` is always whole.
+``bootstrap.checkpoint`` has the same layout with epoch 0 and holds what a new cluster starts with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kraft.messages.snapshot_footer_record import SnapshotFooterRecord
+from kraft.messages.snapshot_header_record import SnapshotHeaderRecord
+from kraft.records.batch import CorruptBatch
+from kraft.records.control import ControlType, control_record, control_type
+from kraft.records.record import Record, encode_batch, read_records
+from kraft.storage.atomic import sync_directory, write_all
+from kraft.storage.errors import CorruptLog
+from kraft.storage.scan import read_batch, walk
+from kraft.wire.codec import encode
+
+CHECKPOINT_SUFFIX = ".checkpoint"
+PART_SUFFIX = ".part"
+
+_NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+_LEFT_OVER = re.compile(r"[0-9]{20}-[0-9]{10}.*\.checkpoint\.(part|deleted)")
+_BATCH_BYTES = 2**20
+_MAX_BATCH_BYTES = 64 * 2**20
+_ADVICE = "delete it if another snapshot or the log covers it, or restore it from a copy"
+
+
+class SnapshotId(NamedTuple):
+    """Where a snapshot ends (exclusive), and the epoch of the last record in it."""
+
+    end_offset: int
+    epoch: int
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.end_offset:020d}-{self.epoch:010d}{CHECKPOINT_SUFFIX}"
+
+
+def snapshot_batches(values: Iterable[bytes], *, epoch: int, timestamp: int) -> Iterator[bytes]:
+    """Yield the batches of a snapshot of these metadata records; ``timestamp`` (ms) is that of the last one."""
+    header = encode(SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp), 0)
+    yield _control_batch(ControlType.SNAPSHOT_HEADER, header, 0, epoch, timestamp)
+    offset = 1
+    batch: list[Record] = []
+    size = 0
+    for value in values:
+        if batch and size + len(value) > _BATCH_BYTES:
+            yield encode_batch(batch, base_offset=batch[0].offset, leader_epoch=epoch)
+            batch, size = [], 0
+        batch.append(Record(offset, timestamp, None, value))
+        size += len(value)
+        offset += 1
+    if batch:
+        yield encode_batch(batch, base_offset=batch[0].offset, leader_epoch=epoch)
+    footer = encode(SnapshotFooterRecord(version=0), 0)
+    yield _control_batch(ControlType.SNAPSHOT_FOOTER, footer, offset, epoch, timestamp)
+
+
+def _control_batch(kind: ControlType, value: bytes, offset: int, epoch: int, timestamp: int) -> bytes:
+    record = control_record(kind, value, offset=offset, timestamp=timestamp)
+    return encode_batch([record], base_offset=offset, leader_epoch=epoch, control=True)
+
+
+def write_snapshot(
+    directory: str | os.PathLike[str], snapshot: SnapshotId, values: Iterable[bytes], *, timestamp: int
+) -> str:
+    """Write a snapshot durably; return its path. Raises OSError, after which nothing of it is left."""
+    path = os.path.join(directory, snapshot.file_name)
+    part = path + PART_SUFFIX
+    try:
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            for batch in snapshot_batches(values, epoch=snapshot.epoch, timestamp=timestamp):
+                write_all(fd, batch)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    sync_directory(directory)
+    return path
+
+
+def read_snapshot(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """Yield the metadata records of a snapshot or of ``bootstrap.checkpoint``; every checksum is proved.
+
+    Raises CorruptLog if the file is damaged or ends without a footer, and OSError.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    position = offset = 0
+    complete = False
+    try:
+        for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
+            if complete:
+                raise CorruptBatch("a batch follows the footer")
+            offset = header.base_offset
+            records = read_records(read_batch(fd, position, header), 0, header, max_bytes=_MAX_BATCH_BYTES)
+            for record in records:
+                if header.is_control:
+                    complete = control_type(record) is ControlType.SNAPSHOT_FOOTER
+                elif record.value is not None:
+                    yield record.value
+        if not complete:
+            raise CorruptBatch("the file ends without a snapshot footer")
+    except CorruptBatch as damage:
+        raise CorruptLog(path, position, offset, str(damage), _ADVICE) from damage
+    finally:
+        os.close(fd)
+
+
+def list_snapshots(directory: str | os.PathLike[str]) -> list[SnapshotId]:
+    """Return the whole snapshots in a directory, oldest first. Raises OSError."""
+    names = map(_NAME.fullmatch, os.listdir(directory))
+    return sorted(SnapshotId(int(match[1]), int(match[2])) for match in names if match)
+
+
+def delete_snapshots_before(directory: str | os.PathLike[str], snapshot: SnapshotId) -> None:
+    """Delete older snapshots than this one, and what a crash left of others. Raises OSError."""
+    for older in list_snapshots(directory):
+        if older < snapshot:
+            os.unlink(os.path.join(directory, older.file_name))
+    for name in filter(_LEFT_OVER.fullmatch, os.listdir(directory)):
+        os.unlink(os.path.join(directory, name))

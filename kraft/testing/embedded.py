@@ -1,0 +1,171 @@
+"""A node in this process: in a thread of its own for synchronous programs, or in the caller's own Trio loop.
+
+It is the same node as ``python -m kraft.node`` runs, with real files in a temporary directory and real sockets on free
+loopback ports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+
+import attrs
+import trio
+
+from kraft.config.features import DEFAULT_METADATA_LEVEL
+from kraft.config.properties import from_mapping
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.create_topics_response import CreateTopicsResponse
+from kraft.node.node import Bound, Node, open_directories
+from kraft.rpc.client import connect
+from kraft.storage.format import format_directories, random_uuid
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import uuid_to_text
+
+START_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 30.0
+
+SETTINGS: Mapping[str, str] = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.voters": "1@127.0.0.1:1",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "metadata.max.idle.interval.ms": "0",
+}
+"""What an embedded node does not leave at Kafka's defaults."""
+
+
+@attrs.frozen
+class EmbeddedNode:
+    """A running node. ``controller`` is its controller listener, as host and port."""
+
+    bootstrap_servers: str
+    cluster_id: str
+    controller: str
+
+
+@contextlib.asynccontextmanager
+async def embedded_node(
+    topics: Mapping[str, int] | None = None, settings: Mapping[str, str] | None = None
+) -> AsyncIterator[EmbeddedNode]:
+    """Run a node in the caller's event loop. ``topics``: partitions by name, there before the block begins.
+
+    Resource handling: the node is stopped under control and its directory removed when the block ends; if the block
+    fails, the node is cancelled.
+
+    Error handling: ConfigError for a bad setting; KafkaError if a topic cannot be created.
+    """
+    with tempfile.TemporaryDirectory(prefix="kraft-", ignore_cleanup_errors=True) as directory:
+        config = from_mapping({**SETTINGS, "log.dirs": directory, **(settings or {})}).config
+        cluster_id = uuid_to_text(random_uuid())
+        format_directories(config, cluster_id, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+        with open_directories(config) as directories:
+            node = Node(config, directories)
+            async with trio.open_nursery() as nursery:
+                bound: Bound = await nursery.start(node.run, name="embedded node")
+                client = next(iter(bound.broker.values()))
+                controller = next(iter(bound.controller.values()))
+                if topics:
+                    await _create(client.host, client.port, topics)
+                yield EmbeddedNode(f"{client.host}:{client.port}", cluster_id, f"{controller.host}:{controller.port}")
+                node.stopping.set()
+
+
+async def _create(host: str, port: int, topics: Mapping[str, int]) -> None:
+    wanted = [CreatableTopic(name=name, num_partitions=count, replication_factor=1) for name, count in topics.items()]
+    async with connect(host, port, client_id="kraft.testing") as connection:
+        response = await connection.request(CreateTopicsRequest(topics=wanted, timeout_ms=int(START_TIMEOUT_S * 1000)))
+    assert isinstance(response, CreateTopicsResponse)
+    for created in response.topics:
+        if created.error_code:
+            raise KafkaError(ErrorCode(created.error_code), f"topic {created.name}: {created.error_message}")
+
+
+class EmbeddedCluster:
+    """A cluster of one node, in a thread of its own, for synchronous programs.
+
+    Use it as a context manager. ``topics`` and ``settings`` are as in :func:`embedded_node`; a failure to start is
+    raised by ``__enter__``.
+    """
+
+    def __init__(self, topics: Mapping[str, int] | None = None, settings: Mapping[str, str] | None = None) -> None:
+        self._topics = topics
+        self._settings = settings
+        self._node: EmbeddedNode | None = None
+        self._failure: BaseException | None = None
+        self._ready = threading.Event()
+        self._stop: trio.Event | None = None
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._thread = threading.Thread(target=self._run, name="kraft cluster", daemon=True)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``host:port``, as clients want it."""
+        return self._running().bootstrap_servers
+
+    @property
+    def cluster_id(self) -> str:
+        return self._running().cluster_id
+
+    @property
+    def controller(self) -> str:
+        """``host:port`` of the controller listener."""
+        return self._running().controller
+
+    def _running(self) -> EmbeddedNode:
+        if self._node is None:
+            raise RuntimeError("the cluster runs only inside its with block")
+        return self._node
+
+    def __enter__(self) -> EmbeddedCluster:
+        self._thread.start()
+        if not self._ready.wait(START_TIMEOUT_S):
+            raise TimeoutError(f"the embedded cluster was not ready within {START_TIMEOUT_S} s")
+        if self._failure is not None:
+            raise self._failure
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._token is not None
+        assert self._stop is not None
+        # The node may have failed by itself meanwhile; then there is nobody left to tell.
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._stop.set)
+        self._thread.join(STOP_TIMEOUT_S)
+        self._node = None
+        if self._thread.is_alive():
+            raise TimeoutError(f"the embedded cluster did not stop within {STOP_TIMEOUT_S} s")
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._main)
+        except BaseException as failure:  # noqa: ASYNC103 - handed over to the thread that waits
+            self._failure = _bare(failure)
+        finally:
+            self._ready.set()
+
+    async def _main(self) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        self._stop = trio.Event()
+        async with embedded_node(self._topics, self._settings) as node:
+            self._node = node
+            self._ready.set()
+            await self._stop.wait()
+
+
+def _bare(failure: BaseException) -> BaseException:
+    """What went wrong, out of the groups that nurseries put around it."""
+    while isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
+        failure = failure.exceptions[0]
+    return failure

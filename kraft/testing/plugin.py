@@ -1,0 +1,46 @@
+"""The pytest plugin: a Kafka cluster as a fixture.
+
+``kraft_cluster`` gives a running :class:`~kraft.testing.EmbeddedCluster` with ``bootstrap_servers``; each test has
+its own. It runs in a thread of its own, so it serves synchronous tests, asyncio tests and Trio tests alike. The
+marker ``kraft`` says what should be there::
+
+    @pytest.mark.kraft(topics={"orders": 3}, settings={"auto.create.topics.enable": "false"})
+    def test_orders(kraft_cluster):
+        producer = KafkaProducer(bootstrap_servers=kraft_cluster.bootstrap_servers)
+
+``kraft_shared_cluster`` is one cluster for the whole session, for tests that choose topic names of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from kraft.testing.embedded import EmbeddedCluster
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "kraft(topics=None, settings=None): what the fixture kraft_cluster starts with")
+
+
+@pytest.fixture
+def kraft_cluster(request: pytest.FixtureRequest) -> Iterator[EmbeddedCluster]:
+    """A cluster of one node for this test alone."""
+    from kraft.testing.embedded import EmbeddedCluster
+
+    marker = request.node.get_closest_marker("kraft")
+    wanted = {} if marker is None else marker.kwargs
+    with EmbeddedCluster(wanted.get("topics"), wanted.get("settings")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def kraft_shared_cluster() -> Iterator[EmbeddedCluster]:
+    """A cluster of one node for all tests of the session."""
+    from kraft.testing.embedded import EmbeddedCluster
+
+    with EmbeddedCluster() as cluster:
+        yield cluster

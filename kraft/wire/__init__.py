@@ -1,0 +1,1 @@
+"""Primitive types, error codes and the codec: how one message becomes bytes and comes back."""

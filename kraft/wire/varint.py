@@ -1,0 +1,83 @@
+"""Variable-length integers: 7 bits a byte, lowest first, the top bit says that more follow.
+
+Message lengths and tags are unsigned (KIP-482); record fields are zigzag-signed (KIP-98). As in Kafka, at most 5 bytes
+stand for 32 bits and 10 for 64; a longer run is malformed, superfluous zero bits within the limit are not.
+"""
+
+from __future__ import annotations
+
+from kraft.wire.decode_error import DecodeError
+
+__all__ = [
+    "Buffer",
+    "read_uvarint",
+    "read_varint",
+    "read_varlong",
+    "uvarint",
+    "varint",
+    "varlong",
+]
+
+Buffer = bytes | bytearray | memoryview
+
+
+def _read(buffer: Buffer, position: int, bits: int) -> tuple[int, int]:
+    value = shift = 0
+    try:
+        while True:
+            byte = buffer[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+            if shift >= bits:
+                raise DecodeError(f"variable-length integer of more than {bits} bits")
+    except IndexError:
+        raise DecodeError("the bytes end inside a variable-length integer") from None
+    if value >> bits:
+        raise DecodeError(f"variable-length integer of more than {bits} bits")
+    return value, position
+
+
+def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """Read an unsigned 32-bit integer; return it and the position after it.
+
+    Raises:
+        DecodeError: It does not end, or needs more than 32 bits.
+    """
+    return _read(buffer, position, 32)
+
+
+def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """Read a zigzag-signed 32-bit integer; return it and the position after it. Raises ``DecodeError``."""
+    value, position = _read(buffer, position, 32)
+    return (value >> 1) ^ -(value & 1), position
+
+
+def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
+    """Read a zigzag-signed 64-bit integer; return it and the position after it. Raises ``DecodeError``."""
+    value, position = _read(buffer, position, 64)
+    return (value >> 1) ^ -(value & 1), position
+
+
+def uvarint(value: int) -> bytes:
+    """Return the bytes of an unsigned integer."""
+    if value < 0x80:
+        return value.to_bytes(1, "big")
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def varint(value: int) -> bytes:
+    """Return the bytes of a zigzag-signed 32-bit integer."""
+    return uvarint((value << 1 ^ value >> 31) & 0xFFFFFFFF)
+
+
+def varlong(value: int) -> bytes:
+    """Return the bytes of a zigzag-signed 64-bit integer."""
+    return uvarint((value << 1 ^ value >> 63) & 0xFFFFFFFFFFFFFFFF)

@@ -1,0 +1,103 @@
+"""``python -m tests.bench``: measure this node beside its peers, and write down what came out.
+
+::
+
+    python -m tests.bench                                   everything, printed
+    python -m tests.bench --only codec,latency --rounds 7   some of it
+    python -m tests.bench --write docs/benchmarks.md        also into the docs
+
+Peers are visited in turn within every round, so that a busy minute of the machine hits all of them. What one run
+measured replaces only its own sections; the samples are kept beside the page (``docs/benchmarks.json``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.bench import codec, growth, latency, machine, small, startup, throughput
+from tests.bench.figures import Report, Section, merged
+from tests.bench.page import render
+from tests.bench.peers import APACHE, KFAKE, KRAFT, TANSU, Peer, Running, find_peers, running
+
+WITH_RUNNING_BROKERS: dict[str, Callable[[Sequence[Running], int], Section]] = {
+    "throughput": throughput.measure,
+    "latency": latency.measure,
+    "small": small.measure,
+}
+SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, "growth")
+INTERRUPTED = 143
+BUSY = 0.5
+"""A load average above this at the start is mentioned beside the figures."""
+
+
+def main() -> int:
+    options = _parse()
+    # A run that is told to end takes its brokers with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))
+    about = machine.describe()
+    busy = machine.load()
+    if busy > BUSY:
+        about += f"; {busy:.1f} other tasks were running when it began"
+    peers, missing = find_peers([name for name in (KRAFT, APACHE, TANSU, KFAKE) if name in options.peers])
+    for sentence in missing:
+        print(sentence, file=sys.stderr)
+    found: dict[str, Section] = {}
+    for name in (each for each in SECTIONS if each in options.only):
+        print(f"measuring {name} …", file=sys.stderr, flush=True)
+        found[name] = _measure(name, peers, options.rounds)
+        found[name].notes += missing
+    old = Report()
+    kept = options.write.with_suffix(".json") if options.write else None
+    if kept is not None:
+        old = Report.read(kept)
+    report = merged(old, found, about)
+    page = render(report)
+    if kept is None:
+        print(page)
+        return 0
+    options.write.write_text(page)
+    report.write(kept)
+    print(f"written: {options.write} and {kept}", file=sys.stderr)
+    return 0
+
+
+def _measure(name: str, peers: Sequence[Peer], rounds: int) -> Section:
+    if name == "codec":
+        return codec.measure(rounds)
+    if name == "startup":
+        return startup.measure(peers, rounds)
+    if name == "growth":
+        return growth.measure([peer for peer in peers if peer.keeps_on_disk], max(1, rounds // 2))
+    scratch = tempfile.TemporaryDirectory(prefix="kraft-bench-", ignore_cleanup_errors=True)
+    with scratch, running(peers, Path(scratch.name)) as brokers:
+        return WITH_RUNNING_BROKERS[name](brokers, rounds)
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure this node beside its peers.")
+    parser.add_argument("--only", type=_names(SECTIONS), default=SECTIONS, metavar="A,B", help=", ".join(SECTIONS))
+    everyone = (KRAFT, APACHE, TANSU, KFAKE)
+    parser.add_argument("--peers", type=_names(everyone), default=everyone, metavar="A,B", help=", ".join(everyone))
+    parser.add_argument("--rounds", type=int, default=5, help="rounds that count; two more warm everybody up")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="the page to write; its samples go beside it")
+    return parser.parse_args()
+
+
+def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    def parse(text: str) -> tuple[str, ...]:
+        names = tuple(text.split(","))
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(known)}")
+        return names
+
+    return parse
+
+
+if __name__ == "__main__":
+    sys.exit(main())

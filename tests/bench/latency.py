@@ -1,0 +1,34 @@
+"""One acknowledged produce at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.bench.clients import acked_produce_ms, create_topic, delete_topic
+from tests.bench.figures import Section, Table, percentile, ratio_goal
+from tests.bench.peers import APACHE, KRAFT, Running
+
+PRODUCES = 2_000
+MESSAGE_BYTES = 100
+WARM_UP_ROUNDS = 2
+
+
+def measure(brokers: Sequence[Running], rounds: int) -> Section:
+    """Rounds as for throughput; a round gives one p50 and one p99 per broker."""
+    table = Table("A single acknowledged produce", [broker.name for broker in brokers], base=APACHE)
+    middle, slow = table.row("p50", "ms"), table.row("p99", "ms")
+    cpu = table.row("server CPU per produce", "µs")
+    topics = {broker.name: create_topic(broker.bootstrap_servers, 1) for broker in brokers}
+    for number in range(rounds + WARM_UP_ROUNDS):
+        for broker in brokers:
+            before = broker.cpu_s()
+            times = acked_produce_ms(broker.bootstrap_servers, topics[broker.name], PRODUCES, MESSAGE_BYTES)
+            spent = broker.cpu_s() - before
+            if number >= WARM_UP_ROUNDS:
+                middle.add(broker.name, percentile(times, 0.5))
+                slow.add(broker.name, percentile(times, 0.99))
+                cpu.add(broker.name, spent / PRODUCES * 1e6)
+    for broker in brokers:
+        delete_topic(broker.bootstrap_servers, topics[broker.name])
+    goal = "p50 of a single acknowledged produce at most 1.3× Apache's"
+    return Section("latency", [table], [ratio_goal(goal, middle, KRAFT, APACHE, lambda ratio: ratio <= 1.3)])

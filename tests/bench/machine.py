@@ -1,0 +1,35 @@
+"""What the figures were measured on, without the machine's name or any path of it."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+_GIB = 1 << 30
+
+
+def describe() -> str:
+    """One line: processor, memory, kernel, Python, the libraries that matter, the day."""
+    cpu = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
+    cores = len(os.sched_getaffinity(0))
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("trio", "confluent-kafka", "kio", "kafka-python"))
+    return (
+        f"{cores} cores of {cpu}, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}, "
+        f"CPython {platform.python_version()}, {libraries}; {datetime.date.today().isoformat()}"
+    )
+
+
+def load() -> float:
+    """How many tasks wanted a core in the last minute, before the run added its own."""
+    return os.getloadavg()[0]

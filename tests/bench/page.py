@@ -1,0 +1,43 @@
+"""The page: goals first, then each section with how it was measured, its tables, and what the figures mean.
+
+The words are in ``prose.md``, one part per section; the figures are put in where a part ends its "how".
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.bench.figures import Goal, Report, as_markdown
+
+PROSE = Path(__file__).with_name("prose.md")
+VERDICTS = {True: "met", False: "**not met**", None: "not measured"}
+TABLES = "<!-- tables -->"
+
+
+def prose(text: str) -> dict[str, str]:
+    """The parts of ``prose.md`` by section; a part begins with ``# name``."""
+    parts: dict[str, str] = {}
+    for part in ("\n" + text).split("\n# ")[1:]:
+        name, _, body = part.partition("\n")
+        parts[name.strip()] = body.strip()
+    return parts
+
+
+def render(report: Report) -> str:
+    parts = prose(PROSE.read_text())
+    lines = ["# Benchmarks", "", parts["head"], "", "## Goals", "", *_goals(report), ""]
+    for name, body in parts.items():
+        section = report.sections.get(name)
+        if section is None:
+            continue
+        tables = [line for table in section.tables for line in [*as_markdown(table), ""]]
+        notes = [line for note in section.notes for line in (note, "")]
+        found = "\n".join([*tables, *notes, f"_Measured on {report.machines[name]}._"])
+        lines += [body.replace(TABLES, found), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _goals(report: Report) -> list[str]:
+    goals: list[Goal] = [goal for section in report.sections.values() for goal in section.goals]
+    rows = [f"| {goal.claim} | {goal.measured} | {VERDICTS[goal.met]} |" for goal in goals]
+    return ["| goal | measured | |", "| --- | --- | --- |", *rows]

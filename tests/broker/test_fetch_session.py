@@ -1,0 +1,343 @@
+"""Incremental fetch sessions (KIP-227): the rules one by one, then a client that believes what it is told."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from kraft.broker.fetch_session import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    MAX_EPOCH,
+    NO_SESSION,
+    Answered,
+    FetchContext,
+    FetchSessionCache,
+    TopicKey,
+    next_epoch,
+)
+from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
+from kraft.messages.fetch_response import EpochEndOffset, PartitionData
+from kraft.wire.errors import ErrorCode, KafkaError
+
+EVICTION_MS = 120_000
+NO_ID = uuid.UUID(int=0)
+
+
+def cache(slots: int = 10) -> FetchSessionCache:
+    ids = itertools.count(1)
+    return FetchSessionCache(slots, lambda: next(ids))
+
+
+def request(
+    session_id: int, epoch: int, wanted: dict[int, int] | None = None, forget: list[int] | None = None
+) -> FetchRequest:
+    """Partitions of topic ``t`` with the offsets wanted of them."""
+    return FetchRequest(
+        session_id=session_id,
+        session_epoch=epoch,
+        topics=[FetchTopic("t", partitions=[FetchPartition(i, fetch_offset=o) for i, o in (wanted or {}).items()])],
+        forgotten_topics_data=[ForgottenTopic("t", partitions=forget or [])],
+    )
+
+
+def full(partitions: int = 1, *, follower: bool = False) -> FetchRequest:
+    made = request(NO_SESSION, INITIAL_EPOCH, dict.fromkeys(range(partitions), 0))
+    made.replica_state = ReplicaState(replica_id=7 if follower else -1)
+    return made
+
+
+def data(partition: int, records: bytes = b"", high_watermark: int = 5, **what: object) -> Answered:
+    answer = PartitionData(
+        partition_index=partition, records=records, high_watermark=high_watermark, log_start_offset=0, **what
+    )
+    return TopicKey("t", NO_ID), answer
+
+
+def ask(sessions: FetchSessionCache, message: FetchRequest, now_ms: int = 0) -> FetchContext:
+    return sessions.context(message, uses_topic_ids=False, now_ms=now_ms)
+
+
+def told(context: FetchContext, *answers: Answered) -> list[int]:
+    return [each.partition_index for topic in context.respond(list(answers))[1] for each in topic.partitions]
+
+
+def opened(sessions: FetchSessionCache, partitions: int = 1, now_ms: int = 0, *, follower: bool = False) -> int:
+    context = ask(sessions, full(partitions, follower=follower), now_ms)
+    return context.respond([data(index) for index in range(partitions)])[0]
+
+
+def refused(sessions: FetchSessionCache, message: FetchRequest, *, uses_topic_ids: bool = False) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        sessions.context(message, uses_topic_ids=uses_topic_ids, now_ms=0)
+    return caught.value.code
+
+
+class TestOpening:
+    def test_a_full_request_opens_a_session_and_is_answered_in_full(self) -> None:
+        sessions = cache()
+        context = ask(sessions, full(2))
+        session_id, topics = context.respond([data(0), data(1)])
+        assert session_id in sessions.sessions
+        assert [each.partition_index for each in topics[0].partitions] == [0, 1]
+
+    def test_epoch_minus_one_wants_none(self) -> None:
+        sessions = cache()
+        context = ask(sessions, request(NO_SESSION, FINAL_EPOCH, {0: 0}))
+        assert len(context.wanted) == 1
+        assert context.respond([data(0)])[0] == NO_SESSION
+        assert not sessions.sessions
+
+    def test_epoch_minus_one_closes_the_session_that_it_names(self) -> None:
+        sessions = cache()
+        session_id = opened(sessions)
+        ask(sessions, request(session_id, FINAL_EPOCH))
+        assert refused(sessions, request(session_id, 1)) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+    def test_epoch_zero_closes_it_and_opens_another(self) -> None:
+        sessions = cache()
+        session_id = opened(sessions)
+        ask(sessions, request(session_id, INITIAL_EPOCH, {0: 0}))
+        assert len(sessions.sessions) == 1
+        assert session_id not in sessions.sessions
+
+    def test_an_id_is_never_zero_nor_taken(self) -> None:
+        ids = iter([0, 4, 4, 0, 9])
+        sessions = FetchSessionCache(10, lambda: next(ids))
+        assert (opened(sessions), opened(sessions)) == (4, 9)
+
+
+class TestIncremental:
+    def test_an_unknown_session_is_refused(self) -> None:
+        assert refused(cache(), request(77, 1)) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        assert refused(cache(), request(NO_SESSION, 1)) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+    def test_epochs_go_up_by_one(self) -> None:
+        sessions = cache()
+        session_id = opened(sessions)
+        assert refused(sessions, request(session_id, 2)) == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        ask(sessions, request(session_id, 1))
+        assert refused(sessions, request(session_id, 1)) == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        ask(sessions, request(session_id, 2))
+
+    def test_after_the_last_epoch_comes_one(self) -> None:
+        assert [next_epoch(each) for each in (INITIAL_EPOCH, 1, MAX_EPOCH)] == [1, 2, 1]
+
+    def test_a_session_by_name_is_not_continued_by_id(self) -> None:
+        """Version 13 of Fetch names topics by id (KIP-516). A wrong epoch is said first."""
+        sessions = cache()
+        session_id = opened(sessions)
+        wrong = refused(sessions, request(session_id, 1), uses_topic_ids=True)
+        assert wrong == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        wrong = refused(sessions, request(session_id, 5), uses_topic_ids=True)
+        assert wrong == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+
+    def test_what_is_not_named_is_wanted_as_before(self) -> None:
+        sessions = cache()
+        session_id = opened(sessions, 3)
+        context = ask(sessions, request(session_id, 1, {1: 10, 5: 50}, forget=[0]))
+        assert {each.partition: each.fetch_offset for _, each in context.wanted} == {1: 10, 2: 0, 5: 50}
+
+    def test_without_partitions_it_is_closed(self) -> None:
+        sessions = cache()
+        session_id = opened(sessions, 1)
+        context = ask(sessions, request(session_id, 1, forget=[0]))
+        assert (context.wanted, context.respond([])) == ([], (NO_SESSION, []))
+        assert not sessions.sessions
+
+    def test_a_request_overtaken_by_the_next_one_is_refused(self) -> None:
+        """What it would tell, the client could not place."""
+        sessions = cache()
+        session_id = opened(sessions)
+        slow = ask(sessions, request(session_id, 1))
+        fast = ask(sessions, request(session_id, 2))
+        with pytest.raises(KafkaError) as caught:
+            slow.respond([data(0)])
+        assert caught.value.code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        assert fast.respond([data(0)]) == (session_id, [])
+
+
+class TestWhatIsNews:
+    """An incremental answer holds only partitions with something new."""
+
+    def context(self) -> FetchContext:
+        sessions = cache()
+        return ask(sessions, request(opened(sessions, 2), 1))
+
+    def test_nothing_new_is_not_said(self) -> None:
+        assert told(self.context(), data(0), data(1)) == []
+
+    @pytest.mark.parametrize(
+        "news",
+        [
+            data(1, b"records"),
+            data(1, high_watermark=6),
+            data(1, preferred_read_replica=2),
+            data(1, diverging_epoch=EpochEndOffset(epoch=1, end_offset=3)),
+            data(1, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        ],
+    )
+    def test_news_is(self, news: Answered) -> None:
+        assert told(self.context(), data(0), news) == [1]
+
+    def test_a_new_log_start_is(self) -> None:
+        news = data(1)
+        news[1].log_start_offset = 3
+        assert told(self.context(), data(0), news) == [1]
+
+    def test_a_partition_that_came_later_is_told_first_time(self) -> None:
+        sessions = cache()
+        context = ask(sessions, request(opened(sessions, 1), 1, {4: 0}))
+        assert told(context, data(0), data(4, high_watermark=-1)) == [4]
+
+    def test_an_error_is_repeated_and_its_end_is_told(self) -> None:
+        sessions = cache()
+        session_id = opened(sessions)
+        broken = data(0, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, high_watermark=-1)
+        heard = [
+            told(ask(sessions, request(session_id, epoch + 1)), answer)
+            for epoch, answer in enumerate([broken, broken, data(0), data(0)])
+        ]
+        assert heard == [[0], [0], [0], []]
+
+
+def test_a_partition_that_gave_records_goes_to_the_end_of_the_line() -> None:
+    """So that none starves when ``fetch.max.bytes`` is small."""
+    sessions = cache()
+    session_id = opened(sessions, 3)
+    ask(sessions, request(session_id, 1)).respond([data(0, b"r"), data(1), data(2, b"r")])
+    assert [each.partition for _, each in ask(sessions, request(session_id, 2)).wanted] == [1, 0, 2]
+
+
+class TestEviction:
+    """``max.incremental.fetch.session.cache.slots``."""
+
+    def test_no_slots_no_sessions(self) -> None:
+        assert opened(cache(0)) == NO_SESSION
+
+    def test_a_full_cache_gives_none(self) -> None:
+        sessions = cache(1)
+        first = opened(sessions)
+        assert opened(sessions, now_ms=EVICTION_MS) == NO_SESSION
+        assert list(sessions.sessions) == [first]
+
+    def test_the_least_recently_used_goes_if_it_is_idle(self) -> None:
+        sessions = cache(2)
+        first, second = opened(sessions), opened(sessions)
+        ask(sessions, request(first, 1), now_ms=1)
+        third = opened(sessions, now_ms=EVICTION_MS + 1)
+        assert (list(sessions.sessions), sessions.evictions) == ([first, third], 1)
+        assert second not in sessions.sessions
+
+    def test_a_larger_one_displaces_a_smaller_one_that_had_its_time(self) -> None:
+        sessions = cache(2)
+        small, large = opened(sessions, 2), opened(sessions, 5)
+        for epoch in (1, 2):
+            for each in (small, large):
+                ask(sessions, request(each, epoch), now_ms=epoch * 100_000)
+        assert opened(sessions, 2, now_ms=200_000) == NO_SESSION
+        assert opened(sessions, 3, now_ms=200_000) in sessions.sessions
+        assert small not in sessions.sessions
+
+    def test_a_follower_displaces_a_consumer_at_once(self) -> None:
+        sessions = cache(1)
+        opened(sessions, 9)
+        follower = opened(sessions, 1, follower=True)
+        assert list(sessions.sessions) == [follower]
+        assert opened(sessions, 9, now_ms=EVICTION_MS) == NO_SESSION
+
+    def test_a_consumer_never_displaces_a_busy_follower(self) -> None:
+        sessions = cache(1)
+        follower = opened(sessions, 1, follower=True)
+        ask(sessions, request(follower, 1), now_ms=EVICTION_MS)
+        assert opened(sessions, 9, now_ms=EVICTION_MS + 1) == NO_SESSION
+
+
+class IncrementalClient(RuleBasedStateMachine):
+    """A client that keeps what it was last told of each partition. It must come to the truth by increments alone."""
+
+    @initialize(partitions=st.sets(st.integers(0, 5), min_size=1))
+    def open(self, partitions: set[int]) -> None:
+        self.sessions = cache(1)
+        self.truth = dict.fromkeys(range(6), (0, 0, ErrorCode.NONE))
+        """High watermark, log start and error of each partition."""
+        self.offsets = dict.fromkeys(partitions, 0)
+        self.believed: dict[int, tuple[int, int, ErrorCode]] = {}
+        self.session_id, self.epoch = NO_SESSION, INITIAL_EPOCH
+        self.fetch(dict(self.offsets), [])
+
+    def fetch(self, named: dict[int, int], forget: list[int], *, limit: int = 6) -> None:
+        context = ask(self.sessions, request(self.session_id, self.epoch, named, forget))
+        assert {each.partition: each.fetch_offset for _, each in context.wanted} == self.offsets
+        answers = []
+        for _, wanted in context.wanted:
+            high_watermark, log_start, code = self.truth[wanted.partition]
+            has_more = code is ErrorCode.NONE and wanted.fetch_offset < high_watermark and limit > 0
+            limit -= has_more
+            key, answer = data(wanted.partition, b"r" * has_more, high_watermark, error_code=code)
+            answer.log_start_offset = log_start
+            answers.append((key, answer))
+        self.session_id, topics = context.respond(answers)
+        heard = [each for topic in topics for each in topic.partitions]
+        if self.epoch != INITIAL_EPOCH:
+            for each in heard:
+                news = (each.high_watermark, each.log_start_offset, ErrorCode(each.error_code))
+                quiet = each.error_code == ErrorCode.NONE and not each.records
+                assert not (quiet and self.believed.get(each.partition_index) == news), "told twice"
+        self.epoch = next_epoch(self.epoch) if self.session_id else INITIAL_EPOCH
+        for each in heard:
+            index = each.partition_index
+            self.believed[index] = (each.high_watermark, each.log_start_offset, ErrorCode(each.error_code))
+            self.offsets[index] += len(bytes(each.records or b""))
+        self.believed = {index: self.believed[index] for index in self.offsets}
+        assert self.believed == {index: self.truth[index] for index in self.offsets}
+        # The next request names what has moved on.
+        self.dirty = {each.partition_index: self.offsets[each.partition_index] for each in heard if each.records}
+
+    @rule(index=st.integers(0, 5), grown=st.integers(1, 3))
+    def a_partition_grows(self, index: int, grown: int) -> None:
+        high_watermark, log_start, code = self.truth[index]
+        self.truth[index] = (high_watermark + grown, log_start, code)
+
+    @rule(index=st.integers(0, 5))
+    def old_records_go(self, index: int) -> None:
+        high_watermark, log_start, code = self.truth[index]
+        self.truth[index] = (high_watermark, min(log_start + 1, high_watermark), code)
+
+    @rule(index=st.integers(0, 5))
+    def a_leader_goes_or_comes(self, index: int) -> None:
+        high_watermark, log_start, code = self.truth[index]
+        other = ErrorCode.NOT_LEADER_OR_FOLLOWER if code is ErrorCode.NONE else ErrorCode.NONE
+        self.truth[index] = (high_watermark, log_start, other)
+
+    @rule(
+        add=st.sets(st.integers(0, 5), max_size=2),
+        forget=st.sets(st.integers(0, 5), max_size=2),
+        limit=st.integers(0, 3),
+    )
+    def fetch_again(self, add: set[int], forget: set[int], limit: int) -> None:
+        gone = forget & self.offsets.keys()
+        self.offsets = {index: offset for index, offset in self.offsets.items() if index not in gone}
+        new = dict.fromkeys(add - self.offsets.keys() - gone, 0)
+        self.offsets |= new
+        named = {index: offset for index, offset in self.dirty.items() if index in self.offsets} | new
+        if self.epoch == INITIAL_EPOCH:
+            named = self.offsets
+        self.fetch(named, sorted(gone) if self.epoch != INITIAL_EPOCH else [], limit=limit)
+
+    @precondition(lambda self: self.session_id)
+    @rule()
+    def the_broker_forgets_the_session(self) -> None:
+        self.sessions.sessions.clear()
+        assert refused(self.sessions, request(self.session_id, self.epoch)) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        self.session_id, self.epoch = NO_SESSION, INITIAL_EPOCH
+        self.fetch(dict(self.offsets), [])
+
+
+TestIncrementalClient = IncrementalClient.TestCase
+TestIncrementalClient.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

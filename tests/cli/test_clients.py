@@ -1,0 +1,231 @@
+"""The commands that are clients, against a running cluster: that of ``--bootstrap-servers``, or a node of ours."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.partitioner import default as kafka_python
+
+from kraft.cli.main import cli
+from kraft.cli.produce import murmur2, split_line
+from tests.support.node_process import free_ports, running_node
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    given_cluster: str | None = request.config.getoption("--bootstrap-servers")
+    if given_cluster is not None:
+        yield given_cluster
+        return
+    with running_node(tmp_path_factory.mktemp("node") / "1") as node:
+        yield node.bootstrap_servers
+
+
+@pytest.fixture
+def run(cluster: str) -> Run:
+    def invoke(*arguments: str, text: str | bytes | None = None) -> Result:
+        return CliRunner(catch_exceptions=False).invoke(cli, [*arguments, "--bootstrap-server", cluster], input=text)
+
+    return invoke
+
+
+@pytest.fixture
+def name() -> str:
+    return f"cli-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def topic(run: Run, name: str) -> Iterator[str]:
+    assert run("topics", "create", name, "--partitions", "2").exit_code == 0
+    yield name
+    run("topics", "delete", name)
+
+
+def described(run: Run, name: str) -> dict[str, Any]:
+    (entry,) = json.loads(run("topics", "describe", name, "--json").stdout)
+    assert isinstance(entry, dict)
+    return entry
+
+
+def test_a_topic_from_creation_to_deletion(run: Run, name: str) -> None:
+    created = run("topics", "create", name, "--partitions", "3", "--config", "retention.ms=5000")
+    assert (created.exit_code, created.output) == (0, f"Created topic {name}.\n")
+    assert name in run("topics", "list").output.splitlines()
+    assert name in json.loads(run("topics", "list", "--json").output)
+    entry = described(run, name)
+    assert entry["configs"] == {"retention.ms": "5000"}
+    assert [partition["partition"] for partition in entry["partitions"]] == [0, 1, 2]
+    assert run("topics", "delete", name).output == f"Deleted topic {name}.\n"
+    assert name not in run("topics", "list").output.splitlines()
+
+
+def test_a_topic_that_exists(run: Run, topic: str) -> None:
+    again = run("topics", "create", topic)
+    assert again.exit_code == 1
+    assert again.output.startswith("Error: TOPIC_ALREADY_EXISTS: ")
+    assert run("topics", "create", topic, "--if-not-exists").exit_code == 0
+
+
+def test_a_topic_is_altered(run: Run, topic: str) -> None:
+    altered = run(
+        "topics", "alter", topic, "--partitions", "4", "--config", "segment.ms=70000", "--config", "flush.ms=9"
+    )
+    assert (altered.exit_code, altered.output) == (0, f"Altered topic {topic}.\n")
+    assert len(described(run, topic)["partitions"]) == 4
+    run("topics", "alter", topic, "--delete-config", "flush.ms")
+    assert described(run, topic)["configs"] == {"segment.ms": "70000"}
+
+
+def test_describe_prints_columns(run: Run, topic: str) -> None:
+    lines = run("topics", "describe", topic).output.splitlines()
+    assert lines[0] == f"Topic: {topic}  Partitions: 2  Configs: -"
+    assert lines[1].split("  ") == ["PARTITION", "LEADER", "REPLICAS", "IN SYNC"]
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_lines_go_in_and_come_out(run: Run, topic: str, compression: str) -> None:
+    lines = [f"line {number}" for number in range(50)]
+    produced = run("produce", topic, "--partition", "0", "--compression", compression, text="\n".join(lines))
+    assert (produced.exit_code, produced.stderr) == (0, f"Produced 50 records to {topic}.\n")
+    consumed = run("consume", topic, "--from-beginning", "--max-messages", "50")
+    assert consumed.output.splitlines() == lines
+
+
+@pytest.mark.parametrize("acks", ["0", "1"])
+def test_weaker_acknowledgements(run: Run, topic: str, acks: str) -> None:
+    assert run("produce", topic, "--acks", acks, text="a\n").exit_code == 0
+    assert run("consume", topic, "--from-beginning", "--max-messages", "1").output == "a\n"
+
+
+def test_keys_timestamps_and_json(run: Run, topic: str) -> None:
+    run("produce", topic, "--key-separator", ":", text="k:v:w\nno key\n")
+    keys = run("consume", topic, "--from-beginning", "--max-messages", "2", "--keys").output.splitlines()
+    assert sorted(keys) == ["\tno key", "k\tv:w"]
+    output = run("consume", topic, "--from-beginning", "--max-messages", "2", "--json").output
+    records = {record["value"]: record for record in map(json.loads, output.splitlines())}
+    assert records["v:w"]["key"] == "k"
+    assert records["no key"]["key"] is None
+    stamped = run("consume", topic, "--from-beginning", "--max-messages", "2", "--timestamps").output.splitlines()
+    assert f"{records['v:w']['timestamp']}\tv:w" in stamped
+
+
+def test_one_partition_from_an_offset(run: Run, topic: str) -> None:
+    run("produce", topic, "--partition", "1", text="a\nb\nc\n")
+    assert run("consume", topic, "--partition", "1", "--offset", "1", "--max-messages", "2").output == "b\nc\n"
+    assert run("consume", topic, "--partition", "0", "--offset", "earliest", "--timeout", "0.1").output == ""
+
+
+def test_an_offset_outside_the_log_is_one_line(run: Run, topic: str) -> None:
+    result = run("consume", topic, "--partition", "0", "--offset", "99")
+    assert result.exit_code == 1
+    assert result.output == f"Error: OFFSET_OUT_OF_RANGE: offset 99 is not in the log of {topic}-0\n"
+
+
+def test_a_group_is_resumed_described_moved_and_deleted(run: Run, topic: str, name: str) -> None:
+    run("produce", topic, "--partition", "0", text="a\nb\nc\n")
+    group = f"{name}-group"
+    consume = ("consume", topic, "--group", group, "--from-beginning")
+    assert run(*consume, "--max-messages", "2").output == "a\nb\n"
+    entry = json.loads(run("groups", "describe", group, "--json").output)
+    assert (entry["group"], entry["state"], entry["members"]) == (group, "Empty", 0)
+    lags = {partition["partition"]: partition["lag"] for partition in entry["partitions"]}
+    assert lags == {0: 1, 1: 0}
+    assert run(*consume, "--max-messages", "1").output == "c\n"
+    assert group in [listed["group"] for listed in json.loads(run("groups", "list", "--json").output)]
+    dry = run("groups", "reset-offsets", group, "--topic", topic, "--to-offset", "1", "--partition", "0", "--dry-run")
+    assert dry.output.splitlines()[1].split() == [topic, "0", "1"]
+    assert run(*consume, "--timeout", "0.1").output == ""
+    run("groups", "reset-offsets", group, "--topic", topic, "--to-earliest")
+    assert run(*consume, "--max-messages", "3").output == "a\nb\nc\n"
+    assert run("groups", "delete", group).output == f"Deleted group {group}.\n"
+    gone = run("groups", "describe", group)
+    assert gone.exit_code == 1
+    assert "Error: " in gone.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["topics", "describe", "no-such-topic"], "UNKNOWN_TOPIC_OR_PARTITION: topic no-such-topic does not exist"),
+        (["topics", "delete", "no-such-topic"], "UNKNOWN_TOPIC_OR_PARTITION: topic no-such-topic: "),
+        (["topics", "create", "bad", "--config", "no.such=1"], "INVALID_CONFIG: Unknown topic config name: no.such"),
+        (["topics", "create", "a b"], "INVALID_TOPIC_EXCEPTION: "),
+        (["consume", "no-such-topic"], "UNKNOWN_TOPIC_OR_PARTITION: topic no-such-topic does not exist"),
+        (["groups", "delete", "no-such-group"], "GROUP_ID_NOT_FOUND: group no-such-group: "),
+    ],
+)
+def test_a_refusal_of_the_cluster_is_one_line(run: Run, arguments: list[str], why: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: {why}")
+    assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["topics", "alter", "t"], "Nothing to alter"),
+        (["topics", "create", "t", "--config", "novalue"], "Invalid override novalue: it must be key=value"),
+        (["consume", "t", "--offset", "1"], "--offset needs --partition."),
+        (["consume", "t", "--offset", "x", "--partition", "0"], "--offset must be a number, earliest or latest."),
+        (["groups", "reset-offsets", "g", "--topic", "t"], "Give one of --to-earliest"),
+        (["topics", "list", "-b", "nonsense"], "Value must be host:port"),
+    ],
+)
+def test_wrong_use_is_told_before_anything_is_connected(arguments: list[str], why: str) -> None:
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code != 0
+    assert why in result.output
+
+
+def test_no_cluster_is_one_line() -> None:
+    server = f"127.0.0.1:{free_ports(1)[0]}"
+    result = CliRunner().invoke(cli, ["topics", "list", "-b", server])
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: Cannot connect to {server}: ")
+    assert len(result.output.splitlines()) == 1
+
+
+def test_a_reader_that_goes_away_ends_the_consumer_quietly(cluster: str, run: Run, topic: str) -> None:
+    run("produce", topic, text="a line\n" * 50_000)
+    command = [sys.executable, "-m", "kraft", "consume", topic, "--from-beginning", "-b", cluster]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(7) == b"a line\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1
+
+
+@given(st.binary(max_size=100))
+def test_keys_are_placed_as_the_java_client_does(key: bytes) -> None:
+    """kafka-python's murmur2 is the oracle."""
+    assert murmur2(key) == kafka_python.murmur2(key) & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("line", "separator", "expected"),
+    [
+        (b"a:b:c", b":", (b"a", b"b:c")),
+        (b"abc", b":", (None, b"abc")),
+        (b"a:b", None, (None, b"a:b")),
+        (b":b", b":", (b"", b"b")),
+    ],
+)
+def test_a_line_is_split_at_the_first_separator(
+    line: bytes, separator: bytes | None, expected: tuple[bytes | None, bytes]
+) -> None:
+    assert split_line(line, separator) == expected

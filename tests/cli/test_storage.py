@@ -1,0 +1,188 @@
+"""``kraft storage`` says and does what kafka-storage does (KIP-631, "kafka-storage.sh")."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraft.cli.main import cli
+from kraft.config.features import NAME_OF_LEVEL
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.metadata.bootstrap import read_bootstrap
+from kraft.storage.directory import read_meta_properties
+from kraft.wire.uuids import uuid_from_text
+
+CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
+OTHER_CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAABQ"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "server.properties"
+    path.write_text(
+        f"""process.roles=broker,controller
+node.id=7
+listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+controller.quorum.voters=7@localhost:9093
+log.dirs={tmp_path / "a"},{tmp_path / "b"}
+"""
+    )
+    return path
+
+
+def test_random_uuid_is_an_id_that_is_no_option() -> None:
+    texts = [run("storage", "random-uuid").output.strip() for _ in range(20)]
+    assert len({uuid_from_text(text) for text in texts}) == 20
+    assert not any(text.startswith("-") for text in texts)
+
+
+def test_format_writes_both_files_into_every_directory(config: Path) -> None:
+    """KIP-631: "the meta.properties file must be present in every log directory"."""
+    result = run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    directories = [config.parent / "a", config.parent / "b"]
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        f"Formatting metadata directory {directories[0]} with metadata.version 3.9-IV0.",
+        f"Formatting data directory {directories[1]} with metadata.version 3.9-IV0.",
+    ]
+    metas = [read_meta_properties(directory) for directory in directories]
+    assert [(meta.cluster_id, meta.node_id) for meta in metas if meta] == [(CLUSTER_ID, 7)] * 2
+    assert len({meta.directory_id for meta in metas if meta}) == 2
+    for directory in directories:
+        (record,) = read_bootstrap((directory / "bootstrap.checkpoint").read_bytes())
+        assert isinstance(record, FeatureLevelRecord)
+        assert (record.name, record.feature_level) == ("metadata.version", 21)
+
+
+def test_format_of_a_formatted_directory_touches_nothing(config: Path, tmp_path: Path) -> None:
+    assert run("storage", "format", "-c", config, "-t", CLUSTER_ID).exit_code == 0
+    before = (tmp_path / "a" / "meta.properties").read_bytes()
+    result = run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    assert result.exit_code == 1
+    assert f"Log directory {tmp_path / 'a'} is already formatted. Use --ignore-formatted to ignore" in result.output
+    assert (tmp_path / "a" / "meta.properties").read_bytes() == before
+
+
+def test_ignore_formatted_formats_the_others(config: Path, tmp_path: Path) -> None:
+    run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    (tmp_path / "b" / "meta.properties").unlink()
+    result = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "--ignore-formatted")
+    assert (result.exit_code, len(result.output.splitlines())) == (0, 1)
+    assert f"Formatting data directory {tmp_path / 'b'}" in result.output
+    again = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "-g")
+    assert (again.exit_code, again.output) == (0, "All of the log directories are already formatted.\n")
+
+
+def test_ignore_formatted_does_not_ignore_another_cluster(config: Path) -> None:
+    run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    result = run("storage", "format", "-c", config, "-t", OTHER_CLUSTER_ID, "-g")
+    assert result.exit_code == 1
+    assert (
+        f"belongs to node 7 of cluster {CLUSTER_ID}, and this is node 7 of cluster {OTHER_CLUSTER_ID}" in result.output
+    )
+
+
+@pytest.mark.parametrize(("release", "level"), [("3.8", 20), ("3.7-IV2", 17), ("3.9.1", 21)])
+def test_format_with_a_release(config: Path, tmp_path: Path, release: str, level: int) -> None:
+    result = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "-r", release)
+    assert f"with metadata.version {NAME_OF_LEVEL[level]}." in result.output
+    (record,) = read_bootstrap((tmp_path / "a" / "bootstrap.checkpoint").read_bytes())
+    assert record.feature_level == level
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["-t", "short"], "Cluster ID string short does not appear to be a valid UUID"),
+        (["-t", CLUSTER_ID, "-r", "9.9"], "Unknown metadata.version '9.9'"),
+        (["-t", CLUSTER_ID, "-r", "4.0"], "Unsupported metadata.version '4.0'"),
+        (["-t", CLUSTER_ID, "-r", "3.5"], "A new cluster cannot begin with metadata.version 3.5-IV2; use 3.7-IV2 to"),
+    ],
+)
+def test_format_refuses_in_one_line_and_makes_nothing(
+    config: Path, tmp_path: Path, arguments: list[str], why: str
+) -> None:
+    result = run("storage", "format", "-c", config, *arguments)
+    assert result.exit_code == 1
+    assert why in result.output
+    assert len(result.output.splitlines()) == 1
+    assert not (tmp_path / "a").exists()
+
+
+def test_format_says_which_directory_cannot_be_made(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("a file")
+    result = run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    assert result.exit_code == 1
+    assert str(tmp_path / "b") in result.output
+
+
+def test_a_bad_configuration_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("process.roles=observer\n")
+    result = run("storage", "info", "-c", path)
+    assert result.exit_code == 1
+    assert result.output == (
+        "Error: Invalid value observer for configuration process.roles: Each role must be broker or controller\n"
+    )
+
+
+def test_an_unknown_setting_is_a_warning(config: Path) -> None:
+    config.write_text(config.read_text() + "num.io.thread=3\n")
+    result = run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    assert result.exit_code == 0
+    assert "Warning: The configuration num.io.thread was supplied but is not a setting" in result.stderr
+
+
+def test_info_of_formatted_directories(config: Path, tmp_path: Path) -> None:
+    run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    result = run("storage", "info", "-c", config)
+    assert result.exit_code == 0
+    assert result.output.startswith(f"Found log directories:\n  {tmp_path / 'a'}\n  {tmp_path / 'b'}\n\n")
+    assert f"Found metadata: {{cluster.id={CLUSTER_ID}, directory.id=" in result.output
+    assert ", node.id=7, version=1}" in result.output
+
+
+def test_info_of_what_is_not_formatted_exits_1(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    result = run("storage", "info", "-c", config)
+    assert result.exit_code == 1
+    assert result.output == (
+        f"Found log directory:\n  {tmp_path / 'a'}\n\n"
+        f"Found problems:\n  {tmp_path / 'a'} is not formatted.\n  {tmp_path / 'b'} does not exist\n\n"
+    )
+
+
+def test_info_says_that_a_directory_belongs_to_another_node_or_cluster(config: Path, tmp_path: Path) -> None:
+    run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    name = tmp_path / "b" / "meta.properties"
+    name.write_text(name.read_text().replace(CLUSTER_ID, OTHER_CLUSTER_ID).replace("node.id=7", "node.id=8"))
+    result = run("storage", "info", "-c", config)
+    assert result.exit_code == 1
+    assert f"{tmp_path / 'b'} belongs to node 8, and this is node 7" in result.output
+    assert f"different clusters: {CLUSTER_ID}, {OTHER_CLUSTER_ID}" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["storage", "format"], "Error: Missing option '-c' / '--config'."),
+        (["nonsense"], "Error: No such command 'nonsense'."),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_status_1(arguments: list[str], why: str) -> None:
+    result = subprocess.run([sys.executable, "-m", "kraft", *arguments], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", f"{why}\n")
+
+
+def test_the_command_starts_without_the_modules_of_other_commands() -> None:
+    script = "import sys, kraft.cli.main; sys.exit(int('trio' in sys.modules or 'attrs' in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -1,0 +1,169 @@
+"""Node configuration: Kafka's defaults, the rules between settings, and that nothing but ConfigError comes out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kraft.config.broker import BROKER_CONFIGS, NodeConfig, broker_key, node_config
+from kraft.config.defaults import DEFAULT_PROPERTIES
+from kraft.config.setting import ConfigError, to_text
+from tests.config import value_or_refusal
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("auto.create.topics.enable", "true"),
+        ("broker.heartbeat.interval.ms", "2000"),
+        ("broker.session.timeout.ms", "9000"),
+        ("connections.max.idle.ms", "600000"),
+        ("controller.quorum.election.timeout.ms", "1000"),
+        ("controller.quorum.fetch.timeout.ms", "2000"),
+        ("fetch.max.bytes", "57671680"),
+        ("group.initial.rebalance.delay.ms", "3000"),
+        ("group.max.session.timeout.ms", "1800000"),
+        ("group.min.session.timeout.ms", "6000"),
+        ("initial.broker.registration.timeout.ms", "60000"),
+        ("log.retention.check.interval.ms", "300000"),
+        ("max.incremental.fetch.session.cache.slots", "1000"),
+        ("message.max.bytes", "1048588"),
+        ("metadata.log.max.record.bytes.between.snapshots", "20971520"),
+        ("num.io.threads", "8"),
+        ("num.network.threads", "3"),
+        ("num.partitions", "1"),
+        ("offsets.retention.minutes", "10080"),
+        ("offsets.topic.num.partitions", "50"),
+        ("offsets.topic.replication.factor", "3"),
+        ("producer.id.expiration.ms", "86400000"),
+        ("queued.max.requests", "500"),
+        ("socket.request.max.bytes", "104857600"),
+        ("transaction.max.timeout.ms", "900000"),
+        ("transactional.id.expiration.ms", "604800000"),
+    ],
+)
+def test_defaults_are_kafkas(name: str, default: str) -> None:
+    assert to_text(BROKER_CONFIGS[name].default) == default
+
+
+def test_every_default_is_allowed() -> None:
+    for name, key in BROKER_CONFIGS.items():
+        text = to_text(key.default)
+        if text is not None:
+            assert key.parse(text) == key.default, name
+
+
+def test_the_configuration_of_a_bare_start() -> None:
+    config = node_config(DEFAULT_PROPERTIES)
+    assert (config.node_id, config.is_broker, config.is_controller) == (1, True, True)
+    assert config.log_dirs == config.directories == ("./kraft-data",)
+    assert config.groups.group_initial_rebalance_delay_ms == 0
+    assert config.groups.offsets_topic_replication_factor == 1
+    assert [str(endpoint) for endpoint in config.listeners.broker] == ["PLAINTEXT://127.0.0.1:9092"]
+
+
+def test_the_metadata_log_lies_in_the_first_log_directory_unless_told() -> None:
+    """KIP-631: metadata.log.dir, "if it is not set, the metadata log is placed in the first log directory"."""
+    config = node_config({**DEFAULT_PROPERTIES, "log.dirs": "a,b"})
+    assert (config.metadata_log_dir, config.directories) == ("a", ("a", "b"))
+    config = node_config({**DEFAULT_PROPERTIES, "log.dirs": "a,b", "metadata.log.dir": "c"})
+    assert (config.metadata_log_dir, config.directories) == ("c", ("a", "b", "c"))
+
+
+def test_log_dir_counts_where_log_dirs_is_not_set() -> None:
+    values = {name: text for name, text in DEFAULT_PROPERTIES.items() if name != "log.dirs"}
+    assert node_config({**values, "log.dir": "one"}).log_dirs == ("one",)
+
+
+def test_broker_id_stands_in_for_node_id() -> None:
+    values = {name: text for name, text in DEFAULT_PROPERTIES.items() if name != "node.id"}
+    assert node_config({**values, "broker.id": "1"}).node_id == 1
+
+
+def test_a_listener_has_limits_of_its_own() -> None:
+    config = node_config(
+        {**DEFAULT_PROPERTIES, "max.connections": "100", "listener.name.controller.max.connections": "7"}
+    )
+    assert config.listener_limits("PLAINTEXT").max_connections == 100
+    assert config.listener_limits("CONTROLLER").max_connections == 7
+    assert config.listener_limits("CONTROLLER").num_network_threads == 3
+
+
+def test_limits_per_address() -> None:
+    config = node_config({**DEFAULT_PROPERTIES, "max.connections.per.ip.overrides": "10.0.0.1:3, host:4,::1:5"})
+    assert config.connections_per_ip_overrides == {"10.0.0.1": 3, "host": 4, "::1": 5}
+
+
+def test_the_metrics_listener() -> None:
+    assert node_config(DEFAULT_PROPERTIES).metrics_listener is None
+    config = node_config({**DEFAULT_PROPERTIES, "kraft.metrics.listener": "127.0.0.1:9404"})
+    assert config.metrics_listener == ("127.0.0.1", 9404)
+
+
+def test_topic_defaults_come_from_the_broker() -> None:
+    assert node_config({**DEFAULT_PROPERTIES, "log.segment.bytes": "1000"}).log_defaults.segment_bytes == 1000
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "why"),
+    [
+        ({"process.roles": ""}, "process.roles", "broker, controller, or both"),
+        ({"process.roles": "broker,observer"}, "process.roles", "broker or controller"),
+        ({"process.roles": "broker,broker"}, "process.roles", "only once"),
+        ({"node.id": "-1"}, "node.id", "at least 0"),
+        ({"broker.id": "2"}, "broker.id", "the same as node.id, which is 1"),
+        ({"controller.quorum.voters": ""}, "controller.quorum.voters", "must name the controllers"),
+        ({"controller.quorum.voters": "2@h:1"}, "controller.quorum.voters", "Node id 1 must be a voter"),
+        (
+            {"process.roles": "broker", "listeners": "PLAINTEXT://h:1"},
+            "controller.quorum.voters",
+            "Node id 1 must not be a voter",
+        ),
+        ({"log.dirs": ""}, "log.dirs", "at least one directory"),
+        ({"log.dirs": "a,a"}, "log.dirs", "none of them twice"),
+        ({"queued.max.request.bytes": "5"}, "queued.max.request.bytes", "at least socket.request.max.bytes"),
+        ({"max.connections.per.ip": "0"}, "max.connections.per.ip", "max.connections.per.ip.overrides"),
+        ({"max.connections.per.ip.overrides": "host"}, "max.connections.per.ip.overrides", "host:count"),
+        ({"replica.fetch.wait.max.ms": "40000"}, "replica.fetch.wait.max.ms", "replica.socket.timeout.ms"),
+        ({"broker.heartbeat.interval.ms": "5000"}, "broker.heartbeat.interval.ms", "broker.session.timeout.ms"),
+        ({"group.max.session.timeout.ms": "5000"}, "group.min.session.timeout.ms", "group.max.session.timeout.ms"),
+        ({"authorizer.class.name": "org.Acl"}, "authorizer.class.name", "Authorization is not supported yet"),
+        ({"kraft.metrics.listener": "9404"}, "kraft.metrics.listener", "host:port"),
+        ({"num.io.threads": "0"}, "num.io.threads", "Value must be at least 1"),
+        ({"num.io.threads": "many"}, "num.io.threads", "Not a number of type INT"),
+        (
+            {"listener.name.controller.max.connections": "x"},
+            "listener.name.controller.max.connections",
+            "Not a number of type INT",
+        ),
+    ],
+)
+def test_a_broken_rule_is_one_line(changes: dict[str, str], key: str, why: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        node_config({**DEFAULT_PROPERTIES, **changes})
+    message = str(caught.value)
+    assert f"for configuration {key}: " in message
+    assert why in message
+    assert len(message.splitlines()) == 1
+
+
+NAMES = st.sampled_from([*sorted(BROKER_CONFIGS), "listener.name.controller.max.connections"])
+WORDS = st.text() | st.integers().map(str) | st.lists(st.text("ABP://:.,[]@0123456789"), max_size=3).map(",".join)
+
+
+@given(NAMES, WORDS)
+@example("listeners", "\ud800://h:1")
+@example("log.dirs", "\0")
+@example("controller.quorum.voters", "1@h:" + "9" * 5000)
+@example("max.connections.per.ip.overrides", "h:" + "9" * 5000)
+@example("max.connections.per.ip.overrides", "h:²")
+@example("log.cleaner.io.max.bytes.per.second", "1e9999")
+def test_any_text_gives_a_configuration_or_a_config_error_of_one_line(name: str, text: str) -> None:
+    outcome = value_or_refusal(lambda: node_config({**DEFAULT_PROPERTIES, name: text}))
+    assert isinstance(outcome, NodeConfig) or (len(outcome.splitlines()) == 1 and len(outcome) < 1000)
+
+
+@given(st.text())
+def test_any_name_is_a_setting_or_none(name: str) -> None:
+    assert broker_key(name) is None or name in BROKER_CONFIGS

@@ -1,0 +1,59 @@
+"""What DescribeConfigs tells: value, source and synonyms (KIP-226)."""
+
+from __future__ import annotations
+
+from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.describe import ConfigEntry, ConfigSource, describe_broker, describe_topic
+from kraft.config.topic import TOPIC_CONFIGS
+
+STATIC = ConfigSource.STATIC_BROKER_CONFIG
+DEFAULT = ConfigSource.DEFAULT_CONFIG
+TOPIC = ConfigSource.DYNAMIC_TOPIC_CONFIG
+
+
+def synonyms(entry: ConfigEntry) -> list[tuple[str, str | None, ConfigSource]]:
+    return [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms]
+
+
+def test_a_topic_value_and_all_that_it_hides() -> None:
+    (entry,) = describe_topic({"retention.ms": "5"}, [(STATIC, {"log.retention.hours": "3"})], ["retention.ms"])
+    assert (entry.value, entry.source, entry.is_default, entry.read_only) == ("5", TOPIC, False, False)
+    assert synonyms(entry) == [
+        ("retention.ms", "5", TOPIC),
+        ("log.retention.hours", "3", STATIC),
+        ("log.retention.hours", "168", DEFAULT),
+    ]
+
+
+def test_a_broker_value_is_told_in_the_topics_units() -> None:
+    (entry,) = describe_topic({}, [(STATIC, {"log.retention.hours": "3"})], ["retention.ms"])
+    assert (entry.value, entry.source) == ("10800000", STATIC)
+
+
+def test_a_default_is_told_in_the_topics_units() -> None:
+    (entry,) = describe_topic({}, [], ["retention.ms"])
+    assert (entry.value, entry.source, entry.is_default) == ("604800000", DEFAULT, True)
+    assert synonyms(entry) == [("log.retention.hours", "168", DEFAULT)]
+
+
+def test_a_topic_setting_without_a_synonym_has_its_own_default() -> None:
+    (entry,) = describe_topic({}, [], ["follower.replication.throttled.replicas"])
+    assert (entry.value, entry.source) == ("", DEFAULT)
+
+
+def test_a_broker_setting() -> None:
+    static, default = describe_broker([(STATIC, {"num.io.threads": "3"})], ["num.io.threads", "num.partitions"])
+    assert (static.value, static.source, static.read_only) == ("3", STATIC, True)
+    assert synonyms(static) == [("num.io.threads", "3", STATIC), ("num.io.threads", "8", DEFAULT)]
+    assert (default.value, default.source) == ("1", DEFAULT)
+
+
+def test_a_setting_that_is_not_set_has_no_value() -> None:
+    (entry,) = describe_broker([], ["broker.rack"])
+    assert (entry.value, entry.source, entry.synonyms) == (None, DEFAULT, ())
+
+
+def test_all_settings_and_no_unknown_one() -> None:
+    assert [entry.name for entry in describe_topic({}, [])] == list(TOPIC_CONFIGS)
+    assert [entry.name for entry in describe_broker([])] == list(BROKER_CONFIGS)
+    assert describe_topic({}, [], ["no.such.setting"]) == []

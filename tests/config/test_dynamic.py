@@ -1,0 +1,22 @@
+"""Which broker settings may be changed while brokers run (KIP-226)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.dynamic import APPLIED_AT_ONCE, check_dynamic_configs
+from kraft.config.setting import ConfigError
+
+
+def test_the_defaults_of_topics_are_dynamic_under_their_strongest_name() -> None:
+    assert BROKER_CONFIGS.keys() >= APPLIED_AT_ONCE
+    assert {"log.retention.ms", "log.segment.bytes", "compression.type"} <= APPLIED_AT_ONCE
+    assert not {"log.retention.hours", "log.retention.minutes", "log.roll.hours"} & APPLIED_AT_ONCE
+
+
+def test_values_are_checked_and_unknown_names_are_left_to_those_who_know_them() -> None:
+    check_dynamic_configs({"log.retention.ms": "1000", "num.io.threads": "3", "my.reporter.url": "anything"})
+    for name, value in (("log.retention.ms", "soon"), ("num.io.threads", "0"), ("node.id", "7"), ("log.dirs", "/tmp")):
+        with pytest.raises(ConfigError):
+            check_dynamic_configs({name: value})

@@ -1,0 +1,81 @@
+"""Options and hooks of the whole suite: a foreign cluster to test instead of a node of ours, and the report card."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from tests.clients.features import FEATURES, NOT_OFFERED
+from tests.support.report_card import FAIL, PASS, ReportCard, render
+
+CARD = pytest.StashKey[ReportCard]()
+
+# The suite asks the same questions on every run, so that a red run is about the change that is tested. New questions
+# are for a search: pytest --hypothesis-profile=search
+hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("search", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("suite")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kraft's own tests")
+    group.addoption(
+        "--bootstrap-servers",
+        metavar="HOST:PORT",
+        help="run tests/clients against this running cluster of one broker (Apache Kafka, say) and start no node",
+    )
+    group.addoption(
+        "--report-card",
+        metavar="PATH",
+        type=Path,
+        help="write which client can do what as Markdown, merged over the JSON beside it",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "feature(client, feature): the test fills this cell of the report card")
+    config.stash[CARD] = ReportCard()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("feature"):
+            if mark.args[1] not in FEATURES:
+                raise pytest.UsageError(f"{item.nodeid}: {mark.args[1]!r} is no row of tests/clients/features.py")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note in the card what the test found. Which version of the client it had, it says by ``record_property``."""
+    report = yield
+    card = item.config.stash[CARD]
+    outcome = _outcome(report)
+    if outcome is not None:
+        for mark in item.iter_markers("feature"):
+            card.record(*mark.args, outcome)
+            for name, value in item.user_properties:
+                if name == "client_version":
+                    card.versions[mark.args[0]] = str(value)
+    return report
+
+
+def _outcome(report: pytest.TestReport) -> str | None:
+    if report.failed:
+        return FAIL
+    if report.passed:
+        return PASS if report.when == "call" else None
+    reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else ""
+    return reason.removeprefix(NOT_OFFERED) if reason.startswith(NOT_OFFERED) else None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    path: Path | None = session.config.getoption("--report-card")
+    if path is None:
+        return
+    memory = path.with_suffix(".json")
+    card = session.config.stash[CARD].merged_over(ReportCard.read(memory))
+    card.write(memory)
+    path.write_text(render(card, FEATURES))

@@ -1,0 +1,133 @@
+"""IncrementalAlterConfigs and AlterConfigs: what they change and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kraft.messages.alter_configs_request import AlterableConfig as LegacyConfig
+from kraft.messages.alter_configs_request import AlterConfigsRequest
+from kraft.messages.alter_configs_request import AlterConfigsResource as LegacyResource
+from kraft.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kraft.wire.errors import ErrorCode
+from tests.controller.toy import ToyCluster
+
+TOPIC, BROKER = 2, 4
+SET, DELETE, APPEND, SUBTRACT = range(4)
+Change = tuple[str, int, str | None]
+
+
+def cluster() -> ToyCluster:
+    toy = ToyCluster()
+    toy.start(1)
+    toy.create(configs={"retention.ms": "1000", "cleanup.policy": "delete"})
+    return toy
+
+
+def alter(toy: ToyCluster, *changes: Change, kind: int = TOPIC, name: str = "t", validate_only: bool = False) -> Any:
+    configs = [AlterableConfig(name=key, config_operation=operation, value=value) for key, operation, value in changes]
+    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
+    request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=validate_only)
+    return toy.ask(request).responses[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "after"),
+    [
+        ([("retention.ms", SET, "5")], {"retention.ms": "5", "cleanup.policy": "delete"}),
+        ([("retention.ms", DELETE, None)], {"cleanup.policy": "delete"}),
+        ([("retention.ms", DELETE, "5")], {"cleanup.policy": "delete"}),
+        ([("segment.ms", DELETE, None)], {"retention.ms": "1000", "cleanup.policy": "delete"}),
+        ([("no.such.key", DELETE, None)], {"retention.ms": "1000", "cleanup.policy": "delete"}),
+        ([("cleanup.policy", APPEND, "compact")], {"retention.ms": "1000", "cleanup.policy": "delete,compact"}),
+        ([("cleanup.policy", APPEND, "delete")], {"retention.ms": "1000", "cleanup.policy": "delete"}),
+        (
+            [("cleanup.policy", SET, "compact"), ("segment.ms", SET, "7")],
+            {"retention.ms": "1000", "cleanup.policy": "compact", "segment.ms": "7"},
+        ),
+        (
+            [("leader.replication.throttled.replicas", APPEND, "0:1,1:2")],
+            {"retention.ms": "1000", "cleanup.policy": "delete", "leader.replication.throttled.replicas": "0:1,1:2"},
+        ),
+    ],
+)
+def test_single_changes(changes: list[Change], after: dict[str, str]) -> None:
+    """KIP-339: SET, DELETE, and APPEND or SUBTRACT of list elements."""
+    toy = cluster()
+    assert alter(toy, *changes).error_code == ErrorCode.NONE
+    assert toy.image.config(TOPIC, "t") == after
+
+
+def test_subtract() -> None:
+    toy = cluster()
+    alter(toy, ("cleanup.policy", SET, "compact,delete"))
+    alter(toy, ("cleanup.policy", SUBTRACT, "compact"))
+    assert toy.image.config(TOPIC, "t")["cleanup.policy"] == "delete"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "name", "code"),
+    [
+        ([("retention.ms", SET, "soon")], TOPIC, "t", ErrorCode.INVALID_CONFIG),
+        ([("no.such.key", SET, "1")], TOPIC, "t", ErrorCode.INVALID_CONFIG),
+        ([("cleanup.policy", SUBTRACT, "delete")], TOPIC, "t", ErrorCode.NONE),
+        ([("retention.ms", APPEND, "1")], TOPIC, "t", ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", SET, None)], TOPIC, "t", ErrorCode.INVALID_REQUEST),
+        ([("retention.ms", SET, "1"), ("retention.ms", SET, "2")], TOPIC, "t", ErrorCode.INVALID_REQUEST),
+        ([("retention.ms", 9, "1")], TOPIC, "t", ErrorCode.INVALID_REQUEST),
+        ([("retention.ms", SET, "1")], TOPIC, "u", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ([("retention.ms", SET, "1")], TOPIC, "", ErrorCode.INVALID_REQUEST),
+        ([("log.retention.ms", SET, "1")], BROKER, "x", ErrorCode.INVALID_REQUEST),
+        ([("log.retention.ms", SET, "1")], BROKER, "9", ErrorCode.INVALID_REQUEST),
+        ([("log.retention.ms", SET, "1")], BROKER, "1", ErrorCode.NONE),
+        ([("log.retention.ms", SET, "soon")], BROKER, "", ErrorCode.INVALID_REQUEST),
+        ([("node.id", SET, "7")], BROKER, "1", ErrorCode.INVALID_REQUEST),
+        ([("log.cleanup.policy", APPEND, "compact")], BROKER, "", ErrorCode.NONE),
+        ([("log.retention.ms", SET, "1")], BROKER, "", ErrorCode.NONE),
+        ([("x", SET, "1")], 3, "x", ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_refusals(changes: list[Change], kind: int, name: str, code: ErrorCode) -> None:
+    toy = cluster()
+    before = len(toy.log)
+    result = alter(toy, *changes, kind=kind, name=name)
+    assert result.error_code == code
+    assert (result.error_message is None) == (code is ErrorCode.NONE)
+    assert (len(toy.log) > before) == (code is ErrorCode.NONE)
+
+
+def test_a_value_that_is_set_already_gets_no_record() -> None:
+    toy = cluster()
+    before = len(toy.log)
+    assert alter(toy, ("retention.ms", SET, "1000")).error_code == ErrorCode.NONE
+    assert len(toy.log) == before
+
+
+def test_validate_only() -> None:
+    toy = cluster()
+    before = len(toy.log)
+    assert alter(toy, ("retention.ms", SET, "5"), validate_only=True).error_code == ErrorCode.NONE
+    assert alter(toy, ("retention.ms", SET, "x"), validate_only=True).error_code == ErrorCode.INVALID_CONFIG
+    assert len(toy.log) == before
+
+
+def test_a_resource_twice_in_one_request() -> None:
+    resource = AlterConfigsResource(resource_type=TOPIC, resource_name="t", configs=[])
+    responses = cluster().ask(IncrementalAlterConfigsRequest(resources=[resource, resource])).responses
+    assert [r.error_code for r in responses] == [ErrorCode.INVALID_REQUEST] * 2
+
+
+def test_the_older_request_replaces_everything() -> None:
+    """KIP-133: what is not in the request goes back to its default."""
+    toy = cluster()
+    resource = LegacyResource(
+        resource_type=TOPIC, resource_name="t", configs=[LegacyConfig(name="segment.ms", value="9")]
+    )
+    response = toy.ask(AlterConfigsRequest(resources=[resource])).responses[0]
+    assert response.error_code == ErrorCode.NONE
+    assert toy.image.config(TOPIC, "t") == {"segment.ms": "9"}

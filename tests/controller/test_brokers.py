@@ -1,0 +1,207 @@
+"""Registration, heartbeats, fencing and controlled shutdown (KIP-631)."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_registration_request import Feature
+from kraft.messages.register_broker_record import RegisterBrokerRecord
+from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+from kraft.metadata.image import NO_LEADER
+from kraft.wire.errors import ErrorCode
+from tests.controller.toy import ToyCluster
+
+SESSION_MS = 9_000
+
+
+def cluster(*broker_ids: int) -> ToyCluster:
+    toy = ToyCluster()
+    toy.start(*broker_ids)
+    return toy
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"cluster_id": "other"}, ErrorCode.INCONSISTENT_CLUSTER_ID),
+        ({"log_dirs": []}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [UUID(int=500), UUID(int=500)]}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [UUID(int=99)]}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [UUID(int=10_001)]}, ErrorCode.INVALID_REGISTRATION),  # broker 1 has it
+        ({"features": []}, ErrorCode.UNSUPPORTED_VERSION),
+        (
+            {"features": [Feature(name="metadata.version", min_supported_version=22, max_supported_version=25)]},
+            ErrorCode.UNSUPPORTED_VERSION,
+        ),
+        ({"is_migrating_zk_broker": True}, ErrorCode.BROKER_ID_NOT_REGISTERED),
+        ({}, ErrorCode.NONE),
+    ],
+)
+def test_what_a_registration_must_be(fields: dict[str, Any], code: ErrorCode) -> None:
+    assert cluster(1).register(2, **fields).error_code == code
+
+
+def test_the_broker_epoch_is_the_offset_of_the_registration() -> None:
+    toy = cluster(1)
+    toy.create()
+    response = toy.register(1, incarnation=1, gone=True)
+    record = toy.log[response.broker_epoch]
+    assert isinstance(record, RegisterBrokerRecord)
+    assert record.broker_epoch == response.broker_epoch
+
+
+def test_a_second_incarnation_must_wait_for_the_session_of_the_first() -> None:
+    """KIP-631: a broker with an id that another live process has gets DUPLICATE_BROKER_REGISTRATION."""
+    toy = cluster(1)
+    assert toy.register(1, incarnation=1).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    toy.pass_time(SESSION_MS)
+    assert toy.register(1, incarnation=1).error_code == ErrorCode.NONE
+
+
+def test_proof_that_the_first_is_gone_makes_the_wait_needless() -> None:
+    toy = cluster(1)
+    assert toy.register(1, incarnation=1, gone=True).error_code == ErrorCode.NONE
+
+
+def test_a_broker_in_controlled_shutdown_may_come_back_at_once() -> None:
+    toy = cluster(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    toy.heartbeat(1, stop=True)
+    assert toy.register(1, incarnation=1).error_code == ErrorCode.NONE
+
+
+def test_the_same_incarnation_may_register_again_and_stays_as_it_was() -> None:
+    toy = cluster(1)
+    first = toy.image.brokers[1].epoch
+    response = toy.register(1)
+    assert response.error_code == ErrorCode.NONE
+    assert response.broker_epoch > first
+    assert not toy.image.brokers[1].fenced
+
+
+def test_a_new_incarnation_leads_nothing_until_it_is_unfenced() -> None:
+    toy = cluster(1)
+    toy.create()
+    toy.register(1, incarnation=1, gone=True)
+    partition = toy.partition()
+    assert (partition.leader, partition.isr, partition.leader_epoch) == (NO_LEADER, (1,), 1)
+    toy.heartbeat(1)
+    assert (toy.partition().leader, toy.partition().leader_epoch) == (1, 2)
+
+
+def test_a_broker_is_unfenced_once_it_has_replayed_its_registration() -> None:
+    toy = ToyCluster()
+    epoch = toy.register(1).broker_epoch
+    behind = toy.ask(BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=epoch - 1))
+    assert (behind.is_fenced, behind.is_caught_up) == (True, False)
+    level = toy.ask(BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=epoch))
+    assert (level.is_fenced, level.is_caught_up) == (False, True)
+
+
+def test_heartbeats_of_strangers() -> None:
+    toy = cluster(1)
+    stale = BrokerHeartbeatRequest(broker_id=1, broker_epoch=toy.image.brokers[1].epoch - 1)
+    assert toy.ask(stale).error_code == ErrorCode.STALE_BROKER_EPOCH
+    assert toy.ask(BrokerHeartbeatRequest(broker_id=9)).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_a_silent_broker_is_fenced_when_its_session_is_over() -> None:
+    """broker.session.timeout.ms: how long a lease lasts without heartbeats."""
+    toy = cluster(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    toy.pass_time(SESSION_MS - 1, alive=(2,))
+    assert not toy.image.brokers[1].fenced
+    toy.pass_time(1)
+    assert toy.image.brokers[1].fenced
+    assert not toy.image.brokers[2].fenced
+    assert (toy.partition().leader, toy.partition().isr) == (2, (2,))
+
+
+def test_the_last_one_in_sync_stays_in_the_isr() -> None:
+    toy = cluster(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    toy.pass_time(SESSION_MS)
+    partition = toy.partition()
+    assert partition.leader == NO_LEADER
+    assert len(partition.isr) == 1
+    last = partition.isr[0]
+    other = 3 - last
+    toy.heartbeat(other)
+    assert toy.partition().leader == NO_LEADER
+    toy.heartbeat(last)
+    assert toy.partition().leader == last
+
+
+def test_unclean_election_where_the_topic_allows_it() -> None:
+    """unclean.leader.election.enable: a replica out of sync rather than no leader; its log is then to be recovered."""
+    toy = cluster(1, 2)
+    toy.create(assignment={0: [1, 2]}, configs={"unclean.leader.election.enable": "true"})
+    toy.heartbeat(2, fence=True)
+    toy.heartbeat(1, fence=True)
+    assert (toy.partition().leader, toy.partition().isr) == (NO_LEADER, (1,))
+    toy.heartbeat(2)
+    partition = toy.partition()
+    assert (partition.leader, partition.isr, partition.leader_recovery_state) == (2, (2,), 1)
+
+
+def test_controlled_shutdown_moves_leaders_and_waits_for_the_others() -> None:
+    toy = cluster(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    behind = len(toy.log) - 1
+    response = toy.heartbeat(1, stop=True)
+    assert (response.should_shut_down, toy.image.brokers[1].in_controlled_shutdown) == (False, True)
+    assert (toy.partition().leader, toy.partition().isr) == (2, (2,))
+    toy.ask(
+        BrokerHeartbeatRequest(broker_id=2, broker_epoch=toy.image.brokers[2].epoch, current_metadata_offset=behind)
+    )
+    assert not toy.heartbeat(1, stop=True).should_shut_down
+    toy.heartbeat(2)
+    assert toy.heartbeat(1, stop=True).should_shut_down
+    assert toy.image.brokers[1].fenced
+
+
+def test_a_broker_fenced_on_its_way_out_comes_back_without_leading() -> None:
+    """A broker in controlled shutdown is not active (KIP-631): that a late heartbeat unfences it changes nothing."""
+    toy = cluster(1)
+    toy.create()
+    toy.heartbeat(1, stop=True)
+    toy.pass_time(9_000)
+    assert toy.image.brokers[1].fenced
+    toy.heartbeat(1)
+    assert toy.partition().leader == NO_LEADER
+
+
+def test_a_broker_alone_may_stop_although_its_partitions_have_no_other() -> None:
+    toy = cluster(1)
+    toy.create()
+    assert not toy.heartbeat(1, stop=True).should_shut_down
+    assert toy.heartbeat(1, stop=True).should_shut_down
+
+
+def test_a_fenced_broker_may_stop_at_once() -> None:
+    toy = ToyCluster()
+    toy.register(1)
+    assert toy.heartbeat(1, stop=True).should_shut_down
+
+
+def test_a_new_controller_gives_every_broker_a_full_session() -> None:
+    toy = cluster(1)
+    successor = ToyCluster(log=toy.log)
+    assert successor.core.deadline_ms == SESSION_MS
+    assert successor.register(1, incarnation=1).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    successor.pass_time(SESSION_MS)
+    assert successor.image.brokers[1].fenced
+
+
+def test_unregistering() -> None:
+    toy = cluster(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    assert toy.ask(UnregisterBrokerRequest(broker_id=1)).error_code == ErrorCode.NONE
+    assert 1 not in toy.image.brokers
+    assert (toy.partition().leader, toy.partition().isr, toy.partition().replicas) == (2, (2,), (1, 2))
+    assert toy.ask(UnregisterBrokerRequest(broker_id=1)).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert toy.core.deadline_ms == SESSION_MS  # of broker 2

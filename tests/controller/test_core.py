@@ -1,0 +1,267 @@
+"""The controller as a whole: activation, producer ids, leaders on request, and any history of requests."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from kraft.messages.abort_transaction_record import AbortTransactionRecord
+from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
+from kraft.messages.begin_transaction_record import BeginTransactionRecord
+from kraft.messages.controller_registration_request import ControllerRegistrationRequest
+from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+from kraft.metadata.frame import decode_record, encode_record
+from kraft.metadata.image import NO_LEADER, Partition
+from kraft.metadata.levels import record_version
+from kraft.metadata.loader import Loader
+from kraft.wire.errors import ErrorCode
+from tests.controller.toy import ToyCluster
+
+PREFERRED, UNCLEAN = 0, 1
+
+
+def test_an_empty_log_begins_with_one_transaction() -> None:
+    """KIP-868: bootstrap records are written as a metadata transaction."""
+    assert [type(record).__name__ for record in ToyCluster().log] == [
+        "BeginTransactionRecord",
+        "FeatureLevelRecord",
+        "ZkMigrationStateRecord",
+        "EndTransactionRecord",
+    ]
+
+
+def test_a_log_with_metadata_gets_nothing() -> None:
+    log = ToyCluster().log
+    assert ToyCluster(log=log).log == log
+
+
+def test_a_transaction_that_was_left_open_is_aborted() -> None:
+    log = [*ToyCluster().log, BeginTransactionRecord(name="x")]
+    successor = ToyCluster(log=log)
+    assert [type(record) for record in successor.log[len(log) :]] == [AbortTransactionRecord]
+
+
+def test_producer_ids_are_given_once() -> None:
+    """KIP-730: blocks of 1000, each to one broker."""
+    toy = ToyCluster()
+    toy.start(1, 2)
+    starts = []
+    for broker_id in (1, 2, 1):
+        epoch = toy.image.brokers[broker_id].epoch
+        response = toy.ask(AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=epoch))
+        assert (response.error_code, response.producer_id_len) == (0, 1000)
+        starts.append(response.producer_id_start)
+    assert starts == [0, 1000, 2000]
+    stale = toy.ask(AllocateProducerIdsRequest(broker_id=1, broker_epoch=0))
+    assert stale.error_code == ErrorCode.STALE_BROKER_EPOCH
+    assert ToyCluster(log=toy.log).image.next_producer_id == 3000
+
+
+def test_a_controller_is_registered_once_per_incarnation() -> None:
+    toy = ToyCluster()
+    request = ControllerRegistrationRequest(controller_id=1, incarnation_id=UUID(int=5))
+    toy.ask(request)
+    length = len(toy.log)
+    assert toy.ask(request).error_code == ErrorCode.NONE
+    assert len(toy.log) == length
+    assert toy.image.controllers[1].incarnation_id == UUID(int=5)
+
+
+def elect(toy: ToyCluster, kind: int, *partitions: int, name: str = "t") -> list[int]:
+    wanted = [TopicPartitions(topic=name, partitions=list(partitions))] if partitions else None
+    response = toy.ask(ElectLeadersRequest(election_type=kind, topic_partitions=wanted))
+    assert response.error_code == ErrorCode.NONE
+    return [result.error_code for topic in response.replica_election_results for result in topic.partition_result]
+
+
+def test_back_to_the_preferred_leader() -> None:
+    """KIP-183."""
+    toy = ToyCluster()
+    toy.start(1, 2)
+    toy.create(assignment={0: [1, 2], 1: [2, 1]})
+    toy.heartbeat(1, fence=True)
+    assert toy.partition().leader == 2
+    assert elect(toy, PREFERRED, 0) == [ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE]
+    toy.heartbeat(1)
+    leader = toy.image.brokers[2]
+    topic = toy.image.topic("t")
+    assert topic is not None
+    members = [BrokerState(broker_id=id) for id in (1, 2)]
+    data = PartitionData(leader_epoch=1, partition_epoch=1, new_isr_with_epochs=members)
+    toy.ask(
+        AlterPartitionRequest(
+            broker_id=2, broker_epoch=leader.epoch, topics=[TopicData(topic_id=topic.id, partitions=[data])]
+        )
+    )
+    assert elect(toy, PREFERRED) == [ErrorCode.NONE]
+    assert toy.partition().leader == 1
+    assert elect(toy, PREFERRED, 0, 7) == [ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_an_unclean_leader_on_request() -> None:
+    """KIP-460."""
+    toy = ToyCluster()
+    toy.start(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    toy.heartbeat(2, fence=True)
+    toy.heartbeat(1, fence=True)
+    assert elect(toy, UNCLEAN, 0) == [ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE]
+    toy.heartbeat(2)
+    assert toy.partition().leader == NO_LEADER
+    assert elect(toy, UNCLEAN, 0) == [ErrorCode.NONE]
+    assert (toy.partition().leader, toy.partition().isr) == (2, (2,))
+
+
+@pytest.mark.parametrize("kind", [-1, 2])
+def test_an_unknown_kind_of_election(kind: int) -> None:
+    assert ToyCluster().ask(ElectLeadersRequest(election_type=kind)).error_code == ErrorCode.INVALID_REQUEST
+
+
+BROKERS = st.integers(1, 4)
+TOPICS = st.sampled_from(["a", "b", "c"])
+
+
+class AnyHistory(RuleBasedStateMachine):
+    """Brokers that come and go while topics are made, changed and deleted, against what must hold in between.
+
+    The naive model: which topics exist with how many partitions, by the answers alone.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.toy = ToyCluster()
+        self.incarnations = 0
+        self.model: dict[str, int] = {}
+        self.seen: dict[tuple[UUID, int], Partition] = {}
+
+    @initialize(replication=st.integers(1, 3))
+    def begin_with_a_topic(self, replication: int) -> None:
+        self.toy.start(1, 2, 3)
+        assert self.toy.create("a", 2, replication).error_code == ErrorCode.NONE
+        self.model["a"] = 2
+
+    @rule(broker_id=BROKERS, gone=st.booleans())
+    def register(self, broker_id: int, gone: bool) -> None:
+        self.incarnations += 1
+        known = self.toy.image.brokers.get(broker_id)
+        response = self.toy.register(broker_id, incarnation=self.incarnations, gone=gone)
+        if response.error_code == ErrorCode.NONE:
+            assert known is None or response.broker_epoch > known.epoch
+            assert self.toy.image.brokers[broker_id].fenced
+
+    @rule(broker_id=BROKERS, fence=st.booleans(), stop=st.booleans())
+    def heartbeat(self, broker_id: int, fence: bool, stop: bool) -> None:
+        if broker_id in self.toy.image.brokers:
+            response = self.toy.heartbeat(broker_id, fence=fence, stop=stop)
+            assert response.is_fenced == self.toy.image.brokers[broker_id].fenced
+
+    @rule(milliseconds=st.sampled_from([1_000, 5_000, 9_000]), alive=st.sets(BROKERS))
+    def pass_time(self, milliseconds: int, alive: set[int]) -> None:
+        self.toy.pass_time(milliseconds, alive=tuple(id for id in sorted(alive) if id in self.toy.image.brokers))
+
+    @rule(broker_id=BROKERS)
+    def unregister(self, broker_id: int) -> None:
+        known = broker_id in self.toy.image.brokers
+        response = self.toy.ask(UnregisterBrokerRequest(broker_id=broker_id))
+        assert (response.error_code == ErrorCode.NONE) == known
+
+    @rule(name=TOPICS, partitions=st.integers(-1, 3), replication=st.integers(0, 3), unclean=st.booleans())
+    def create(self, name: str, partitions: int, replication: int, unclean: bool) -> None:
+        configs: dict[str, str | None] = {"unclean.leader.election.enable": "true"} if unclean else {}
+        result = self.toy.create(name, partitions, replication, configs=configs)
+        active = [broker for broker in self.toy.image.brokers.values() if broker.active]
+        possible = name not in self.model and partitions != 0 and 0 < replication <= len(self.toy.image.brokers)
+        assert (result.error_code == ErrorCode.NONE) == bool(possible and active)
+        if result.error_code == ErrorCode.NONE:
+            self.model[name] = abs(partitions)
+
+    @rule(name=TOPICS)
+    def delete(self, name: str) -> None:
+        response = self.toy.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name=name)]))
+        assert (response.responses[0].error_code == ErrorCode.NONE) == (self.model.pop(name, None) is not None)
+
+    @rule(name=TOPICS, count=st.integers(1, 5))
+    def grow(self, name: str, count: int) -> None:
+        topic = CreatePartitionsTopic(name=name, count=count, assignments=None)
+        result = self.toy.ask(CreatePartitionsRequest(topics=[topic])).results[0]
+        if result.error_code == ErrorCode.NONE:
+            assert count > self.model[name]
+            self.model[name] = count
+
+    @rule(name=TOPICS, isr=st.sets(BROKERS, min_size=1), leader=BROKERS, epoch=st.integers(-1, 1))
+    def alter_partition(self, name: str, isr: set[int], leader: int, epoch: int) -> None:
+        topic, broker = self.toy.image.topic(name), self.toy.image.brokers.get(leader)
+        if topic is None or broker is None:
+            return
+        partition = topic.partitions[0]
+        data = PartitionData(
+            leader_epoch=partition.leader_epoch,
+            partition_epoch=partition.partition_epoch + epoch,
+            new_isr_with_epochs=[BrokerState(broker_id=id, broker_epoch=-1) for id in sorted(isr)],
+        )
+        request = AlterPartitionRequest(
+            broker_id=leader, broker_epoch=broker.epoch, topics=[TopicData(topic_id=topic.id, partitions=[data])]
+        )
+        outcome = self.toy.ask(request).topics[0].partitions[0]
+        if outcome.error_code == ErrorCode.NONE:
+            assert epoch == 0
+            assert set(outcome.isr) == isr == set(self.toy.partition(name).isr)
+
+    @rule(kind=st.sampled_from([PREFERRED, UNCLEAN]))
+    def elect_leaders(self, kind: int) -> None:
+        self.toy.ask(ElectLeadersRequest(election_type=kind, topic_partitions=None))
+
+    @rule()
+    def a_new_controller_takes_over(self) -> None:
+        """It replays the log, and knows the same."""
+        image = self.toy.image
+        log = [decode_record(encode_record(record, record_version(record))) for record in self.toy.log]
+        now_ms = self.toy.now_ms
+        self.toy = ToyCluster(log=log)
+        self.toy.now_ms = now_ms
+        assert self.toy.image.topics == image.topics
+        assert self.toy.image.brokers == image.brokers
+        assert self.toy.image.configs == image.configs
+
+    @invariant()
+    def topics_are_as_the_answers_said(self) -> None:
+        assert {topic.name: len(topic.partitions) for topic in self.toy.image.topics.values()} == self.model
+
+    @invariant()
+    def partitions_are_sound(self) -> None:
+        for topic, index, partition in self.toy.image.partitions():
+            assert partition.isr, "an ISR is never empty"
+            assert set(partition.isr) <= set(partition.replicas)
+            assert partition.leader == NO_LEADER or partition.leader in partition.isr
+            if partition.leader != NO_LEADER:
+                assert self.toy.image.brokers[partition.leader].active
+                assert all(self.toy.image.brokers[member].active for member in partition.isr)
+            else:
+                active = [
+                    id for id in partition.isr if id in self.toy.image.brokers and self.toy.image.brokers[id].active
+                ]
+                assert not active, "someone could lead"
+            before = self.seen.get((topic.id, index))
+            if before is not None and before != partition:
+                assert partition.partition_epoch > before.partition_epoch
+                assert partition.leader_epoch >= before.leader_epoch
+                assert partition.leader_epoch > before.leader_epoch or partition.leader == before.leader
+            self.seen[topic.id, index] = partition
+
+    @invariant()
+    def replay_is_deterministic(self) -> None:
+        loader = Loader()
+        loader.load(self.toy.log, len(self.toy.log) - 1, 1, 0)
+        assert loader.image == self.toy.image
+
+
+AnyHistory.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestAnyHistory = AnyHistory.TestCase

@@ -1,0 +1,63 @@
+"""Replica placement: spread, and the limits of it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraft.controller.placement import place
+from kraft.metadata.image import Broker
+from kraft.wire.errors import ErrorCode, KafkaError
+
+
+def broker(id: int, rack: str | None = None, fenced: bool = False) -> Broker:
+    return Broker(id, 0, UUID(int=1), (), {}, rack, fenced, False, ())
+
+
+@st.composite
+def brokers(draw: st.DrawFn) -> list[Broker]:
+    count = draw(st.integers(1, 9))
+    racks = draw(st.lists(st.sampled_from([None, "a", "b", "c"]), min_size=count, max_size=count))
+    fenced = draw(st.lists(st.booleans(), min_size=count, max_size=count).filter(lambda flags: not all(flags)))
+    return [broker(id, racks[id], fenced[id]) for id in range(count)]
+
+
+@given(brokers(), st.integers(1, 40), st.data())
+def test_placement(all_brokers: list[Broker], partitions: int, data: st.DataObject) -> None:
+    """Different brokers; active ones before fenced ones; as many racks as possible; an active leader."""
+    factor = data.draw(st.integers(1, len(all_brokers)))
+    placed = place(all_brokers, partitions, factor, random.Random(data.draw(st.integers(0, 99))))
+    assert len(placed) == partitions
+    rack_of = {b.id: b.rack for b in all_brokers}
+    active = {b.id for b in all_brokers if b.active}
+    for replicas in placed:
+        assert len(set(replicas)) == len(replicas) == factor
+        assert replicas[0] in active
+        assert len(active & set(replicas)) == min(factor, len(active))
+        racks = {rack_of[id] for id in replicas if id in active}
+        assert len(racks) == min(factor, len({rack_of[id] for id in active}))
+
+
+@pytest.mark.parametrize("racks", [1, 3])
+def test_leaders_and_replicas_are_even(racks: int) -> None:
+    all_brokers = [broker(id, f"rack{id % racks}") for id in range(6)]
+    placed = place(all_brokers, 60, 3, random.Random(1))
+    assert set(Counter(replicas[0] for replicas in placed).values()) == {10}
+    assert all(29 <= held <= 31 for held in Counter(id for replicas in placed for id in replicas).values())
+
+
+def test_what_one_broker_leads_is_not_all_followed_by_the_same() -> None:
+    placed = place([broker(id) for id in range(6)], 60, 2, random.Random(1))
+    assert {replicas[1] for replicas in placed if replicas[0] == 0} == {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize("all_brokers", [[], [broker(1, fenced=True)], [broker(1)]])
+def test_too_few_brokers(all_brokers: list[Broker]) -> None:
+    with pytest.raises(KafkaError) as refused:
+        place(all_brokers, 1, 2, random.Random(1))
+    assert refused.value.code is ErrorCode.INVALID_REPLICATION_FACTOR

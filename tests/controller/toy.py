@@ -1,0 +1,144 @@
+"""A controller core with its log in a list: the whole of a driver that a pure test needs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from kraft.controller.context import ControllerConfig
+from kraft.controller.core import Activated, ControllerCore, Event, Request, SessionTimeout
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
+from kraft.messages.broker_registration_response import BrokerRegistrationResponse
+from kraft.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from kraft.messages.create_topics_response import CreatableTopicResult
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.metadata.image import Image, Partition
+from kraft.metadata.loader import Loader
+from kraft.wire.errors import ErrorCode
+
+CLUSTER_ID = "toy"
+BOOTSTRAP = (FeatureLevelRecord(name="metadata.version", feature_level=21),)
+
+
+def numbered_uuids(start: int) -> Iterator[UUID]:
+    number = start
+    while True:
+        number += 1
+        yield UUID(int=number)
+
+
+class ToyCluster:
+    """A controller, its log, and brokers by number."""
+
+    def __init__(self, config: ControllerConfig | None = None, log: list[Any] | None = None) -> None:
+        self.config = config or ControllerConfig(CLUSTER_ID)
+        self.now_ms = 0.0
+        self.log: list[Any] = []
+        self._uuids = numbered_uuids(1_000_000 + 1_000 * len(log or ()))
+        loader = Loader()
+        if log:
+            self.log = list(log)
+            loader.load(self.log, len(log) - 1, 1, 0)
+        self.core = ControllerCore(
+            self.config, loader, len(self.log), lambda: next(self._uuids), random.Random(7), self.now_ms
+        )
+        self.send(Activated(BOOTSTRAP))
+
+    @property
+    def image(self) -> Image:
+        return self.core.image
+
+    def send(self, event: Event) -> Any:
+        decision = self.core.step(self.now_ms, event)
+        if decision.records:
+            self.log += decision.records
+            self.core.replay(decision.records, len(self.log), 1, 0)
+        return decision.response
+
+    def ask(self, message: Any, version: int | None = None, *, gone: bool = False) -> Any:
+        return self.send(Request(message, message.VALID_VERSIONS[1] if version is None else version, gone))
+
+    # Brokers.
+
+    def register(
+        self, broker_id: int, *, incarnation: int = 0, rack: str | None = None, gone: bool = False, **fields: Any
+    ) -> BrokerRegistrationResponse:
+        values: dict[str, Any] = {
+            "cluster_id": CLUSTER_ID,
+            "log_dirs": [UUID(int=10_000 + broker_id)],
+            "features": [Feature(name="metadata.version", min_supported_version=7, max_supported_version=21)],
+            "listeners": [Listener(name="PLAINTEXT", host="localhost", port=9092)],
+            **fields,
+        }
+        message = BrokerRegistrationRequest(
+            broker_id=broker_id, incarnation_id=UUID(int=100 * broker_id + incarnation + 1), rack=rack, **values
+        )
+        response: BrokerRegistrationResponse = self.ask(message, gone=gone)
+        return response
+
+    def heartbeat(self, broker_id: int, *, fence: bool = False, stop: bool = False) -> BrokerHeartbeatResponse:
+        """A heartbeat of a broker that has replayed everything."""
+        response: BrokerHeartbeatResponse = self.ask(
+            BrokerHeartbeatRequest(
+                broker_id=broker_id,
+                broker_epoch=self.image.brokers[broker_id].epoch,
+                current_metadata_offset=len(self.log) - 1,
+                want_fence=fence,
+                want_shut_down=stop,
+            )
+        )
+        return response
+
+    def start(self, *broker_ids: int, rack: str | None = None) -> None:
+        """Register brokers and unfence them."""
+        for broker_id in broker_ids:
+            assert self.register(broker_id, rack=rack).error_code == ErrorCode.NONE
+            assert not self.heartbeat(broker_id).is_fenced
+
+    def pass_time(self, milliseconds: float, *, alive: tuple[int, ...] = ()) -> None:
+        """Let time pass, with heartbeats of the brokers in ``alive`` at its end, and fence who is late."""
+        self.now_ms += milliseconds
+        for broker_id in alive:
+            self.heartbeat(broker_id)
+        while self.core.deadline_ms <= self.now_ms:
+            self.send(SessionTimeout())
+
+    # Topics.
+
+    def create(
+        self,
+        name: str = "t",
+        partitions: int = 1,
+        replication: int = 1,
+        *,
+        assignment: dict[int, list[int]] | None = None,
+        configs: dict[str, str | None] | None = None,
+        validate_only: bool = False,
+    ) -> CreatableTopicResult:
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=-1 if assignment else partitions,
+            replication_factor=-1 if assignment else replication,
+            assignments=[
+                CreatableReplicaAssignment(partition_index=index, broker_ids=brokers)
+                for index, brokers in (assignment or {}).items()
+            ],
+            configs=[CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
+        )
+        response = self.ask(CreateTopicsRequest(topics=[topic], validate_only=validate_only))
+        result: CreatableTopicResult = response.topics[0]
+        return result
+
+    def partition(self, name: str = "t", index: int = 0) -> Partition:
+        topic = self.image.topic(name)
+        assert topic is not None
+        return topic.partitions[index]

@@ -1,0 +1,211 @@
+"""A coordinator on a table: its clock, what it wrote and what it answered. No driver, no sockets."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+from kraft.coordinator.core import Event, GroupCoordinator, Timeout
+from kraft.coordinator.effects import GroupRequest
+from kraft.coordinator.group import Group
+from kraft.coordinator.inquiry import fetched
+from kraft.coordinator.rebalance import GroupSettings
+from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kraft.messages.heartbeat_request import HeartbeatRequest
+from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from kraft.messages.join_group_response import JoinGroupResponse
+from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup
+from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kraft.wire.codec import encode
+
+SESSION_MS = 10_000
+REBALANCE_MS = 60_000
+DELAY_MS = 3_000
+GROUP = "g"
+
+
+def subscription(*topics: str) -> bytes:
+    """What a consumer says of itself under any of the client's own assignors."""
+    return struct.pack(">h", 0) + encode(ConsumerProtocolSubscription(topics=list(topics)), 0)
+
+
+class Desk:
+    """Time is ``now_ms``; ``written`` is the partition of ``__consumer_offsets``; ``answers`` goes by token."""
+
+    def __init__(self, **settings: int) -> None:
+        self.settings = GroupSettings(**({"group_initial_rebalance_delay_ms": DELAY_MS} | settings))
+        self.now_ms = 1_000_000
+        self.written: list[tuple[bytes, bytes | None]] = []
+        self.answers: dict[int, Any] = {}
+        self._tokens = count(1)
+        self._ids = count(1)
+        self.core = self._core()
+
+    def _core(self) -> GroupCoordinator:
+        return GroupCoordinator(self.settings, lambda: f"id{next(self._ids)}")
+
+    def group(self, group_id: str = GROUP) -> Group:
+        return self.core.groups[group_id]
+
+    def step(self, event: Event) -> None:
+        effects = self.core.step(self.now_ms, event)
+        self.written += [(each.key, each.value) for each in effects.append]
+        for token, answer in effects.replies:
+            assert token not in self.answers, "a second answer to one request"
+            self.answers[token] = answer
+        assert effects.deadline_ms == self.core.deadline_ms
+
+    def send(self, message: Any, version: int, client_id: str = "c") -> int:
+        """Hand a request in; its token."""
+        token = next(self._tokens)
+        self.step(GroupRequest(token, message, version, client_id, "/127.0.0.1"))
+        return token
+
+    def ask(self, message: Any, version: int) -> Any:
+        """Hand in a request that must be answered at once; the answer."""
+        return self.answers[self.send(message, version)]
+
+    def pass_time(self, milliseconds: int) -> None:
+        """Let time go by; the core is woken whenever it asked for it, and never to no purpose at the same instant."""
+        until_ms = self.now_ms + milliseconds
+        while self.core.deadline_ms <= until_ms:
+            self.now_ms = max(self.now_ms, self.core.deadline_ms)
+            self.step(Timeout())
+            assert self.core.deadline_ms > self.now_ms, "an expired deadline must move"
+        self.now_ms = until_ms
+
+    def restart(self) -> list[object]:
+        """Another broker takes over: it knows only what was written. The tokens that the old one let go of."""
+        dropped = self.core.unload(lambda group_id: True)
+        self.core = self._core()
+        self.core.load(self.now_ms, self.written)
+        return dropped
+
+    def join_message(
+        self,
+        member_id: str = "",
+        *,
+        instance: str | None = None,
+        protocols: Iterable[tuple[str, bytes]] = (("range", subscription("t")),),
+        protocol_type: str = "consumer",
+        session_ms: int = SESSION_MS,
+        rebalance_ms: int = REBALANCE_MS,
+        group_id: str = GROUP,
+    ) -> JoinGroupRequest:
+        return JoinGroupRequest(
+            group_id=group_id,
+            member_id=member_id,
+            group_instance_id=instance,
+            session_timeout_ms=session_ms,
+            rebalance_timeout_ms=rebalance_ms,
+            protocol_type=protocol_type,
+            protocols=[JoinGroupRequestProtocol(name, metadata) for name, metadata in protocols],
+        )
+
+    def join(self, member_id: str = "", *, version: int = 9, **what: Any) -> int:
+        return self.send(self.join_message(member_id, **what), version)
+
+    def enter(self, **what: Any) -> int:
+        """Join as a new dynamic member, in the two steps of KIP-394; the token of the second."""
+        member_id = self.answers[self.join(**what)].member_id
+        return self.join(member_id, **what)
+
+    def sync(
+        self,
+        member_id: str,
+        generation: int,
+        assignments: dict[str, bytes] | None = None,
+        *,
+        version: int = 5,
+        protocol_type: str | None = "consumer",
+        protocol_name: str | None = "range",
+        instance: str | None = None,
+    ) -> int:
+        message = SyncGroupRequest(
+            group_id=GROUP,
+            generation_id=generation,
+            member_id=member_id,
+            group_instance_id=instance,
+            protocol_type=protocol_type,
+            protocol_name=protocol_name,
+            assignments=[SyncGroupRequestAssignment(*each) for each in (assignments or {}).items()],
+        )
+        return self.send(message, version)
+
+    def heartbeat(self, member_id: str, generation: int, instance: str | None = None) -> int:
+        message = HeartbeatRequest(
+            group_id=GROUP, member_id=member_id, generation_id=generation, group_instance_id=instance
+        )
+        code: int = self.ask(message, 4).error_code
+        return code
+
+    def leave(self, *members: tuple[str, str | None]) -> list[int]:
+        message = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(*each) for each in members])
+        return [each.error_code for each in self.ask(message, 5).members]
+
+    def commit(
+        self,
+        offset: int,
+        *,
+        member_id: str = "",
+        generation: int = -1,
+        topic: str = "t",
+        partition: int = 0,
+        metadata: str | None = "",
+        retention_ms: int = -1,
+        version: int = 8,
+        instance: str | None = None,
+    ) -> int:
+        message = OffsetCommitRequest(
+            group_id=GROUP,
+            member_id=member_id,
+            generation_id_or_member_epoch=generation,
+            group_instance_id=instance,
+            retention_time_ms=retention_ms,
+            topics=[
+                OffsetCommitRequestTopic(
+                    topic, partitions=[OffsetCommitRequestPartition(partition, offset, committed_metadata=metadata)]
+                )
+            ],
+        )
+        code: int = self.ask(message, version).topics[0].partitions[0].error_code
+        return code
+
+    def committed(self) -> dict[tuple[str, int], int]:
+        """Every offset of the group, as OffsetFetch tells it."""
+        answer = fetched(self.core.offsets, OffsetFetchRequestGroup(group_id=GROUP, topics=None))
+        return {
+            (topic.name, each.partition_index): each.committed_offset
+            for topic in answer.topics
+            for each in topic.partitions
+        }
+
+    def gather(self) -> None:
+        """Let just so much time pass that nobody waits for a join any more."""
+        while any(member.join is not None for member in self.group().members.values()):
+            self.pass_time(self.core.deadline_ms - self.now_ms)
+
+    def stable(self, size: int = 1, **what: Any) -> list[str]:
+        """A stable group of new dynamic members; their ids, the leader first. Each is assigned its own id."""
+        tokens = [self.enter(**what) for _ in range(size)]
+        self.gather()
+        return self.settle(tokens)
+
+    def settle(self, tokens: list[int]) -> list[str]:
+        """Sync everyone whose join was answered: members first, the leader last."""
+        joined: list[JoinGroupResponse] = [self.answers[token] for token in tokens]
+        leader = next(each for each in joined if each.leader == each.member_id)
+        others = [each.member_id for each in joined if each is not leader]
+        for member_id in others:
+            self.sync(member_id, leader.generation_id, protocol_name=leader.protocol_name)
+        assignments = {each.member_id: each.member_id.encode() for each in leader.members}
+        self.sync(leader.member_id, leader.generation_id, assignments, protocol_name=leader.protocol_name)
+        return [leader.member_id, *others]

@@ -1,0 +1,349 @@
+"""Members of one group that come, go, repeat themselves and miss answers, before a coordinator that changes brokers.
+
+The properties are the promises of the classic protocol; the offsets are checked against a dict.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import attrs
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kraft.coordinator.core import ExpireOffsets, GroupCoordinator
+from kraft.coordinator.group import GroupState
+from kraft.messages.delete_groups_request import DeleteGroupsRequest
+from kraft.messages.join_group_response import JoinGroupResponse
+from kraft.messages.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kraft.wire.errors import ErrorCode
+from tests.coordinator.desk import GROUP, Desk, subscription
+
+PROTOCOLS = [("range",), ("range", "roundrobin"), ("roundrobin", "range"), ("roundrobin",)]
+LONG_MS = 3_600_000
+who = st.integers(0, 5)
+
+
+@attrs.define
+class Client:
+    """What a consumer knows of its own membership."""
+
+    instance: str | None
+    version: int
+    session_ms: int
+    rebalance_ms: int
+    protocols: tuple[str, ...] = ("range",)
+    topic: str = "t"
+    member_id: str = ""
+    generation: int = -1
+    protocol: str | None = None
+    roster: list[str] = attrs.Factory(list)
+    waits_for: int | None = None
+
+
+clients = st.builds(
+    Client,
+    instance=st.sampled_from([None, None, "i1", "i2"]),
+    version=st.sampled_from([5, 8, 9]),
+    session_ms=st.sampled_from([500, 2_000, 10_000]),
+    rebalance_ms=st.sampled_from([0, 5_000, 20_000]),
+) | st.builds(
+    Client,
+    instance=st.none(),
+    version=st.sampled_from([3, 4]),
+    session_ms=st.just(2_000),
+    rebalance_ms=st.sampled_from([0, 5_000]),
+)
+
+
+class Coordination(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = Desk(group_min_session_timeout_ms=1, group_max_size=4, offset_metadata_max_bytes=10)
+        self.clients: list[Client] = []
+        self.joins: dict[int, Client] = {}
+        self.parked: set[int] = set()
+        self.last: Any = None
+        self.offsets: dict[tuple[str, int], int] = {}
+        self.generation = 0
+
+    @initialize(clients=st.lists(clients, min_size=1, max_size=6))
+    def start(self, clients: list[Client]) -> None:
+        self.clients = [copy.copy(client) for client in clients]
+
+    @rule(who=who)
+    def restart_client(self, who: int) -> None:
+        """The process dies without a word and comes back with no memory."""
+        client = self.client(who)
+        client.member_id, client.generation, client.waits_for, client.roster = "", -1, None, []
+
+    @rule(who=who, lost=st.booleans(), protocols=st.sampled_from([None, None, None, *PROTOCOLS]))
+    def join(self, who: int, lost: bool, protocols: tuple[str, ...] | None) -> None:
+        client = self.client(who)
+        client.protocols = protocols or client.protocols
+        self.ask_to_join(client, lost=lost)
+
+    @precondition(lambda self: any(client.generation >= 0 for client in self.clients))
+    @rule(who=who, stale=st.sampled_from([0, 0, 0, 1]), unnamed=st.integers(0, 2))
+    def sync(self, who: int, stale: int, unnamed: int) -> None:
+        self.ask_to_sync(self.client(who, joined=True), stale, unnamed)
+
+    @rule(crowd=st.integers(1, 6), silent=st.none() | who, unnamed=st.sampled_from([0, 0, 1]))
+    def everyone_goes_through_a_rebalance(self, crowd: int, silent: int | None, unnamed: int) -> None:
+        """What happens when nothing goes wrong, or one member at most stays away from the sync."""
+        for client in self.clients[:crowd]:
+            self.ask_to_join(client)
+            if client.member_id and client.waits_for is None and client.generation < 0:
+                self.ask_to_join(client)
+        for _ in range(20):
+            if any(client.waits_for is not None for client in self.clients):
+                self.time_passes(max(self.desk.core.deadline_ms - self.desk.now_ms, 1))
+        for index, client in enumerate(self.clients[:crowd]):
+            if client.generation >= 0 and index != silent:
+                self.ask_to_sync(client, unnamed=unnamed)
+
+    @precondition(lambda self: any(client.generation >= 0 for client in self.clients))
+    @rule(who=who)
+    def heartbeat(self, who: int) -> None:
+        client = self.client(who, joined=True)
+        code = self.desk.heartbeat(client.member_id, client.generation, client.instance)
+        self.believe(client, code)
+
+    @precondition(lambda self: any(client.member_id for client in self.clients))
+    @rule(who=who)
+    def leave(self, who: int) -> None:
+        client = self.client(who)
+        self.desk.leave((client.member_id, client.instance))
+        client.member_id, client.generation, client.roster = "", -1, []
+        self.hear()
+
+    @precondition(lambda self: self.last is not None)
+    @rule()
+    def network_repeats_itself(self) -> None:
+        self.send(*self.last)
+        self.hear()
+
+    @rule(
+        who=st.none() | who,
+        partition=st.integers(0, 2),
+        offset=st.integers(0, 99),
+        metadata=st.sampled_from(["", "0" * 11]),
+    )
+    def commit(self, who: int | None, partition: int, offset: int, metadata: str) -> None:
+        client = self.client(who, joined=True) if who is not None else None
+        code = self.desk.commit(
+            offset,
+            partition=partition,
+            metadata=metadata,
+            member_id=client.member_id if client else "",
+            generation=client.generation if client else -1,
+            instance=client.instance if client else None,
+        )
+        if code == ErrorCode.NONE:
+            assert not metadata
+            self.offsets["t", partition] = offset
+
+    @rule(partition=st.integers(0, 2))
+    def delete_offset(self, partition: int) -> None:
+        topics = [OffsetDeleteRequestTopic("t", partitions=[OffsetDeleteRequestPartition(partition)])]
+        answer = self.desk.ask(OffsetDeleteRequest(group_id=GROUP, topics=topics), 0)
+        if answer.topics and answer.topics[0].partitions[0].error_code == ErrorCode.NONE:
+            self.offsets.pop(("t", partition), None)
+
+    @rule()
+    def delete_group(self) -> None:
+        answer = self.desk.ask(DeleteGroupsRequest(groups_names=[GROUP]), 2)
+        if answer.results[0].error_code == ErrorCode.NONE:
+            self.offsets.clear()
+            self.generation = 0
+
+    @rule()
+    def clean_up(self) -> None:
+        """The retention is a week, and a week never passes here: only groups without offsets may go."""
+        known = GROUP in self.desk.core.groups
+        self.desk.step(ExpireOffsets())
+        if known and GROUP not in self.desk.core.groups:
+            assert not self.offsets
+            self.generation = 0
+
+    @rule(milliseconds=st.sampled_from([1, 100, 499, 500, 3_000, 7_000, 25_000]))
+    def time_passes(self, milliseconds: int) -> None:
+        self.desk.pass_time(milliseconds)
+        self.hear()
+
+    @rule()
+    def another_broker_takes_over(self) -> None:
+        assert set(self.desk.restart()) == self.parked
+        self.parked.clear()
+        for client in self.clients:
+            client.waits_for = None
+        # A generation is written when its leader has assigned: one that was still gathering is forgotten.
+        self.generation = self.desk.group().generation if GROUP in self.desk.core.groups else 0
+
+    def ask_to_join(self, client: Client, *, lost: bool = False) -> None:
+        message = self.desk.join_message(
+            client.member_id,
+            instance=client.instance,
+            protocols=[(name, subscription(client.topic)) for name in client.protocols],
+            session_ms=client.session_ms,
+            rebalance_ms=client.rebalance_ms,
+        )
+        token = self.send(message, client.version)
+        self.joins[token] = client
+        client.waits_for = None if lost else token
+        self.hear()
+
+    def ask_to_sync(self, client: Client, stale: int = 0, unnamed: int = 0) -> None:
+        """A leader may leave members out of its assignment."""
+        stamp = f"{client.generation}/{self.desk.now_ms}/{client.member_id}"
+        assignments = {each: f"{stamp}/{each}".encode() for each in client.roster[unnamed:]}
+        token = self.desk.sync(
+            client.member_id,
+            client.generation - stale,
+            assignments,
+            version=min(client.version, 5),
+            protocol_name=client.protocol,
+            instance=client.instance,
+        )
+        self.parked.add(token)
+        self.hear()
+
+    def client(self, index: int, *, joined: bool = False) -> Client:
+        chosen = [each for each in self.clients if each.generation >= 0 or not joined] or self.clients
+        return chosen[index % len(chosen)]
+
+    def send(self, message: Any, version: int) -> int:
+        self.last = (message, version)
+        token = self.desk.send(message, version)
+        self.parked.add(token)
+        return token
+
+    def hear(self) -> None:
+        """Clients take in the answers that have come; those to a request they gave up on, they do not see."""
+        for token in [each for each in self.parked if each in self.desk.answers]:
+            self.parked.discard(token)
+            answer = self.desk.answers[token]
+            client = self.joins.pop(token, None)
+            if client is None or client.waits_for != token:
+                continue
+            client.waits_for = None
+            if answer.error_code == ErrorCode.NONE:
+                self.joined(client, answer)
+            elif answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+                client.member_id = answer.member_id
+            else:
+                self.believe(client, answer.error_code)
+
+    def joined(self, client: Client, answer: JoinGroupResponse) -> None:
+        client.member_id = answer.member_id
+        client.generation = answer.generation_id
+        client.protocol = answer.protocol_name
+        leads = answer.leader == answer.member_id and not answer.skip_assignment
+        client.roster = [each.member_id for each in answer.members] if leads else []
+        assert answer.protocol_name in client.protocols
+
+    def believe(self, client: Client, code: int) -> None:
+        if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+            client.member_id, client.generation, client.roster = "", -1, []
+
+    @invariant()
+    def every_request_has_one_place(self) -> None:
+        waiting = [
+            token
+            for group in self.desk.core.groups.values()
+            for member in group.members.values()
+            for token in (member.join, member.sync)
+            if token is not None
+        ]
+        assert sorted(waiting) == sorted(self.parked)
+
+    @invariant()
+    def a_group_agrees_with_itself(self) -> None:
+        for group in self.desk.core.groups.values():
+            assert all(member_id == member.member_id for member_id, member in group.members.items())
+            assert not group.pending.keys() & group.members.keys()
+            assert group.awaiting_sync <= group.members.keys()
+            static = {member.group_instance_id: each for each, member in group.members.items() if member.is_static}
+            assert static == group.static_members
+            assert (group.leader in group.members) if group.members else group.leader is None
+            assert all(member.join is None or member.sync is None for member in group.members.values())
+            if any(member.join is not None for member in group.members.values()):
+                assert group.state is GroupState.PREPARING_REBALANCE
+            if any(member.sync is not None for member in group.members.values()):
+                assert group.state is GroupState.COMPLETING_REBALANCE
+            if group.members:
+                assert group.state is not GroupState.EMPTY
+                assert group.common_protocols()
+
+    @invariant()
+    def a_stable_group_has_one_assignment(self) -> None:
+        group = self.desk.core.groups.get(GROUP)
+        if group is not None and group.state is GroupState.STABLE:
+            told = [member.assignment.decode() for member in group.members.values() if member.assignment]
+            stamps = {assignment.rsplit("/", 1)[0] for assignment in told}
+            assert len(stamps) <= 1
+            assert all(stamp.startswith(f"{group.generation}/") for stamp in stamps)
+
+    @invariant()
+    def a_generation_never_comes_back(self) -> None:
+        group = self.desk.core.groups.get(GROUP)
+        if group is not None:
+            assert group.generation >= self.generation
+            self.generation = group.generation
+
+    @invariant()
+    def the_group_is_not_too_large(self) -> None:
+        group = self.desk.core.groups.get(GROUP)
+        if group is not None and group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+            assert len([each for each in group.members.values() if not each.is_static]) <= 4
+
+    @invariant()
+    def nobody_is_woken_too_late(self) -> None:
+        due = [group.deadline_ms() for group in self.desk.core.groups.values()]
+        assert not due or self.desk.core.deadline_ms <= min(due)
+
+    @invariant()
+    def offsets_are_those_of_the_last_commits(self) -> None:
+        assert self.desk.committed() == self.offsets
+
+    @invariant()
+    def the_log_tells_it_all(self) -> None:
+        """Who reads the partition now knows the offsets and, of a group that is settled, the members."""
+        heir = GroupCoordinator(self.desk.settings, str)
+        heir.load(self.desk.now_ms, self.desk.written)
+        assert heir.offsets == self.desk.core.offsets
+        group = self.desk.core.groups.get(GROUP)
+        if group is None:
+            assert not heir.groups
+        elif group.state is GroupState.STABLE or (group.state is GroupState.EMPTY and group.generation):
+            assert described(heir) == described(self.desk.core)
+
+    def teardown(self) -> None:
+        """Whoever waits is answered in the end, though nobody says anything more."""
+        self.desk.pass_time(LONG_MS)
+        self.hear()
+        assert not self.parked
+        assert all(group.state is GroupState.EMPTY for group in self.desk.core.groups.values())
+        self.the_log_tells_it_all()
+
+
+def described(core: GroupCoordinator) -> Any:
+    group = copy.deepcopy(core.groups[GROUP])
+    members = [
+        (each.member_id, each.group_instance_id, each.session_timeout_ms, each.rebalance_timeout_ms, each.assignment,
+         each.metadata(group.protocol_name), each.client_id, each.client_host)
+        for each in group.members.values()
+    ]  # fmt: skip
+    return group.state, group.generation, group.protocol_type, group.protocol_name, group.leader, group.topics, members
+
+
+TestCoordination = Coordination.TestCase
+TestCoordination.settings = settings(
+    max_examples=200, stateful_step_count=40, deadline=None, report_multiple_bugs=False
+)

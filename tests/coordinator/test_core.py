@@ -1,0 +1,118 @@
+"""Which partition a group lives in, and what a coordinator takes over and lets go of."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.coordinator import records
+from kraft.coordinator.core import GroupCoordinator, coordinator_partition
+from kraft.coordinator.effects import GroupRequest
+from kraft.coordinator.group import NO_DEADLINE, GroupState
+from kraft.messages.metadata_request import MetadataRequest
+from kraft.wire.decode_error import DecodeError
+from kraft.wire.errors import ErrorCode
+from tests.coordinator.desk import GROUP, SESSION_MS, Desk
+
+
+@pytest.mark.parametrize(
+    ("group_id", "of_50", "of_7"),
+    [
+        ("", 0, 0),
+        ("a", 47, 6),
+        ("group", 47, 3),
+        ("test-group", 12, 2),
+        ("console-consumer-12345", 6, 6),
+        ("Hello World", 26, 5),  # hash -862545276
+        ("spark-kafka-source-1", 22, 4),  # hash -1638101322
+        ("polygenelubricants", 0, 0),  # hash -2147483648, which has no absolute value
+        ("ünïcode-😀", 30, 6),  # the hash is over UTF-16
+    ],
+)
+def test_a_group_lives_where_apache_kafka_looks_for_it(group_id: str, of_50: int, of_7: int) -> None:
+    """The absolute value of ``String.hashCode``, modulo ``offsets.topic.num.partitions``; as a JVM printed them."""
+    assert coordinator_partition(group_id, 50) == of_50
+    assert coordinator_partition(group_id, 7) == of_7
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+class TestLoad:
+    def test_members_come_back_and_their_generation_goes_on(self, desk: Desk) -> None:
+        leader, follower = desk.stable(2)
+        desk.pass_time(SESSION_MS - 1)
+        assert desk.restart() == []
+        desk.pass_time(SESSION_MS - 1)
+        assert desk.heartbeat(leader, 1) == ErrorCode.NONE
+        assert desk.answers[desk.sync(follower, 1)].assignment == follower.encode()
+
+    def test_members_that_do_not_show_up_are_dropped(self, desk: Desk) -> None:
+        desk.stable(2)
+        desk.restart()
+        assert desk.core.deadline_ms == desk.now_ms + SESSION_MS
+        desk.pass_time(SESSION_MS)
+        assert desk.group().state is GroupState.EMPTY
+
+    def test_a_rebalance_under_way_is_forgotten(self, desk: Desk) -> None:
+        """Only assignments are written: members of the generation before find that it stands, and rejoin."""
+        leader, follower = desk.stable(2)
+        waiting = desk.join(leader)
+        assert desk.restart() == [waiting]
+        assert desk.heartbeat(follower, 1) == ErrorCode.NONE
+        assert waiting not in desk.answers
+
+    def test_handed_out_ids_are_forgotten(self, desk: Desk) -> None:
+        member_id = desk.answers[desk.join()].member_id
+        desk.restart()
+        assert desk.answers[desk.join(member_id)].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+    def test_the_last_record_of_a_key_counts(self, desk: Desk) -> None:
+        desk.commit(1)
+        desk.commit(2)
+        desk.commit(1, partition=1)
+        desk.written.append((records.offset_key(GROUP, "t", 1), None))
+        desk.restart()
+        assert desk.committed() == {("t", 0): 2}
+
+    def test_records_of_another_kind_are_passed_over(self, desk: Desk) -> None:
+        pairs = [(None, b"x"), (b"\0\x0b\0\1x", b"y"), (records.offset_key("g", "t", 0), None)]
+        desk.core.load(0, pairs)
+        assert not desk.core.groups
+
+    @pytest.mark.parametrize("key", [records.group_key("g"), records.offset_key("g", "t", 0)])
+    @pytest.mark.parametrize("value", [b"", b"\0\x09", b"\0\3\0"])
+    def test_a_damaged_record_is_named_as_such(self, desk: Desk, key: bytes, value: bytes) -> None:
+        with pytest.raises(DecodeError):
+            desk.core.load(0, [(key, value)])
+
+
+class TestUnload:
+    def test_lets_go_of_its_groups_alone(self, desk: Desk) -> None:
+        desk.commit(1)
+        waiting = desk.enter()
+        other = desk.send(desk.join_message(group_id="other", instance="i"), 9)
+        assert desk.core.unload(lambda group_id: group_id == GROUP) == [waiting]
+        assert list(desk.core.groups) == ["other"]
+        assert desk.committed() == {}
+        desk.pass_time(10_000)
+        assert desk.answers[other].error_code == ErrorCode.NONE
+        assert waiting not in desk.answers
+
+    def test_a_parked_sync_is_let_go_of_too(self, desk: Desk) -> None:
+        tokens = [desk.enter(), desk.enter()]
+        desk.gather()
+        waiting = desk.sync(desk.answers[tokens[1]].member_id, 1)
+        assert desk.restart() == [waiting]
+
+
+def test_an_idle_coordinator_wants_no_wake_up(desk: Desk) -> None:
+    assert desk.core.deadline_ms == NO_DEADLINE
+    desk.commit(1)
+    assert desk.core.deadline_ms == NO_DEADLINE
+
+
+def test_only_requests_of_groups_are_taken(desk: Desk) -> None:
+    with pytest.raises(TypeError, match="MetadataRequest"):
+        GroupCoordinator(desk.settings, str).step(0, GroupRequest(1, MetadataRequest(), 0))

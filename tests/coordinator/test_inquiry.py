@@ -1,0 +1,157 @@
+"""OffsetFetch, DescribeGroups, ListGroups, DeleteGroups, OffsetDelete."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.coordinator.inquiry import fetched
+from kraft.messages.delete_groups_request import DeleteGroupsRequest
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
+from kraft.messages.describe_groups_response import DescribedGroup
+from kraft.messages.list_groups_request import ListGroupsRequest
+from kraft.messages.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from kraft.wire.errors import ErrorCode
+from tests.coordinator.desk import GROUP, Desk, subscription
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def described(desk: Desk, version: int = 6) -> DescribedGroup:
+    [group] = desk.ask(DescribeGroupsRequest(groups=[GROUP]), version).groups
+    assert isinstance(group, DescribedGroup)
+    return group
+
+
+class TestFetch:
+    def test_what_was_never_committed_is_minus_one(self, desk: Desk) -> None:
+        desk.commit(5)
+        wanted = OffsetFetchRequestGroup(GROUP, topics=[OffsetFetchRequestTopics("t", partition_indexes=[0, 1])])
+        [topic] = fetched(desk.core.offsets, wanted).topics
+        found = [(each.committed_offset, each.committed_leader_epoch, each.metadata) for each in topic.partitions]
+        assert found == [(5, -1, ""), (-1, -1, "")]
+
+    def test_an_unknown_group_has_committed_nothing(self, desk: Desk) -> None:
+        assert fetched(desk.core.offsets, OffsetFetchRequestGroup("x", topics=None)).topics == []
+
+    def test_null_asks_for_all(self, desk: Desk) -> None:
+        for topic, partition in (("b", 1), ("a", 0), ("b", 0)):
+            desk.commit(1, topic=topic, partition=partition)
+        topics = fetched(desk.core.offsets, OffsetFetchRequestGroup(GROUP, topics=None)).topics
+        assert [(each.name, len(each.partitions)) for each in topics] == [("a", 1), ("b", 2)]
+
+
+class TestDescribe:
+    def test_a_stable_group_shows_everything(self, desk: Desk) -> None:
+        [member_id] = desk.stable()
+        group = described(desk)
+        assert (group.group_state, group.protocol_type, group.protocol_data) == ("Stable", "consumer", "range")
+        [member] = group.members
+        assert (member.member_id, member.client_id, member.client_host) == (member_id, "c", "/127.0.0.1")
+        assert (member.member_metadata, member.member_assignment) == (subscription("t"), member_id.encode())
+
+    def test_one_that_rebalances_shows_its_members_alone(self, desk: Desk) -> None:
+        leader, _ = desk.stable(2)
+        desk.join(leader)
+        group = described(desk)
+        assert (group.group_state, group.protocol_data) == ("PreparingRebalance", "")
+        assert [each.member_metadata for each in group.members] == [b"", b""]
+        desk.gather()
+        assert described(desk).group_state == "CompletingRebalance"
+
+    def test_one_without_members_is_empty(self, desk: Desk) -> None:
+        desk.commit(1)
+        group = described(desk)
+        assert (group.group_state, group.protocol_type, group.members) == ("Empty", "", [])
+
+    @pytest.mark.parametrize(("version", "code"), [(5, ErrorCode.NONE), (6, ErrorCode.GROUP_ID_NOT_FOUND)])
+    def test_an_unknown_one_is_dead(self, desk: Desk, version: int, code: ErrorCode) -> None:
+        """KIP-1043 added the code and the message."""
+        group = described(desk, version)
+        assert (group.group_state, group.error_code) == ("Dead", code)
+        assert (group.error_message is None) == (version < 6)
+
+
+class TestList:
+    @pytest.mark.parametrize(
+        ("states", "types", "found"),
+        [
+            ([], [], {"g", "simple"}),
+            (["Stable"], [], {"g"}),
+            (["empty", " STABLE "], [], {"g", "simple"}),
+            (["Dead"], [], set()),
+            ([], ["Classic"], {"g", "simple"}),
+            ([], ["consumer"], set()),
+            (["Empty"], ["classic"], {"simple"}),
+        ],
+    )
+    def test_filters_by_state_and_type(self, desk: Desk, states: list[str], types: list[str], found: set[str]) -> None:
+        """KIP-518 and KIP-848; the case does not matter."""
+        desk.stable()
+        message = desk.join_message(group_id="simple")
+        desk.send(message, 9)
+        groups = desk.ask(ListGroupsRequest(states_filter=states, types_filter=types), 5).groups
+        assert {each.group_id for each in groups} == found
+        assert {each.group_type for each in groups} <= {"classic"}
+
+
+class TestDelete:
+    def delete(self, desk: Desk) -> int:
+        code: int = desk.ask(DeleteGroupsRequest(groups_names=[GROUP]), 2).results[0].error_code
+        return code
+
+    def test_takes_the_offsets_with_it(self, desk: Desk) -> None:
+        """KIP-229."""
+        desk.commit(1)
+        assert self.delete(desk) == ErrorCode.NONE
+        assert (desk.core.groups, desk.committed()) == ({}, {})
+        desk.restart()
+        assert (desk.core.groups, desk.committed()) == ({}, {})
+
+    def test_refuses_a_group_with_members(self, desk: Desk) -> None:
+        desk.stable()
+        assert self.delete(desk) == ErrorCode.NON_EMPTY_GROUP
+
+    def test_an_unknown_group_is_not_found(self, desk: Desk) -> None:
+        assert self.delete(desk) == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+class TestOffsetDelete:
+    """KIP-496."""
+
+    def delete(self, desk: Desk, topic: str = "t") -> tuple[int, list[int]]:
+        topics = [OffsetDeleteRequestTopic(topic, partitions=[OffsetDeleteRequestPartition(i) for i in (0, 7)])]
+        answer = desk.ask(OffsetDeleteRequest(group_id=GROUP, topics=topics), 0)
+        return answer.error_code, [each.error_code for topic in answer.topics for each in topic.partitions]
+
+    def test_of_an_empty_group(self, desk: Desk) -> None:
+        """A partition that has no offset is no error."""
+        desk.commit(1)
+        assert self.delete(desk) == (ErrorCode.NONE, [ErrorCode.NONE, ErrorCode.NONE])
+        desk.restart()
+        assert desk.committed() == {}
+
+    def test_of_a_topic_that_members_read_is_refused(self, desk: Desk) -> None:
+        [member_id] = desk.stable(protocols=[("range", subscription("t"))])
+        desk.commit(1, member_id=member_id, generation=1, topic="u")
+        assert self.delete(desk, "t") == (ErrorCode.NONE, [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC] * 2)
+        assert self.delete(desk, "u") == (ErrorCode.NONE, [ErrorCode.NONE] * 2)
+        assert desk.committed() == {}
+
+    def test_until_the_first_generation_every_topic_may_be_read(self, desk: Desk) -> None:
+        desk.enter()
+        assert self.delete(desk, "u") == (ErrorCode.NONE, [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC] * 2)
+
+    def test_of_members_of_another_kind_is_refused(self, desk: Desk) -> None:
+        desk.enter(protocol_type="connect")
+        assert self.delete(desk) == (ErrorCode.NON_EMPTY_GROUP, [])
+
+    def test_of_an_unknown_group(self, desk: Desk) -> None:
+        assert self.delete(desk) == (ErrorCode.GROUP_ID_NOT_FOUND, [])

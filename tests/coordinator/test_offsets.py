@@ -1,0 +1,172 @@
+"""Committed offsets: who may commit, and when they are forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.coordinator.core import ExpireOffsets, TopicsDeleted
+from kraft.coordinator.group import GroupState
+from kraft.wire.errors import ErrorCode
+from tests.coordinator.desk import GROUP, Desk, subscription
+
+DAY_MS = 24 * 3600 * 1000
+RETENTION_MS = 7 * DAY_MS
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+class TestCommit:
+    def test_a_group_can_be_nothing_but_offsets(self, desk: Desk) -> None:
+        """A consumer that assigns itself commits without generation for a group that nobody else knows."""
+        assert desk.commit(5) == ErrorCode.NONE
+        assert desk.committed() == {("t", 0): 5}
+        assert desk.group().state is GroupState.EMPTY
+
+    @pytest.mark.parametrize(
+        ("version", "code"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)]
+    )
+    def test_a_generation_of_an_unknown_group_is_refused(self, desk: Desk, version: int, code: ErrorCode) -> None:
+        """KIP-848 gave version 9 the better code."""
+        assert desk.commit(5, member_id="m", generation=1, version=version) == code
+        assert not desk.core.groups
+
+    def test_an_administrator_commits_for_a_group_without_members(self, desk: Desk) -> None:
+        """So ``kafka-consumer-groups --reset-offsets`` works."""
+        [member_id] = desk.stable()
+        assert desk.commit(5) == ErrorCode.UNKNOWN_MEMBER_ID
+        desk.leave((member_id, None))
+        assert desk.commit(5) == ErrorCode.NONE
+
+    def test_a_member_commits_in_its_generation(self, desk: Desk) -> None:
+        [member_id] = desk.stable()
+        assert desk.commit(1, member_id=member_id, generation=0) == ErrorCode.ILLEGAL_GENERATION
+        assert desk.commit(1, member_id=member_id, generation=-1) == ErrorCode.ILLEGAL_GENERATION
+        assert desk.commit(1, member_id="ghost", generation=1) == ErrorCode.UNKNOWN_MEMBER_ID
+        assert desk.commit(1, member_id=member_id, generation=1) == ErrorCode.NONE
+
+    def test_while_members_gather_they_may_still_commit(self, desk: Desk) -> None:
+        """They give their partitions up with their progress saved."""
+        leader, follower = desk.stable(2)
+        desk.join(leader)
+        assert desk.commit(1, member_id=follower, generation=1) == ErrorCode.NONE
+
+    def test_between_join_and_sync_nobody_may(self, desk: Desk) -> None:
+        """They do not know yet what is theirs."""
+        token = desk.enter()
+        desk.gather()
+        member_id = desk.answers[token].member_id
+        assert desk.commit(1, member_id=member_id, generation=1) == ErrorCode.REBALANCE_IN_PROGRESS
+
+    def test_a_former_member_of_an_empty_group_is_unknown(self, desk: Desk) -> None:
+        [member_id] = desk.stable()
+        desk.leave((member_id, None))
+        assert desk.commit(1, member_id=member_id, generation=1) == ErrorCode.UNKNOWN_MEMBER_ID
+
+    @pytest.mark.parametrize(("length", "code"), [(4096, ErrorCode.NONE), (4097, ErrorCode.OFFSET_METADATA_TOO_LARGE)])
+    def test_the_note_has_a_limit(self, desk: Desk, length: int, code: ErrorCode) -> None:
+        """``offset.metadata.max.bytes``."""
+        assert desk.commit(1, metadata="x" * length) == code
+        assert bool(desk.committed()) == (code == ErrorCode.NONE)
+
+    def test_no_note_is_an_empty_one(self, desk: Desk) -> None:
+        assert desk.commit(1, metadata=None) == ErrorCode.NONE
+        assert desk.core.offsets.of(GROUP)["t", 0].metadata == ""
+
+
+class TestExpiry:
+    """``offsets.retention.minutes`` as KIP-211 has it."""
+
+    def clean_up_after(self, desk: Desk, milliseconds: int) -> dict[tuple[str, int], int]:
+        desk.pass_time(milliseconds)
+        desk.step(ExpireOffsets())
+        return desk.committed()
+
+    def test_without_members_the_time_runs_from_the_commit(self, desk: Desk) -> None:
+        desk.commit(1)
+        assert self.clean_up_after(desk, RETENTION_MS - 1)
+        assert not self.clean_up_after(desk, 1)
+        assert not desk.core.groups, "and the group goes with its last offset"
+
+    def test_after_members_it_runs_from_when_the_last_one_left(self, desk: Desk) -> None:
+        [member_id] = desk.stable()
+        desk.commit(1, member_id=member_id, generation=1)
+        desk.pass_time(5_000)
+        desk.leave((member_id, None))
+        desk.pass_time(DAY_MS)
+        desk.commit(2, partition=1)
+        assert len(self.clean_up_after(desk, RETENTION_MS - DAY_MS - 1)) == 2
+        assert not self.clean_up_after(desk, 1)
+
+    def test_that_moment_outlives_a_change_of_the_coordinator(self, desk: Desk) -> None:
+        """KIP-211 put it into the group's record."""
+        [member_id] = desk.stable()
+        desk.commit(1, member_id=member_id, generation=1)
+        desk.leave((member_id, None))
+        desk.pass_time(RETENTION_MS - 1)
+        desk.restart()
+        assert self.clean_up_after(desk, 0)
+        assert not self.clean_up_after(desk, 1)
+
+    def keep_alive(self, desk: Desk, member_id: str, milliseconds: int) -> None:
+        desk.group().members[member_id].session_deadline_ms = desk.now_ms + milliseconds + 1
+
+    def test_what_a_live_group_reads_does_not_expire(self, desk: Desk) -> None:
+        [member_id] = desk.stable(protocols=[("range", subscription("t"))])
+        desk.commit(1, member_id=member_id, generation=1, topic="t")
+        desk.commit(1, member_id=member_id, generation=1, topic="u")
+        self.keep_alive(desk, member_id, RETENTION_MS)
+        assert self.clean_up_after(desk, RETENTION_MS) == {("t", 0): 1}
+
+    @pytest.mark.parametrize("what", [{"protocol_type": "connect"}, {"protocols": [("range", b"\0")]}])
+    def test_of_members_that_cannot_be_understood_nothing_expires(self, desk: Desk, what: dict[str, object]) -> None:
+        token = desk.enter(**what)
+        desk.gather()
+        answer = desk.answers[token]
+        desk.sync(answer.member_id, 1, {answer.member_id: b""}, protocol_type=answer.protocol_type)
+        desk.commit(1, member_id=answer.member_id, generation=1)
+        self.keep_alive(desk, answer.member_id, RETENTION_MS)
+        assert self.clean_up_after(desk, RETENTION_MS)
+
+    def test_during_a_rebalance_nothing_expires(self, desk: Desk) -> None:
+        [member_id] = desk.stable()
+        desk.commit(1, member_id=member_id, generation=1, topic="u")
+        self.keep_alive(desk, member_id, RETENTION_MS)
+        desk.pass_time(RETENTION_MS)
+        desk.enter()
+        assert self.clean_up_after(desk, 0)
+
+    def test_a_client_may_have_set_a_time_of_its_own(self, desk: Desk) -> None:
+        """OffsetCommit versions 2 to 4."""
+        desk.commit(1, retention_ms=1000, version=4)
+        desk.restart()
+        assert self.clean_up_after(desk, 999)
+        assert not self.clean_up_after(desk, 1)
+
+    def test_an_empty_group_without_offsets_goes_at_the_next_check(self, desk: Desk) -> None:
+        """``offsets.retention.check.interval.ms``; its tombstone keeps the next coordinator from seeing it."""
+        [member_id] = desk.stable()
+        desk.leave((member_id, None))
+        desk.step(ExpireOffsets())
+        assert not desk.core.groups
+        desk.restart()
+        assert not desk.core.groups
+
+    def test_not_one_that_has_just_handed_out_an_id(self, desk: Desk) -> None:
+        member_id = desk.answers[desk.join()].member_id
+        desk.step(ExpireOffsets())
+        token = desk.join(member_id)
+        desk.gather()
+        assert desk.answers[token].error_code == ErrorCode.NONE
+
+
+def test_a_deleted_topic_takes_its_offsets_along(desk: Desk) -> None:
+    """Else a new topic of that name would be read from where the old one was left."""
+    desk.commit(1, topic="t")
+    desk.commit(2, topic="u")
+    desk.step(TopicsDeleted(frozenset({"t", "never-read"})))
+    assert desk.committed() == {("u", 0): 2}
+    desk.restart()
+    assert desk.committed() == {("u", 0): 2}

@@ -1,0 +1,155 @@
+"""The records of ``__consumer_offsets``. The bytes were printed by the message classes of Apache Kafka 3.9.2 and 4.3.1,
+which agree on all of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraft.coordinator import records
+from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupState, Member
+from kraft.coordinator.records import CommittedOffset
+from kraft.messages.group_metadata_key import GroupMetadataKey
+from kraft.messages.offset_commit_key import OffsetCommitKey
+from kraft.wire.decode_error import DecodeError
+from tests.coordinator.desk import GROUP, Desk
+
+COMMITTED = CommittedOffset(42, 5, "m", 1000)
+EXPIRING = CommittedOffset(42, -1, "m", 1000, 2000)
+NO_EPOCH = CommittedOffset(42, -1, "m", 1000)
+GROUP_1 = (
+    "00010008636f6e73756d657200000007000572616e676500036d2d310000000100036d2d31000163"
+    "000a2f3132372e302e302e310000ea60000027100000000201020000000103"
+)
+GROUP_2 = (
+    "00020008636f6e73756d657200000007000572616e676500036d2d3100000000000003e80000000100036d2d31000163"
+    "000a2f3132372e302e302e310000ea60000027100000000201020000000103"
+)
+GROUP_3 = (
+    "00030008636f6e73756d657200000007000572616e676500036d2d3100000000000003e80000000100036d2d31000169000163"
+    "000a2f3132372e302e302e310000ea60000027100000000201020000000103"
+)
+GROUP_4 = (
+    "000409636f6e73756d6572000000070672616e6765046d2d3100000000000003e802046d2d31026902630b2f3132372e302e302e31"
+    "0000ea600000271003010202030000"
+)
+EMPTY_GROUP = "0003000000000000ffffffff00000000000003e800000000"
+
+
+def group() -> Group:
+    made = Group("g", GroupState.STABLE, 1000, generation=7, protocol_name="range")
+    member = Member("m-1", "i", "c", "/127.0.0.1", 60000, 10000, "consumer", (("range", b"\1\2"),), b"\3")
+    made.add(member)
+    return made
+
+
+def test_keys() -> None:
+    assert records.offset_key("g", "t", 3).hex() == "000100016700017400000003"
+    assert records.group_key("g").hex() == "0002000167"
+
+
+@pytest.mark.parametrize("version", ["0000", "0001"])
+def test_offset_keys_of_both_versions_are_read(version: str) -> None:
+    key = records.decode_key(bytes.fromhex(version + "00016700017400000003"))
+    assert key == OffsetCommitKey(group="g", topic="t", partition=3)
+
+
+def test_a_group_key_is_read() -> None:
+    assert records.decode_key(bytes.fromhex("0002000167")) == GroupMetadataKey(group="g")
+
+
+@pytest.mark.parametrize("version", ["0003", "000b", "7fff", "ffff"])
+def test_keys_of_another_kind_are_left_alone(version: str) -> None:
+    """KIP-848 put its own records beside these."""
+    assert records.decode_key(bytes.fromhex(version + "0167")) is None
+
+
+@pytest.mark.parametrize("key", ["", "00", "0001", "00010001", "0002ffff", "000200056768"])
+def test_a_damaged_key_is_named_as_such(key: str) -> None:
+    with pytest.raises(DecodeError):
+        records.decode_key(bytes.fromhex(key))
+
+
+def test_offsets_are_written_as_kafka_writes_them() -> None:
+    """Version 3; version 1 is the only one with a place for an expiry."""
+    assert records.offset_value(COMMITTED).hex() == "0003000000000000002a0000000500016d00000000000003e8"
+    assert records.offset_value(EXPIRING).hex() == "0001000000000000002a00016d00000000000003e800000000000007d0"
+
+
+@pytest.mark.parametrize(
+    ("value", "committed"),
+    [
+        ("0000000000000000002a00016d00000000000003e8", NO_EPOCH),
+        ("0001000000000000002a00016d00000000000003e800000000000007d0", EXPIRING),
+        ("0002000000000000002a00016d00000000000003e8", NO_EPOCH),
+        ("0003000000000000002a0000000500016d00000000000003e8", COMMITTED),
+        ("0004000000000000002a00000005026d00000000000003e800", COMMITTED),
+    ],
+)
+def test_offsets_of_every_version_are_read(value: str, committed: CommittedOffset) -> None:
+    assert records.decode_offset(bytes.fromhex(value)) == committed
+
+
+def test_groups_are_written_as_kafka_writes_them() -> None:
+    assert records.group_value(group()).hex() == GROUP_3
+    assert records.group_value(Group("g", state_since_ms=1000)).hex() == EMPTY_GROUP
+
+
+@pytest.mark.parametrize(
+    ("value", "instance", "since_ms"),
+    [(GROUP_1, None, NO_TIMESTAMP), (GROUP_2, None, 1000), (GROUP_3, "i", 1000), (GROUP_4, "i", 1000)],
+)
+def test_groups_of_every_version_are_read(value: str, instance: str | None, since_ms: int) -> None:
+    found = records.decode_group("g", bytes.fromhex(value), 5)
+    assert (found.state, found.generation, found.leader, found.state_since_ms) == (
+        GroupState.STABLE,
+        7,
+        "m-1",
+        since_ms,
+    )
+    [member] = found.members.values()
+    assert (member.group_instance_id, member.rebalance_timeout_ms, member.session_timeout_ms) == (
+        instance,
+        60000,
+        10000,
+    )
+    assert (member.protocols, member.assignment) == ((("range", b"\1\2"),), b"\3")
+    assert member.session_deadline_ms == 10005, "it gets a whole session to say that it is there"
+
+
+def test_a_group_of_the_first_version_has_no_rebalance_timeout() -> None:
+    """Before KIP-62 the session timeout stood for it."""
+    value = "0000" + GROUP_1[4:].replace("0000ea60", "")
+    [member] = records.decode_group("g", bytes.fromhex(value), 5).members.values()
+    assert member.rebalance_timeout_ms == 10000
+
+
+def test_an_empty_group_is_read() -> None:
+    found = records.decode_group("g", bytes.fromhex(EMPTY_GROUP), 5)
+    assert (found.state, found.generation, found.protocol_type) == (GroupState.EMPTY, 0, None)
+    assert (found.protocol_name, found.leader) == (None, None)
+
+
+@given(st.sampled_from([records.decode_key, records.decode_offset, lambda each: records.decode_group("g", each, 0)]),
+       st.integers(0, 5), st.binary(max_size=80))  # fmt: skip
+def test_no_bytes_do_worse_than_a_decode_error(decode: Callable[[bytes], object], version: int, tail: bytes) -> None:
+    with contextlib.suppress(DecodeError):
+        decode(bytes([0, version]) + tail)
+
+
+@given(st.integers(0, len(GROUP_3) // 2 - 1))
+def test_a_truncated_group_is_never_half_read(length: int) -> None:
+    with pytest.raises(DecodeError):
+        records.decode_group("g", bytes.fromhex(GROUP_3)[:length], 0)
+
+
+def test_a_desk_writes_what_it_reads() -> None:
+    desk = Desk()
+    desk.stable(2)
+    written = desk.written[-1][1]
+    assert written is not None
+    assert records.group_value(records.decode_group(GROUP, written, 0)) == written

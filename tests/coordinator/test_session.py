@@ -1,0 +1,185 @@
+"""SyncGroup, Heartbeat and LeaveGroup, state by state."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.coordinator.group import GroupState
+from kraft.messages.leave_group_request import LeaveGroupRequest
+from kraft.wire.errors import ErrorCode
+from tests.coordinator.desk import GROUP, SESSION_MS, Desk
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def joined(desk: Desk, size: int = 2) -> list[str]:
+    tokens = [desk.enter() for _ in range(size)]
+    desk.gather()
+    return [desk.answers[token].member_id for token in tokens]
+
+
+class TestSync:
+    def test_members_wait_for_the_leader_and_get_their_part(self, desk: Desk) -> None:
+        leader, follower = joined(desk)
+        waiting = desk.sync(follower, 1)
+        assert waiting not in desk.answers
+        told = desk.sync(leader, 1, {leader: b"l", follower: b"f", "nobody": b"x"})
+        assert (desk.answers[told].assignment, desk.answers[waiting].assignment) == (b"l", b"f")
+        assert (desk.answers[waiting].protocol_type, desk.answers[waiting].protocol_name) == ("consumer", "range")
+
+    def test_who_is_not_named_gets_nothing(self, desk: Desk) -> None:
+        leader, follower = joined(desk)
+        waiting = desk.sync(follower, 1)
+        desk.sync(leader, 1, {leader: b"l"})
+        assert (desk.answers[waiting].error_code, desk.answers[waiting].assignment) == (ErrorCode.NONE, b"")
+
+    def test_what_a_follower_assigns_does_not_count(self, desk: Desk) -> None:
+        _, follower = joined(desk)
+        desk.sync(follower, 1, {follower: b"all"})
+        assert desk.group().state is GroupState.COMPLETING_REBALANCE
+
+    def test_a_stable_group_repeats_the_assignment(self, desk: Desk) -> None:
+        _, follower = desk.stable(2)
+        assert desk.answers[desk.sync(follower, 1)].assignment == follower.encode()
+
+    def test_the_leader_cannot_assign_twice(self, desk: Desk) -> None:
+        leader, follower = desk.stable(2)
+        desk.sync(leader, 1, {follower: b"other"})
+        assert desk.answers[desk.sync(follower, 1)].assignment == follower.encode()
+
+    def test_while_members_gather_there_is_nothing_to_sync(self, desk: Desk) -> None:
+        leader, follower = desk.stable(2)
+        desk.join(leader)
+        assert desk.answers[desk.sync(follower, 1)].error_code == ErrorCode.REBALANCE_IN_PROGRESS
+
+    def test_strangers_and_the_past_are_refused(self, desk: Desk) -> None:
+        assert desk.answers[desk.sync("m", 1)].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        [leader] = desk.stable()
+        assert desk.answers[desk.sync("m", 1)].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        assert desk.answers[desk.sync(leader, 0)].error_code == ErrorCode.ILLEGAL_GENERATION
+        desk.leave((leader, None))
+        assert desk.answers[desk.sync(leader, 2)].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+    @pytest.mark.parametrize(("protocol_type", "name"), [("connect", "range"), ("consumer", "sticky"), ("x", "y")])
+    def test_the_protocol_must_be_the_elected_one(self, desk: Desk, protocol_type: str, name: str) -> None:
+        """KIP-559."""
+        [leader] = desk.stable()
+        answer = desk.answers[desk.sync(leader, 1, protocol_type=protocol_type, protocol_name=name)]
+        assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+    @pytest.mark.parametrize(("version", "code"), [(4, ErrorCode.NONE), (5, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)])
+    def test_from_version_5_it_must_be_said(self, desk: Desk, version: int, code: ErrorCode) -> None:
+        """KIP-559."""
+        [leader] = desk.stable()
+        token = desk.sync(leader, 1, version=version, protocol_type=None, protocol_name=None)
+        assert desk.answers[token].error_code == code
+
+    def test_a_second_sync_takes_the_place_of_the_first(self, desk: Desk) -> None:
+        leader, follower = joined(desk)
+        first, second = desk.sync(follower, 1), desk.sync(follower, 1)
+        assert desk.answers[first].error_code == ErrorCode.REBALANCE_IN_PROGRESS
+        desk.sync(leader, 1, {follower: b"f"})
+        assert desk.answers[second].assignment == b"f"
+
+
+class TestHeartbeat:
+    def test_each_state_has_its_code(self, desk: Desk) -> None:
+        leader, follower = joined(desk)
+        assert desk.heartbeat(follower, 1) == ErrorCode.NONE, "CompletingRebalance"
+        desk.sync(follower, 1)
+        desk.sync(leader, 1, {leader: b""})
+        assert desk.heartbeat(follower, 1) == ErrorCode.NONE, "Stable"
+        desk.join(leader)
+        assert desk.heartbeat(follower, 1) == ErrorCode.REBALANCE_IN_PROGRESS, "PreparingRebalance"
+
+    def test_strangers_and_the_past_are_refused(self, desk: Desk) -> None:
+        assert desk.heartbeat("m", 1) == ErrorCode.UNKNOWN_MEMBER_ID
+        [leader] = desk.stable()
+        assert desk.heartbeat("m", 1) == ErrorCode.UNKNOWN_MEMBER_ID
+        assert desk.heartbeat(leader, 0) == ErrorCode.ILLEGAL_GENERATION
+
+    def test_an_id_without_membership_has_no_heart(self, desk: Desk) -> None:
+        """KIP-394: it is not a member yet."""
+        desk.stable()
+        assert desk.heartbeat(desk.answers[desk.join()].member_id, 1) == ErrorCode.UNKNOWN_MEMBER_ID
+
+    def test_without_it_the_session_ends(self, desk: Desk) -> None:
+        """``session.timeout.ms`` of the client."""
+        leader, follower = desk.stable(2)
+        for _ in range(3):
+            desk.pass_time(SESSION_MS - 1)
+            desk.heartbeat(leader, desk.group().generation)
+        assert follower not in desk.group().members
+        assert leader in desk.group().members
+
+    def test_a_commit_is_a_sign_of_life(self, desk: Desk) -> None:
+        [member_id] = desk.stable()
+        for _ in range(3):
+            desk.pass_time(SESSION_MS - 1)
+            assert desk.commit(1, member_id=member_id, generation=1) == ErrorCode.NONE
+
+
+class TestLeave:
+    def test_the_others_rebalance_at_once(self, desk: Desk) -> None:
+        leader, follower = desk.stable(2)
+        assert desk.leave((follower, None)) == [ErrorCode.NONE]
+        assert desk.group().state is GroupState.PREPARING_REBALANCE
+        assert desk.answers[desk.join(leader)].generation_id == 2
+
+    def test_parked_requests_of_who_leaves_are_refused(self, desk: Desk) -> None:
+        leader, follower = joined(desk)
+        waiting = desk.sync(follower, 1)
+        desk.leave((follower, None))
+        assert desk.answers[waiting].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        token = desk.join(leader)
+        assert desk.answers[token].error_code == ErrorCode.NONE
+
+    def test_the_last_join_that_was_missing_may_be_that_of_one_who_left(self, desk: Desk) -> None:
+        leader, follower = desk.stable(2)
+        token = desk.join(leader)
+        desk.leave((follower, None))
+        assert len(desk.answers[token].members) == 1
+
+    def test_an_id_that_was_handed_out_can_be_given_back(self, desk: Desk) -> None:
+        """KIP-394."""
+        [leader] = desk.stable()
+        member_id = desk.answers[desk.join()].member_id
+        token = desk.join(leader)
+        assert desk.leave((member_id, None)) == [ErrorCode.NONE]
+        assert token in desk.answers
+
+    def test_several_leave_at_once(self, desk: Desk) -> None:
+        """KIP-345: from version 3 on, each with its own code; one rebalance for all."""
+        first, second, third = desk.stable(3)
+        assert desk.leave((first, None), ("ghost", None), (second, None)) == [
+            ErrorCode.NONE,
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            ErrorCode.NONE,
+        ]
+        assert list(desk.group().members) == [third]
+
+    def test_an_administrator_removes_a_static_member_by_its_instance_id(self, desk: Desk) -> None:
+        """KIP-345."""
+        tokens = [desk.join(instance="i")]
+        desk.gather()
+        desk.settle(tokens)
+        assert desk.leave(("", "x"), ("", None), ("", "i")) == [
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            ErrorCode.NONE,
+        ]
+        assert desk.group().state is GroupState.EMPTY
+
+    @pytest.mark.parametrize("known", [True, False])
+    def test_before_version_3_one_leaves_and_the_code_stands_at_the_top(self, desk: Desk, known: bool) -> None:
+        [member_id] = desk.stable()
+        answer = desk.ask(LeaveGroupRequest(group_id=GROUP, member_id=member_id if known else "ghost"), 2)
+        assert (answer.error_code, answer.members) == (0 if known else ErrorCode.UNKNOWN_MEMBER_ID, [])
+
+    def test_of_a_group_that_is_not_there(self, desk: Desk) -> None:
+        assert desk.leave(("m", None)) == [ErrorCode.UNKNOWN_MEMBER_ID]
+        answer = desk.ask(LeaveGroupRequest(group_id=GROUP, member_id="m"), 0)
+        assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID

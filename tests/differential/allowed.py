@@ -1,0 +1,141 @@
+"""The differences that are meant, by scenario. An entry that no longer covers any is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tests.differential.compare import Allowed
+
+NOT_SERVED = "APIs and versions that this node does not serve are not advertised."
+TIERED = "Tiered storage is not served, so the settings of a topic that are about it are unknown."
+DOWN_CONVERSION = "message.downconversion.enable is known, as in Kafka 3.9, which the node stands beside."
+EMPTY_TOPICS = "A topic that is named without partitions is answered without partitions; Apache leaves it out."
+CRASHES = "Apache answers UNKNOWN_SERVER_ERROR to what it did not expect; this node says what is wrong with it."
+HEADER_ONLY = "A batch is judged by its header and checksum and stored as it came; its records are not opened."
+NO_TRANSACTIONS = "Transactions are not served: a transactional id is refused at once."
+TEXTS = "Whether there is a text beside the code depends on the version in Apache; here it does not."
+CORRUPT = "A batch whose header contradicts itself is CORRUPT_MESSAGE; a producer may send it again."
+
+_TOPIC_SETTINGS = [
+    Allowed("*", "*configs.local.retention.*", TIERED),
+    Allowed("*", "*configs.remote.log.*", TIERED),
+    Allowed("*", "*configs.message.downconversion.enable", DOWN_CONVERSION),
+]
+
+ALLOWED: Mapping[str, Sequence[Allowed]] = {
+    "api_versions": [
+        Allowed("*", "apiKeys.*", NOT_SERVED),
+        Allowed("*", "supportedFeatures.*", "The node supports metadata.version up to 3.9-IV0 and a static quorum."),
+    ],
+    "metadata_by_id": [Allowed("METADATA 1[23]: neither", "*", CRASHES)],
+    "automatic_topics": [
+        Allowed(
+            "*: unknown", "topics.*", "A topic that asking creates is answered once it is there, not the next time."
+        )
+    ],
+    "describe_topic_partitions": [Allowed("*: name ''", "topics.*", CRASHES)],
+    "create_topics": [*_TOPIC_SETTINGS, Allowed("*: local retention*", "*", TIERED)],
+    "create_many_topics": [
+        *_TOPIC_SETTINGS,
+        Allowed(
+            "*: no time", "*", "A negative timeout is no reason to refuse: the change is committed before the answer."
+        ),
+    ],
+    "create_partitions": [Allowed("*: very many", "results.*", CRASHES)],
+    "produce_batches": [
+        Allowed(
+            "PRODUCE [012]: *", "", "Produce 0 to 2 are advertised and not served; here with an answer that says so."
+        ),
+        *(Allowed(f"PRODUCE *: {case}", "*.errorCode", CORRUPT) for case in ("cut", "h* a header", "header only")),
+        *(
+            Allowed(f"PRODUCE *: {case}", "*.errorCode", CORRUPT)
+            for case in ("count too high", "* negative", "*too low")
+        ),
+        Allowed("PRODUCE *: length too high", "*.errorCode", CORRUPT),
+        Allowed("PRODUCE *: codec [57]", "*.errorCode", CRASHES),
+        Allowed("*: codec without*", "*", HEADER_ONLY),
+        Allowed("FETCH *: max time wrong*", "*.records", HEADER_ONLY),
+        *(
+            Allowed(f"*: {case}*", "*", "Bytes behind the batch are refused; Apache drops them.")
+            for case in ("junk after", "a batch cut after")
+        ),
+        *(Allowed(f"*: {case} *", "*.errorMessage", TEXTS) for case in ("magic", "length")),
+        Allowed("*: append time*", "*", "Only a broker may write LogAppendTime; Apache writes CreateTime over it."),
+        Allowed("*: producer epoch negative*", "*", "A batch with a producer id needs an epoch."),
+        Allowed(
+            "PRODUCE *",
+            "*.logStartOffset",
+            "The log start offset is told of records appended and of those refused singly.",
+        ),
+    ],
+    "produce_nothing": [Allowed("*: null", "", "Null records are refused; Apache never answers.")],
+    "produce_addressed": [
+        Allowed(
+            "PRODUCE [012]: *", "", "Produce 0 to 2 are advertised and not served; here with an answer that says so."
+        ),
+        Allowed("*: no partition", "responses", EMPTY_TOPICS),
+        Allowed("*: a partition twice", "*", "Both batches for one partition are appended; Apache drops the first."),
+        Allowed("*", "*.baseOffset", "Both batches for one partition were appended before."),
+    ],
+    "produce_idempotent": [
+        Allowed("*: negative sequence", "*.logStartOffset", "The log start offset is told of records refused singly.")
+    ],
+    "init_producer_id": [Allowed("*: transactional*", "errorCode", NO_TRANSACTIONS)],
+    "fetch": [
+        Allowed(
+            "*bytes 600", "*.records", "The answer ends with a whole batch; Apache cuts the last one at the limit."
+        ),
+        Allowed("*bytes negative", "*", CRASHES + " A limit below 0 counts as 0."),
+        Allowed("*: isolation 2", "*", CRASHES + " An unknown isolation level reads uncommitted."),
+        Allowed("*: twice", "*.partitions", "A partition that is asked for twice is answered twice."),
+    ],
+    "list_offsets": [Allowed("*: no partitions*", "topics", EMPTY_TOPICS)],
+    "offset_for_leader_epoch": [
+        Allowed("*, asked -5", "*", "An epoch below -1 is unknown; Apache takes it for one before the log began.")
+    ],
+    "delete_records": [Allowed("*: nothing", "topics", EMPTY_TOPICS)],
+    "describe_topic_configs": [
+        *_TOPIC_SETTINGS,
+        Allowed(
+            "*: all with synonyms",
+            "*.synonyms*",
+            "The synonyms of a setting go on to Kafka's default, which has a name.",
+        ),
+        Allowed("*: kind 16 of *", "*", "Client metrics (KIP-714) are not served."),
+        Allowed("*: kind 32 of *", "*", "Settings of groups (KIP-848) are not served."),
+    ],
+    "describe_broker_configs": [
+        Allowed(
+            "*: broker '1' *",
+            "*.configs.broker.id.*",
+            "broker.id is an old name that nobody gave; node.id has the value.",
+        ),
+        Allowed("*: broker '1' *", "*.readOnly", "What this node reads at its start only is called read-only."),
+        Allowed("*: broker '1' *", "*.configs.ssl.*", "TLS is not served."),
+        Allowed("*: broker '1' True", "*.synonyms*", "Only names that share one setting are synonyms."),
+    ],
+    "incremental_alter_topic": [
+        Allowed("*: append empty*", "*", "Appending nothing to a list changes nothing."),
+        Allowed("*e operation*", "*", CRASHES),
+        Allowed("*unknown operation*", "*", CRASHES),
+    ],
+    "alter_resources": [Allowed("*: kind 32 of 'x'", "*.errorCode", "Settings of groups (KIP-848) are not served.")],
+    "alter_broker": [
+        Allowed("*: per broker of ''", "*", "TLS is not served, so the names of its settings are unknown.")
+    ],
+    "find_coordinator": [
+        Allowed("*", "*errorMessage", TEXTS),
+        Allowed("*: 1 *", "*errorCode", NO_TRANSACTIONS),
+    ],
+    "offsets": [Allowed("*: no partitions", "topics", EMPTY_TOPICS)],
+    "inspected": [
+        Allowed(
+            "*: all True", "*.authorizedOperations", "Groups have no settings to describe or alter, as in Kafka 3.9."
+        )
+    ],
+    "broken_frames": [
+        Allowed("*not utf-8", "", "Text that is not UTF-8 closes the connection; Apache guesses what was meant."),
+        Allowed("array length -2", "", "-1 is the one length of null; any other below 0 closes the connection."),
+        Allowed("tags out of order", "", "Tags must rise (KIP-482)."),
+    ],
+}

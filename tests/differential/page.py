@@ -1,0 +1,36 @@
+"""docs/differences.md, made from the table of allowed differences: ``python -m tests.differential.page`` writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.differential.allowed import ALLOWED
+from tests.support.fetchers import APACHE_KAFKA
+
+PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
+
+_HEAD = f"""# Differences from Apache Kafka
+
+Made by `python -m tests.differential.page` from the table that the differential tests allow; a test compares. Those
+tests send the same requests to this node and to Apache Kafka {APACHE_KAFKA}, both at metadata.version 3.9-IV0 and with
+the same settings, in every version that both offer, and compare the answers field by field. Ids, ports, times and the
+wording of texts may differ; whether there is a text may not. What is not in this list, and is asked by a scenario, is
+the same.
+
+"Where" is the scenario, the request with its version and case, and the field; `*` stands for anything.
+"""
+
+
+def render() -> str:
+    reasons: dict[str, list[str]] = {}
+    for scenario, entries in sorted(ALLOWED.items()):
+        for entry in entries:
+            request = " ".join(entry.label.split())
+            reasons.setdefault(entry.why, []).append(f"{scenario}: `{request}`, `{entry.path or '(the whole answer)'}`")
+    lines = ["| difference | where |", "|---|---|"]
+    lines += [f"| {why} | {'<br>'.join(dict.fromkeys(places))} |" for why, places in sorted(reasons.items())]
+    return "\n".join([_HEAD, *lines, ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render())

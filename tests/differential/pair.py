@@ -1,0 +1,67 @@
+"""The two brokers, and one scenario played to both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from kraft.messages.registry import ApiKey
+from tests.differential.talk import Line, Talk, Versions
+
+Ranges = Mapping[int, tuple[int, int]]
+
+
+def offered(port: int) -> Ranges:
+    """API key to lowest and highest version, from ApiVersions 0."""
+    line = Line(port)
+    try:
+        line.send(ApiKey.API_VERSIONS, 0, {})
+        answer = line.receive(ApiKey.API_VERSIONS, 0)
+    finally:
+        line.close()
+    assert not isinstance(answer, str), answer
+    return {api["apiKey"]: (api["minVersion"], api["maxVersion"]) for api in answer["apiKeys"]}
+
+
+def common(one: Ranges, other: Ranges) -> Versions:
+    """The versions of each API that both offer."""
+    return {
+        key: range(max(one[key][0], other[key][0]), min(one[key][1], other[key][1]) + 1) for key in one if key in other
+    }
+
+
+@attrs.frozen
+class Pair:
+    """Apache Kafka and our node.
+
+    Attributes:
+        apache: Port of the one.
+        ours: Port of the other.
+        versions: What is compared.
+        latest: What set-up uses.
+    """
+
+    apache: int
+    ours: int
+    versions: Versions
+    latest: Mapping[int, int]
+
+    @classmethod
+    def of(cls, apache: int, ours: int) -> Pair:
+        shared = common(offered(apache), offered(ours))
+        latest = {key: versions[-1] for key, versions in shared.items() if len(versions)}
+        return cls(apache, ours, shared, latest)
+
+    def play(self, scenario: Callable[[Talk], None]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What Apache answered, and what we did."""
+        transcripts = []
+        for port in (self.apache, self.ours):
+            talk = Talk(port, self.versions, self.latest)
+            try:
+                scenario(talk)
+            finally:
+                talk.hang_up()
+            transcripts.append(talk.transcript)
+        return transcripts[0], transcripts[1]

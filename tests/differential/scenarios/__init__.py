@@ -1,0 +1,56 @@
+"""Every scenario, by name: a function that plays it to one broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tests.differential.scenarios import broken, cluster, configs, groups, produce, read, topics
+from tests.differential.talk import Talk
+
+SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
+    function.__name__: function
+    for function in (
+        cluster.api_versions,
+        cluster.metadata_topics,
+        cluster.metadata_by_id,
+        cluster.automatic_topics,
+        cluster.describe_cluster,
+        cluster.describe_topic_partitions,
+        topics.create_topics,
+        topics.create_many_topics,
+        topics.create_partitions,
+        topics.delete_topics,
+        produce.produce_batches,
+        produce.produce_compacted,
+        produce.produce_nothing,
+        produce.produce_stored,
+        produce.produce_addressed,
+        produce.produce_unanswered,
+        produce.produce_idempotent,
+        produce.describe_producers,
+        produce.init_producer_id,
+        read.fetch,
+        read.fetch_sessions,
+        read.list_offsets,
+        read.offset_for_leader_epoch,
+        read.delete_records,
+        read.describe_log_dirs,
+        configs.describe_topic_configs,
+        configs.describe_broker_configs,
+        configs.incremental_alter_topic,
+        configs.alter_resources,
+        configs.alter_configs,
+        configs.alter_broker,
+        groups.find_coordinator,
+        groups.join_group,
+        groups.sync_group,
+        groups.heartbeat_and_leave,
+        groups.static_members,
+        groups.rebalance,
+        groups.offsets,
+        groups.inspected,
+        broken.broken_frames,
+        broken.unserved_requests,
+        broken.odd_but_good,
+    )
+}

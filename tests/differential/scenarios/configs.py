@@ -1,0 +1,248 @@
+"""Settings described and altered."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from kraft.messages.registry import ApiKey
+from tests.differential.scenarios.produce import made
+from tests.differential.talk import Talk
+
+TOPIC, BROKER = 2, 4
+#: Cluster, client metrics, loggers, groups, and what nobody defined.
+OTHER_KINDS = (0, 1, 3, 8, 16, 32, 99, -1)
+BROKER_KEYS = [
+    "log.retention.ms",
+    "log.retention.hours",
+    "log.segment.bytes",
+    "num.partitions",
+    "auto.create.topics.enable",
+    "message.max.bytes",
+    "min.insync.replicas",
+    "compression.type",
+    "offsets.topic.num.partitions",
+    "group.initial.rebalance.delay.ms",
+    "group.max.session.timeout.ms",
+    "max.connections",
+    "unclean.leader.election.enable",
+    "log.cleanup.policy",
+    "node.id",
+    "broker.id",
+    "process.roles",
+    "controller.listener.names",
+    "log.flush.interval.messages",
+    "default.replication.factor",
+    "delete.topic.enable",
+    "connections.max.idle.ms",
+    "socket.request.max.bytes",
+    "queued.max.requests",
+    "background.threads",
+    "num.io.threads",
+    "ssl.keystore.password",
+    "no.such.key",
+]
+
+
+def describe_topic_configs(talk: Talk) -> None:
+    made(talk, "described", retention_ms="1000", cleanup_policy="compact,delete")
+
+    def ask(name: str, keys: list[str] | None, kind: int = TOPIC, **more: Any) -> dict[str, Any]:
+        return {"resources": [{"resourceType": kind, "resourceName": name, "configurationKeys": keys}], **more}
+
+    talk.sweep("all", ApiKey.DESCRIBE_CONFIGS, ask("described", None))
+    everything = {"includeSynonyms": True, "includeDocumentation": True}
+    talk.sweep("all with synonyms", ApiKey.DESCRIBE_CONFIGS, ask("described", None, **everything))
+    talk.sweep("none", ApiKey.DESCRIBE_CONFIGS, ask("described", []))
+    talk.sweep("some", ApiKey.DESCRIBE_CONFIGS, ask("described", ["retention.ms", "no.such", "", "retention.ms"]))
+    for name in ("described-unknown", "a b", "", "x" * 250):
+        talk.sweep(f"name {name[:10]} {len(name)}", ApiKey.DESCRIBE_CONFIGS, ask(name, None))
+    for kind in OTHER_KINDS:
+        for name in ("", "x", "1"):
+            if kind == 8 and name == "1":
+                continue
+            talk.sweep(f"kind {kind} of {name}", ApiKey.DESCRIBE_CONFIGS, ask(name, ["x"], kind))
+    twice = ask("described", ["retention.ms"])["resources"] * 2
+    talk.sweep("twice", ApiKey.DESCRIBE_CONFIGS, {"resources": twice})
+    talk.sweep("nothing", ApiKey.DESCRIBE_CONFIGS, {"resources": []})
+
+
+def describe_broker_configs(talk: Talk) -> None:
+    for name in ("1", "", "2", "x", "-1"):
+        for synonyms in (False, True):
+            resource = {"resourceType": BROKER, "resourceName": name, "configurationKeys": BROKER_KEYS}
+            body = {"resources": [resource], "includeSynonyms": synonyms}
+            talk.sweep(f"broker {name!r} {synonyms}", ApiKey.DESCRIBE_CONFIGS, body)
+
+
+#: Apache's broker learns of a change after it was answered. A new topic that it leads says that it has caught up.
+SETTLERS = itertools.count()
+SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+CHANGES: dict[str, list[tuple[str, int, str | None]]] = {
+    "set": [("retention.ms", SET, "5000")],
+    "set again": [("retention.ms", SET, "5000")],
+    "set bad": [("retention.ms", SET, "soon")],
+    "set out of range": [("retention.ms", SET, "-5")],
+    "set null": [("retention.ms", SET, None)],
+    "set empty": [("retention.ms", SET, "")],
+    "set unknown": [("no.such.key", SET, "1")],
+    "set empty key": [("", SET, "1")],
+    "delete": [("retention.ms", DELETE, None)],
+    "delete again": [("retention.ms", DELETE, None)],
+    "delete with value": [("retention.ms", DELETE, "1")],
+    "delete unknown": [("no.such.key", DELETE, None)],
+    "append": [("cleanup.policy", APPEND, "compact")],
+    "append again": [("cleanup.policy", APPEND, "compact")],
+    "append bad": [("cleanup.policy", APPEND, "burn")],
+    "append null": [("cleanup.policy", APPEND, None)],
+    "append empty": [("cleanup.policy", APPEND, "")],
+    "append to no list": [("retention.ms", APPEND, "1")],
+    "append to unknown": [("no.such.key", APPEND, "1")],
+    "subtract": [("cleanup.policy", SUBTRACT, "compact")],
+    "subtract what is not there": [("cleanup.policy", SUBTRACT, "compact")],
+    "subtract all": [("cleanup.policy", SUBTRACT, "delete")],
+    "set policy": [("cleanup.policy", SET, "delete")],
+    "subtract from no list": [("retention.ms", SUBTRACT, "1")],
+    "throttled append": [("leader.replication.throttled.replicas", APPEND, "0:1,1:1")],
+    "throttled subtract": [("leader.replication.throttled.replicas", SUBTRACT, "0:1")],
+    "throttled bad": [("leader.replication.throttled.replicas", SET, "everything")],
+    "unknown operation": [("retention.ms", 4, "1")],
+    "negative operation": [("retention.ms", -1, "1")],
+    "twice": [("retention.ms", SET, "1"), ("retention.ms", SET, "2")],
+    "set and delete": [("retention.ms", SET, "1"), ("retention.ms", DELETE, None)],
+    "two": [("retention.ms", SET, "1"), ("segment.ms", SET, "2")],
+    "good and bad": [("retention.ms", SET, "7"), ("segment.ms", SET, "never")],
+    "conflict": [("min.compaction.lag.ms", SET, "10"), ("max.compaction.lag.ms", SET, "5")],
+    "none": [],
+    "min insync": [("min.insync.replicas", SET, "3")],
+    "spaces": [("retention.ms", SET, " 8000 ")],
+    "remote": [("remote.storage.enable", SET, "true")],
+    "capital boolean": [("preallocate", SET, "TRUE")],
+    "no boolean": [("preallocate", SET, "1")],
+    "float": [("min.cleanable.dirty.ratio", SET, "0.25")],
+    "float out of range": [("min.cleanable.dirty.ratio", SET, "1.5")],
+    "long overflow": [("retention.ms", SET, "9223372036854775808")],
+    "int overflow": [("max.message.bytes", SET, "2147483648")],
+    "plus": [("retention.ms", SET, "+5")],
+}
+
+
+def incremental_alter_topic(talk: Talk) -> None:
+    for version in talk.versions(ApiKey.INCREMENTAL_ALTER_CONFIGS):
+        name = f"altered-{version}"
+        made(talk, name)
+        for case, rows in CHANGES.items():
+            configs = [{"name": key, "configOperation": operation, "value": value} for key, operation, value in rows]
+            resource = {"resourceType": TOPIC, "resourceName": name, "configs": configs}
+            for dry in (True, False):
+                body = {"resources": [resource], "validateOnly": dry}
+                talk.ask(f"{case}{', dry' * dry}", ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
+            if case in SETTLED:
+                _described(talk, name, f"after {case} {version}")
+
+
+#: Changes after which the settings are read back.
+SETTLED = (
+    "set",
+    "delete",
+    "append",
+    "subtract",
+    "subtract all",
+    "throttled append",
+    "throttled subtract",
+    "two",
+    "spaces",
+)
+
+
+def _described(talk: Talk, name: str, case: str, kind: int = TOPIC) -> None:
+    made(talk, f"settled-{next(SETTLERS)}")
+    keys = [
+        "retention.ms",
+        "cleanup.policy",
+        "segment.ms",
+        "leader.replication.throttled.replicas",
+        "min.insync.replicas",
+    ]
+    keys = keys if kind == TOPIC else ["log.retention.ms", "log.cleanup.policy", "max.connections"]
+    body = {"resources": [{"resourceType": kind, "resourceName": name, "configurationKeys": keys}]}
+    talk.ask(case, ApiKey.DESCRIBE_CONFIGS, talk.latest[ApiKey.DESCRIBE_CONFIGS], body)
+
+
+def alter_resources(talk: Talk) -> None:
+    """Both requests, at resources that are there, are not, and cannot be."""
+    made(talk, "alter-here")
+    one = [{"name": "retention.ms", "configOperation": SET, "value": "1"}]
+    for api in (ApiKey.INCREMENTAL_ALTER_CONFIGS, ApiKey.ALTER_CONFIGS):
+        configs = one if api is ApiKey.INCREMENTAL_ALTER_CONFIGS else [{"name": "retention.ms", "value": "1"}]
+
+        def ask(*resources: tuple[int, str], configs: Any = configs) -> dict[str, Any]:
+            rows = [{"resourceType": kind, "resourceName": name, "configs": configs} for kind, name in resources]
+            return {"resources": rows, "validateOnly": False}
+
+        for name in ("alter-unknown", "a b", "", "x" * 250):
+            talk.sweep(f"topic {name[:10]!r}", api, ask((TOPIC, name)))
+        for kind in OTHER_KINDS:
+            for name in ("", "x"):
+                talk.sweep(f"kind {kind} of {name!r}", api, ask((kind, name)))
+        for name in ("2", "x", "-1", " 1"):
+            talk.sweep(f"broker {name!r}", api, ask((BROKER, name)))
+        if api is ApiKey.INCREMENTAL_ALTER_CONFIGS:  # Apache never answers the other one
+            talk.sweep("twice", api, ask((TOPIC, "alter-here"), (TOPIC, "alter-here")))
+        talk.sweep("good and unknown", api, ask((TOPIC, "alter-here"), (TOPIC, "alter-unknown")))
+        talk.sweep("nothing", api, {"resources": [], "validateOnly": False})
+
+
+def alter_configs(talk: Talk) -> None:
+    for version in talk.versions(ApiKey.ALTER_CONFIGS):
+        name = f"replaced-{version}"
+        made(talk, name, retention_ms="1000")
+        for case, rows in {
+            "other key": [("segment.ms", "77")],
+            "two": [("segment.ms", "77"), ("retention.ms", "5")],
+            "bad": [("segment.ms", "never")],
+            "unknown": [("no.such", "1")],
+            "null": [("segment.ms", None)],
+            "twice": [("segment.ms", "1"), ("segment.ms", "2")],
+            "none": [],
+        }.items():
+            configs = [{"name": key, "value": value} for key, value in rows]
+            resource = {"resourceType": TOPIC, "resourceName": name, "configs": configs}
+            for dry in (True, False):
+                talk.ask(
+                    f"{case}{', dry' * dry}",
+                    ApiKey.ALTER_CONFIGS,
+                    version,
+                    {"resources": [resource], "validateOnly": dry},
+                )
+            _described(talk, name, f"after {case} {version}")
+
+
+def alter_broker(talk: Talk) -> None:
+    """The last change takes everything back: other scenarios talk to the same broker."""
+    for version in talk.versions(ApiKey.INCREMENTAL_ALTER_CONFIGS):
+        for name in ("", "1"):
+            for case, rows in {
+                "set": [("log.retention.ms", SET, "5000000")],
+                "set bad": [("log.retention.ms", SET, "soon")],
+                "set unknown": [("no.such.key", SET, "1")],
+                "set read-only": [("node.id", SET, "7")],
+                "set read-only too": [("num.partitions", SET, "7")],
+                "set null": [("log.retention.ms", SET, None)],
+                "append": [("log.cleanup.policy", APPEND, "compact")],
+                "subtract": [("log.cleanup.policy", SUBTRACT, "compact")],
+                "per broker": [("listener.name.plaintext.ssl.keystore.location", SET, "x")],
+                "delete": [("log.retention.ms", DELETE, None), ("log.cleanup.policy", DELETE, None)],
+                "delete unknown": [("no.such.key", DELETE, None)],
+            }.items():
+                configs = [
+                    {"name": key, "configOperation": operation, "value": value} for key, operation, value in rows
+                ]
+                resource = {"resourceType": BROKER, "resourceName": name, "configs": configs}
+                body = {"resources": [resource], "validateOnly": False}
+                talk.ask(f"{case} of {name!r}", ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
+            keys = ("log.retention.ms", "log.cleanup.policy", "no.such.key", "node.id", "num.partitions")
+            configs = [{"name": key, "configOperation": DELETE, "value": None} for key in keys]
+            for key in configs:
+                resource = {"resourceType": BROKER, "resourceName": name, "configs": [key]}
+                talk.tell(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})

@@ -1,0 +1,47 @@
+"""The same requests to Apache Kafka and to our node, in every version that both offer: the answers must be the same.
+
+What may differ is taken out by ``normal.py``; what differs on purpose stands in ``allowed.py``, with the reason.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.differential.allowed import ALLOWED
+from tests.differential.compare import Allowed, Difference, differences, weighed
+from tests.differential.page import PAGE, render
+from tests.differential.pair import Pair
+from tests.differential.scenarios import SCENARIOS
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_answers_are_those_of_apache_kafka(newest: Pair, name: str) -> None:
+    theirs, ours = newest.play(SCENARIOS[name])
+    unmeant, unused = weighed(differences(theirs, ours), ALLOWED.get(name, ()))
+    assert not unmeant, "\n" + "\n".join(map(str, unmeant))
+    assert not unused, f"no longer needed: {unused}"
+
+
+def test_every_allowed_difference_names_a_scenario() -> None:
+    assert ALLOWED.keys() <= SCENARIOS.keys()
+
+
+def test_the_page_is_that_of_the_table() -> None:
+    assert PAGE.read_text() == render(), "run: python -m tests.differential.page"
+
+
+def test_a_difference_is_found_where_it_lies() -> None:
+    theirs = {"A 1": {"topics": [{"name": "x", "errorCode": 0}, {"name": "y", "errorCode": 3}]}, "A 2": "closed"}
+    ours = {"A 1": {"topics": [{"name": "y", "errorCode": 0}]}, "A 2": "closed"}
+    missing = Difference("A 1", "topics[x]", {"name": "x", "errorCode": 0}, "(missing)")
+    code = Difference("A 1", "topics[y].errorCode", 3, 0)
+    assert differences(theirs, ours) == [missing, code]
+    allowed = Allowed("A *", "topics.y.*", "because")
+    assert weighed([missing, code], [allowed]) == ([missing], [])
+    assert weighed([missing], [allowed]) == ([missing], [allowed])
+
+
+def test_true_is_not_one_and_zero_is_not_null() -> None:
+    for theirs, ours in ((1, True), (0, None), ("", None), ([], None), (0, False)):
+        assert differences({"A": theirs}, {"A": ours}) == [Difference("A", "", theirs, ours)]

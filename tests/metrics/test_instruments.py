@@ -1,0 +1,73 @@
+"""Counting, and reading what was counted."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraft.metrics import Gauge, Histogram, IdleMeter, Meter
+
+
+@attrs.define
+class Clock:
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@given(st.lists(st.integers(0, 2**40), min_size=1), st.floats(0.01, 1.0))
+def test_a_percentile_is_within_an_eighth_of_the_true_one(values: list[int], fraction: float) -> None:
+    histogram = Histogram()
+    for value in values:
+        histogram.record(value)
+    true = sorted(values)[max(1, math.ceil(fraction * len(values))) - 1]
+    assert true <= histogram.percentile(fraction) <= true * 1.125
+    assert histogram.count == len(values)
+    assert histogram.mean == pytest.approx(sum(values) / len(values))
+    assert histogram.maximum == max(values)
+
+
+def test_a_histogram_takes_any_number() -> None:
+    histogram = Histogram(scale=0.001)
+    assert (histogram.mean, histogram.percentile(0.5)) == (0.0, 0.0)
+    histogram.record(-5)
+    assert histogram.percentile(1.0) == 0.0
+    histogram.record(2**80)
+    assert histogram.percentile(1.0) <= histogram.maximum == 2**80 * 0.001
+
+
+def test_rates_of_a_meter() -> None:
+    clock = Clock()
+    meter = Meter(clock)
+    assert (meter.mean_rate, meter.one_minute_rate) == (0.0, 0.0)
+    meter.count += 100
+    clock.now += 10
+    assert (meter.mean_rate, meter.one_minute_rate) == (10.0, 10.0)
+    clock.now += 60
+    assert meter.one_minute_rate == pytest.approx(10 / math.e)
+    assert meter.one_minute_rate == pytest.approx(10 / math.e)
+
+
+def test_an_idle_meter_is_the_share_since_the_last_reading() -> None:
+    clock = Clock()
+    meter = IdleMeter(clock, workers=2)
+    assert meter.value == 1.0
+    meter.busy_s += 5.0
+    clock.now += 10
+    assert meter.value == 0.75
+    clock.now += 0.5
+    assert meter.value == 0.75
+    meter.busy_s += 1000
+    clock.now += 1
+    assert meter.value == 0.0
+
+
+def test_a_gauge_is_read() -> None:
+    values = [1.0, 2.0]
+    gauge = Gauge(lambda: values.pop(0))
+    assert (gauge.value, gauge.value) == (1.0, 2.0)

@@ -1,0 +1,338 @@
+"""``python -m kraft.node``: what it says, what it returns, and what it opens when it cannot start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from kraft.config.features import DEFAULT_METADATA_LEVEL
+from kraft.config.properties import from_mapping
+from kraft.node.__main__ import main
+from kraft.rpc.client import connect
+from kraft.storage.directory import LogDirectory
+from kraft.storage.format import format_directories
+from kraft.wire.codec import encode
+from tests.node.nodes import CLUSTER_ID, node_in
+from tests.node.talk import batch, create, fetch_request, produce
+from tests.support.eventually import eventually
+from tests.support.node_process import NodeProcess, free_ports
+
+TOPIC = "orders"
+
+
+def prepare(directory: Path, **settings: str) -> NodeProcess:
+    """A formatted directory with its properties file, and nothing running."""
+    node = NodeProcess(directory, {key.replace("_", "."): value for key, value in settings.items()})
+    directory.mkdir(parents=True, exist_ok=True)
+    values = node.properties()
+    (directory / "server.properties").write_text("".join(f"{key}={value}\n" for key, value in values.items()))
+    if not node.log_directory.exists():
+        format_directories(from_mapping(values).config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+    return node
+
+
+def refusal(node: NodeProcess, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Start in this process; it must fail with status 1 and one line, which is returned."""
+    assert main([str(node.directory / "server.properties"), *arguments]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (line,) = printed.err.splitlines()
+    return line
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> NodeProcess:
+    return prepare(tmp_path)
+
+
+# What is wrong with the configuration
+
+
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        ("num.partitions=many", ("num.partitions", "many")),
+        ("num.network.threads=0", ("num.network.threads", "0", "1")),
+        ("log.cleanup.policy=burn", ("log.cleanup.policy", "burn", "delete", "compact")),
+        ("listeners=nonsense", ("listeners", "nonsense")),
+        ("process.roles=king", ("process.roles", "king")),
+        ("process.roles=broker", ("process.roles",)),
+        ("node.id=x", ("node.id", "x")),
+        ("no-equals-sign", ("no-equals-sign",)),
+    ],
+)
+def test_a_bad_setting_is_one_line_before_anything_is_opened(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], override: str, says: tuple[str, ...]
+) -> None:
+    node = NodeProcess(tmp_path)
+    path = tmp_path / "server.properties"
+    path.write_text("".join(f"{key}={value}\n" for key, value in node.properties().items()))
+    line = refusal(node, capsys, "--override", override)
+    assert all(word in line for word in says), line
+    assert list(tmp_path.iterdir()) == [path], "nothing was opened"
+
+
+def test_an_unreadable_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "server.properties" in refusal(NodeProcess(tmp_path), capsys)
+
+
+def test_an_unknown_key_is_a_warning_with_the_nearest_name(
+    node: NodeProcess, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (node.log_directory / "meta.properties").unlink()
+    refusal(node, capsys, "--override", "num.partition=3")
+    (warning,) = [each.getMessage() for each in caplog.records if "num.partition" in each.getMessage()]
+    assert "num.partitions" in warning
+
+
+# What is wrong with the directory
+
+
+def test_an_unformatted_directory(node: NodeProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    (node.log_directory / "meta.properties").unlink()
+    line = refusal(node, capsys)
+    assert str(node.log_directory) in line
+    assert "format" in line
+
+
+def test_the_directory_of_another_node(node: NodeProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    meta = node.log_directory / "meta.properties"
+    meta.write_text(meta.read_text().replace("node.id=1", "node.id=2"))
+    assert "node 2" in refusal(node, capsys)
+
+
+def test_directories_of_two_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    node = prepare(tmp_path / "a")
+    other = prepare(tmp_path / "b")
+    meta = other.log_directory / "meta.properties"
+    meta.write_text(meta.read_text().replace("cluster.id=M", "cluster.id=N"))
+    line = refusal(node, capsys, "--override", f"log.dirs={node.log_directory},{other.log_directory}")
+    assert str(other.log_directory) in line
+
+
+def test_a_directory_that_is_in_use(node: NodeProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    holder = LogDirectory.open(node.log_directory, node_id=1)
+    try:
+        line = refusal(node, capsys)
+    finally:
+        holder.close()
+    assert str(node.log_directory) in line
+    assert str(os.getpid()) in line
+
+
+@pytest.mark.parametrize("listener", [0, 1], ids=["client", "controller"])
+def test_a_port_that_is_in_use(node: NodeProcess, capsys: pytest.CaptureFixture[str], listener: int) -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", node.ports[listener]))
+        holder.listen()
+        line = refusal(node, capsys)
+    assert str(node.ports[listener]) in line
+    assert "in use" in line
+
+
+@pytest.mark.parametrize("content", ["", "version=1\n", "version=9\ncluster.id=x\nnode.id=1\n", "version=1\\u00zz"])
+def test_damaged_meta_properties(node: NodeProcess, capsys: pytest.CaptureFixture[str], content: str) -> None:
+    path = node.log_directory / "meta.properties"
+    path.write_text(content)
+    assert str(path) in refusal(node, capsys)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"data_version":7}', b"\xff\xfe\x00"])
+def test_a_damaged_quorum_state(node: NodeProcess, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
+    """A voter that forgot its vote could vote twice in one epoch, so nobody may guess what stood there."""
+    path = node.log_directory / "__cluster_metadata-0" / "quorum-state"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    assert str(path) in refusal(node, capsys)
+
+
+def test_a_damaged_bootstrap_checkpoint(node: NodeProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    path = node.log_directory / "bootstrap.checkpoint"
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    assert str(path) in refusal(node, capsys)
+
+
+# What a stop or a crash left behind
+
+
+async def _three_batches(directory: Path, *, kill: bool = True) -> Path:
+    """A node that got three batches and was killed; its log file."""
+    async with node_in(directory) as running:
+        await create(running.broker, TOPIC)
+        for value in (b"a", b"b", b"c"):
+            assert (await produce(running.broker, TOPIC, batch(value * 10))).error_code == 0
+        if kill:
+            running.kill()
+    return directory / f"{TOPIC}-0" / "00000000000000000000.log"
+
+
+def test_a_damaged_batch_in_the_middle_names_file_and_offset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No acknowledged record is dropped silently: what lies behind the damage was acknowledged too."""
+    path = trio.run(_three_batches, tmp_path / "data")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3 + 65] ^= 1
+    path.write_bytes(data)
+    node = prepare(tmp_path)
+    line = refusal(node, capsys)
+    assert str(path) in line
+    assert "offset 1" in line
+    assert path.read_bytes() == data, "and nothing was touched"
+
+
+async def test_a_torn_tail_is_cut_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = await _three_batches(tmp_path)
+    with path.open("ab") as file:
+        file.write(batch(b"never acknowledged")[:-3])
+    async with node_in(tmp_path) as running:
+        assert (await produce(running.broker, TOPIC, batch(b"d"))).base_offset == 3
+    (line,) = [each.getMessage() for each in caplog.records if str(path.parent) in each.getMessage()]
+    assert str(len(batch(b"never acknowledged")) - 3) in line, "so many bytes"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+        f"{TOPIC}-0/leader-epoch-checkpoint",
+        f"{TOPIC}-0/00000000000000000000.index",
+        f"{TOPIC}-0/00000000000000000000.timeindex",
+        ".kafka_cleanshutdown",
+        ".boot_id",
+    ],
+)
+@pytest.mark.parametrize("content", [b"", b"\xf0\n2\nx 1 1" * 5], ids=["empty", "garbage"])
+@pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
+async def test_what_can_be_rebuilt_may_be_damaged(tmp_path: Path, name: str, content: bytes, kill: bool) -> None:
+    """As in Kafka: a damaged checkpoint or index costs a longer recovery, and no record."""
+    await _three_batches(tmp_path, kill=kill)
+    (tmp_path / name).write_bytes(content)
+    async with node_in(tmp_path) as running:
+        assert (await produce(running.broker, TOPIC, batch(b"d"))).base_offset == 3
+
+
+# A life
+
+
+def test_ready_tree_and_sigterm(node: NodeProcess, capfd: pytest.CaptureFixture[str]) -> None:
+    """One line ``ready …`` once clients may connect; the tree; SIGTERM is a controlled stop with exit status 0."""
+    node.start()
+    line = next(each for each in node.output if each.startswith("ready"))
+    assert all(str(port) in line for port in node.ports)
+    with socket.create_connection(("127.0.0.1", node.ports[0])):
+        assert node.stop() == 0
+    assert (node.log_directory / ".kafka_cleanshutdown").exists()
+
+
+def test_the_tree_shows_the_lifetimes(node: NodeProcess) -> None:
+    command = [sys.executable, "-m", "kraft.node", str(node.directory / "server.properties"), "--tree"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        with process.stdout as output:
+            while not output.readline().startswith("ready"):
+                pass
+            # The tree is printed in the same breath, before the node looks at anything else.
+            process.send_signal(signal.SIGTERM)
+            text = output.read()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+    names = (
+        "node",
+        "quorum",
+        "control plane",
+        "controller",
+        "data plane",
+        "acceptor PLAINTEXT",
+        "processor 0 CONTROLLER",
+    )
+    assert [name for name in names if name not in text] == []
+
+
+async def _fill_topic(port: int) -> None:
+    """More than the sockets of one connection can hold."""
+    async with connect("127.0.0.1", port) as broker:
+        await create(broker, TOPIC)
+        for _ in range(16):
+            assert (await produce(broker, TOPIC, batch(bytes(1_000_000)))).error_code == 0
+
+
+def test_a_second_signal_is_the_power_cord(tmp_path: Path) -> None:
+    """A client that does not take its answer holds the controlled stop up; the operator need not wait for it."""
+    node = prepare(tmp_path).start()
+    assert node.process is not None
+    trio.run(_fill_topic, node.ports[0])
+    with socket.create_connection(("127.0.0.1", node.ports[0])) as client:
+        body = encode(fetch_request(TOPIC, max_bytes=1 << 26, partition_max_bytes=1 << 26), 11)
+        client.sendall(struct.pack(">ihhih", len(body) + 10, 1, 11, 1, -1) + body)
+        assert client.recv(1), "the answer has begun"
+        node.process.send_signal(signal.SIGTERM)
+        eventually(lambda: _refuses(node.ports[0]))
+        node.process.send_signal(signal.SIGINT)
+        assert node.process.wait(30) == 130
+    node.start()
+    assert node.stop() == 0
+
+
+def _refuses(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+async def test_after_kill_9_the_node_is_ready_again_with_all_it_acknowledged(tmp_path: Path) -> None:
+    node = prepare(tmp_path)
+    await trio.to_thread.run_sync(node.start)
+    try:
+        async with connect("127.0.0.1", node.ports[0]) as broker:
+            await create(broker, TOPIC)
+            for n in range(20):
+                assert (await produce(broker, TOPIC, batch(b"%d" % n))).error_code == 0
+            node.kill()
+        await trio.to_thread.run_sync(node.start)
+        async with connect("127.0.0.1", node.ports[0]) as broker:
+            assert (await produce(broker, TOPIC, batch(b"next"))).base_offset == 20
+    finally:
+        node.kill()
+
+
+def test_the_default_node_formats_its_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no FILE, and only then. The ports of the default may be taken here, which is one line as well."""
+    monkeypatch.chdir(tmp_path)
+    client, controller = free_ports(2)
+    settings = [
+        "--override",
+        f"listeners=PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
+        "--override",
+        f"controller.quorum.voters=1@127.0.0.1:{controller}",
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kraft.node", *settings], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stdout is not None
+        with process.stdout as output:
+            assert output.readline().startswith("ready")
+            assert (tmp_path / "kraft-data" / "meta.properties").exists()
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()

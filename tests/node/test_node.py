@@ -1,0 +1,200 @@
+"""The node as a whole: planes that do not wait for each other, retention, restarts, disks that fail."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trio
+
+from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kraft.messages.describe_cluster_request import DescribeClusterRequest
+from kraft.messages.list_groups_request import ListGroupsRequest
+from kraft.messages.list_groups_response import ListGroupsResponse
+from kraft.node.broker import Broker
+from kraft.node.handlers import list_groups
+from kraft.rpc.channel import Reply, Request
+from kraft.rpc.client import Disconnected, connect
+from kraft.storage.errors import StorageError
+from kraft.testing import embedded_node
+from tests.node.nodes import connected, connected_to_controller, node_in
+from tests.node.talk import EARLIEST, batch, create, end_offset, list_offset, produce, topic_id_of, values
+from tests.support.node_process import free_ports
+
+SMALL_QUEUE = {"num.io.threads": "1", "queued.max.requests": "1"}
+
+
+async def until(ask: Callable[[], bool]) -> None:
+    """Let the other tasks run until it is so."""
+    with trio.fail_after(30):
+        while not ask():
+            await trio.lowlevel.checkpoint()
+
+
+async def test_the_controller_answers_while_the_data_plane_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """KIP-291: controller requests have a queue of their own, so a data plane whose handlers are all busy and whose
+    queue is full does not hold them up."""
+    release = trio.Event()
+    handling: list[Request] = []
+
+    async def stuck(broker: Broker, request: Request, message: ListGroupsRequest) -> Reply:
+        handling.append(request)
+        await release.wait()
+        return ListGroupsResponse()
+
+    monkeypatch.setattr(list_groups, "handle", stuck)
+    answered: list[str] = []
+
+    async with embedded_node(settings=SMALL_QUEUE) as node, trio.open_nursery() as nursery:
+        host, port = node.bootstrap_servers.split(":")
+
+        async def ask(name: str) -> None:
+            async with connect(host, int(port), client_id=name) as connection:
+                connected_clients.append(name)
+                await connection.request(ListGroupsRequest())
+            answered.append(name)
+
+        connected_clients: list[str] = []
+        async with connected(node) as late:
+            for number in range(4):
+                nursery.start_soon(ask, f"client {number}")
+            await until(lambda: bool(handling))
+            async with connected_to_controller(node) as controller:
+                for _ in range(30):
+                    response = await controller.request(DescribeClusterRequest(endpoint_type=2), 1)
+                    assert response.error_code == 0
+                created = await controller.request(CreateTopicsRequest(topics=[CreatableTopic("orders", 1, 1)]))
+                assert created.topics[0].error_code == 0
+            assert (answered, len(handling)) == ([], 1), (
+                "one is handled, one is queued, the others wait in their sockets"
+            )
+            with trio.move_on_after(0.1) as gave_up:
+                await late.request(ApiVersionsRequest())
+            assert gave_up.cancelled_caught
+        release.set()
+        await until(lambda: len(answered) == len(connected_clients) > 0)
+
+
+async def test_metrics_have_kafkas_names() -> None:
+    (port,) = free_ports(1)
+    settings = {"kraft.metrics.listener": f"127.0.0.1:{port}"}
+    async with embedded_node(topics={"orders": 1}, settings=settings) as node, connected(node) as broker:
+        await produce(broker, "orders", batch(b"a"))
+
+        def scrape() -> str:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+                text: str = response.read().decode()
+                return text
+
+        text = (await trio.to_thread.run_sync(scrape)).lower()
+    for name in (
+        "kafka_network_requestchannel_requestqueuesize",
+        "kafka_network_requestchannel_responsequeuesize",
+        "kafka_network_socketserver_networkprocessoravgidlepercent",
+        "kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent",
+        "kafka_network_socketserver_expiredconnectionskilledcount",
+        "kafka_network_requestmetrics_totaltimems",
+        "kafka_network_requestmetrics_requestspersec",
+    ):
+        assert name in text, name
+    assert 'request="produce"' in text
+
+
+async def test_retention_by_size_takes_old_segments_away(tmp_path: Path) -> None:
+    """``retention.bytes``, ``log.retention.check.interval.ms``, ``file.delete.delay.ms``."""
+    settings = {"log.retention.check.interval.ms": "20", "log.segment.delete.delay.ms": "0"}
+    configs = {"segment.bytes": "1048576", "retention.bytes": "1048576", "file.delete.delay.ms": "0"}
+    async with node_in(tmp_path, settings) as node:
+        await create(node.broker, "orders", configs=configs)
+        for _ in range(40):
+            assert (await produce(node.broker, "orders", batch(b"a" * 100_000))).error_code == 0
+        with trio.fail_after(30):
+            # Ten batches fill a segment; two segments together are the first to be no larger than allowed.
+            while (start := (await list_offset(node.broker, "orders", EARLIEST)).offset) < 20:
+                await trio.lowlevel.checkpoint()
+        assert await end_offset(node.broker, "orders") == 40
+        assert await values(node.broker, "orders", start)
+        gone = tmp_path / "orders-0" / "00000000000000000000.log"
+        await until(lambda: not gone.exists() and not list(gone.parent.glob("*.deleted")))
+        node.kill()
+    async with node_in(tmp_path, settings) as node:
+        assert (await list_offset(node.broker, "orders", EARLIEST)).offset >= start
+
+
+async def test_retention_by_time(tmp_path: Path) -> None:
+    """``retention.ms``: by the timestamps of the records; the active segment goes as well."""
+    settings = {"log.retention.check.interval.ms": "20"}
+    async with node_in(tmp_path, settings) as node:
+        await create(node.broker, "orders", configs={"retention.ms": "60000", "file.delete.delay.ms": "0"})
+        assert (await produce(node.broker, "orders", batch(b"old", timestamp=1_600_000_000_000))).error_code == 0
+        with trio.fail_after(30):
+            while (await list_offset(node.broker, "orders", EARLIEST)).offset != 1:
+                await trio.lowlevel.checkpoint()
+        assert (await produce(node.broker, "orders", batch(b"new"))).base_offset == 1
+        assert await values(node.broker, "orders", 1) == [b"new"]
+
+
+@pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
+async def test_everything_is_there_after_a_restart(tmp_path: Path, kill: bool) -> None:
+    producer = {"producer_id": 77, "producer_epoch": 0}
+    async with node_in(tmp_path) as node:
+        topic_id = await create(node.broker, "orders", 2, {"max.message.bytes": "500"})
+        for n in range(30):
+            await produce(node.broker, "orders", batch(b"%d" % n, base_sequence=n, **producer))
+        if kill:
+            node.kill()
+    async with node_in(tmp_path) as node:
+        assert await values(node.broker, "orders") == [b"%d" % n for n in range(30)]
+        assert await topic_id_of(node.broker, "orders") == topic_id
+        again = await produce(node.broker, "orders", batch(b"29", base_sequence=29, **producer))
+        assert (again.error_code, again.base_offset) == (0, 29), "the idempotent producer is remembered"
+        assert (await produce(node.broker, "orders", batch(b"a" * 600))).error_code == 10
+        assert await end_offset(node.broker, "orders") == 30
+
+
+async def test_a_deleted_record_stays_deleted_after_a_stop(tmp_path: Path) -> None:
+    async with node_in(tmp_path) as node:
+        await create(node.broker, "orders")
+        for n in range(5):
+            await produce(node.broker, "orders", batch(b"%d" % n))
+        topics = [DeleteRecordsTopic("orders", [DeleteRecordsPartition(0, 3)])]
+        await node.broker.request(DeleteRecordsRequest(topics=topics, timeout_ms=1000))
+    async with node_in(tmp_path) as node:
+        assert (await list_offset(node.broker, "orders", EARLIEST)).offset == 3
+
+
+async def test_a_failed_fsync_of_a_topic_stops_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel may report it once and forget: whoever goes on has lost acknowledged records and does not know it."""
+
+    def failing(fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    stopped = pytest.RaisesExc(StorageError, match="orders-0.*durable.*Input/output error")
+    with pytest.RaisesGroup(stopped, flatten_subgroups=True):
+        async with node_in(tmp_path) as node:
+            await create(node.broker, "orders", configs={"flush.messages": "1"})
+            monkeypatch.setattr(os, "fdatasync", failing)
+            for _ in range(2):
+                assert (await produce(node.broker, "orders", batch(b"a"))).error_code == 56
+            await trio.sleep_forever()
+
+
+async def test_a_failed_fsync_of_the_metadata_stops_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    stopped = pytest.RaisesExc(OSError, match="Input/output error.*__cluster_metadata-0")
+    with pytest.RaisesGroup(stopped, flatten_subgroups=True):
+        async with node_in(tmp_path) as node:
+            monkeypatch.setattr(os, "fdatasync", failing)
+            request = CreateTopicsRequest(topics=[CreatableTopic("orders", 1, 1)])
+            with contextlib.suppress(Disconnected):
+                await node.broker.request(request, timeout_s=30)
+                raise AssertionError("answered what is not on disk")
+            await trio.sleep_forever()

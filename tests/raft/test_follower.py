@@ -1,0 +1,205 @@
+"""Following: what is appended, cut and claimed, and how a snapshot replaces a log (KIP-595, KIP-630)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.raft.core import RaftCore
+from kraft.raft.events import (
+    Effects,
+    LogFlushed,
+    RequestFailed,
+    RequestReceived,
+    Send,
+    SnapshotRejected,
+    SnapshotStored,
+    StoreChunk,
+    Timeout,
+)
+from kraft.raft.log_view import LogView
+from kraft.raft.messages import (
+    BeginQuorumEpochRequest,
+    EpochEnd,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    LogSlice,
+    SnapshotId,
+)
+from kraft.raft.state import ElectionState, Follower, Prospective, Unattached
+from kraft.wire.errors import ErrorCode
+from tests.raft.quorums import answer, log_of, member, refusal, respond
+
+
+def following(log: LogView | None = None, node_id: int = 1) -> tuple[RaftCore, Send]:
+    """A follower of 2 in epoch 5, and the Fetch that it sent."""
+    core = member(node_id, log=log)
+    effects = core.step(0.0, RequestReceived(1, BeginQuorumEpochRequest(5, 2)))
+    assert effects.election == ElectionState(5, leader_id=2)
+    (send,) = effects.sends
+    return core, send
+
+
+def fetched(**fields: object) -> FetchResponse:
+    return FetchResponse(ErrorCode.NONE, 5, 2, **fields)  # type: ignore[arg-type]
+
+
+def records(base: int, *runs: tuple[int, int]) -> LogSlice:
+    return LogSlice(base, tuple(EpochEnd(*run) for run in runs))
+
+
+def test_a_follower_fetches_from_the_end_of_its_log() -> None:
+    _, send = following(log_of((1, 4), (3, 6)))
+    assert send.to == 2
+    assert send.request == FetchRequest(5, 1, 6, 3, 0.5, 0)
+
+
+def test_what_comes_is_flushed_before_more_is_asked() -> None:
+    """KIP-595: the fetch offset is an acknowledgement, so what lies below it is durable."""
+    core, send = following()
+    effects = respond(core, send, fetched(high_watermark=1, records=records(0, (5, 2))), 0.1)
+    assert (effects.append, effects.flush, effects.sends) == (records(0, (5, 2)), True, ())
+    assert effects.high_watermark == 1
+    effects = core.step(0.2, LogFlushed(1))
+    assert effects.sends == ()
+    effects = core.step(0.2, LogFlushed(2))
+    assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 2, 5, 0.5, 1)]
+
+
+def test_the_high_watermark_is_no_further_than_the_log() -> None:
+    core, send = following()
+    respond(core, send, fetched(high_watermark=9, records=records(0, (5, 2))), 0.1)
+    assert core.high_watermark == 2
+
+
+def test_a_log_that_differs_is_cut_before_the_high_watermark_moves() -> None:
+    """KAFKA-14704: a follower must not raise its high watermark before it has cut what diverges."""
+    core, send = following(log_of((1, 4), (3, 6)))
+    effects = respond(core, send, fetched(high_watermark=6, diverging=EpochEnd(2, 5)), 0.1)
+    assert (effects.truncate, effects.high_watermark) == (4, None)
+    assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 4, 1, 0.5, 0)]
+
+
+def test_what_is_committed_is_never_cut() -> None:
+    core, send = following(log_of((1, 4)))
+    send = respond(core, send, fetched(high_watermark=4), 0.1).sends[0]
+    effects = respond(core, send, fetched(high_watermark=4, diverging=EpochEnd(1, 2)), 0.2)
+    assert effects.fatal is not None
+    assert "everything below 4 is committed" in effects.fatal
+    assert (effects.truncate, core.log.end_offset) == (None, 4)
+
+
+def test_a_flush_that_began_before_a_cut_says_nothing() -> None:
+    core, send = following(log_of((1, 4)))
+    effects = respond(core, send, fetched(diverging=EpochEnd(1, 2)), 0.1)
+    respond(core, effects.sends[0], fetched(records=records(2, (5, 4))), 0.2)
+    assert core.step(0.3, LogFlushed(4, truncations=0)).sends == ()
+    assert len(core.step(0.3, LogFlushed(4, truncations=1)).sends) == 1
+
+
+@pytest.mark.parametrize(
+    "bad", [records(3, (5, 4)), records(4, (2, 6)), records(4, (6, 6)), records(4, (3, 4)), LogSlice(4, ())]
+)
+def test_records_that_do_not_fit_are_not_appended(bad: LogSlice) -> None:
+    core, send = following(log_of((3, 4)))
+    effects = respond(core, send, fetched(records=bad), 0.1)
+    assert (effects.append, core.log.end_offset) == (None, 4)
+    assert 0.1 < effects.deadline < 0.2
+
+
+def test_only_the_answer_that_is_waited_for_counts() -> None:
+    core, send = following()
+    again = core.step(1.0, RequestFailed(send.number, 2, send.request))
+    assert again.sends == ()
+    second = core.step(1.1, Timeout()).sends[0]
+    assert respond(core, send, fetched(records=records(0, (5, 2))), 1.2).append is None
+    assert respond(core, second, fetched(records=records(0, (5, 2))), 1.2).append is not None
+
+
+def test_a_leader_that_does_not_answer_is_given_up() -> None:
+    """KIP-595: controller.quorum.fetch.timeout.ms without a successful fetch starts an election."""
+    core, _ = following()
+    core.step(1.9, Timeout())
+    assert isinstance(core.state, Follower)
+    core.step(2.0, Timeout())
+    assert isinstance(core.state, Prospective)
+
+
+def test_an_observer_without_its_leader_asks_the_voters() -> None:
+    core, _ = following(node_id=9)
+    (send,) = core.step(2.0, Timeout()).sends
+    assert isinstance(core.state, Unattached)
+    assert send.to in (1, 2, 3)
+    respond(core, send, FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, 5, 3), 2.1)
+    assert core.leader_id == 3
+
+
+def test_an_error_that_names_a_newer_leader_is_followed() -> None:
+    core, send = following()
+    (send,) = respond(core, send, FetchResponse(ErrorCode.FENCED_LEADER_EPOCH, 8, 3), 0.1).sends
+    assert (core.epoch, core.leader_id, send.to) == (8, 3, 3)
+
+
+def test_two_leaders_of_one_epoch_are_not_believed() -> None:
+    core, _ = following()
+    assert refusal(core, BeginQuorumEpochRequest(5, 3)) == "OTHER_LEADER"
+    assert refusal(core, BeginQuorumEpochRequest(4, 3)) == "STALE_EPOCH"
+    assert refusal(core, BeginQuorumEpochRequest(6, 9)) == "NOT_A_VOTER"
+    assert answer(core, BeginQuorumEpochRequest(5, 2)).error is ErrorCode.NONE
+
+
+def test_a_restarted_follower_goes_on_following() -> None:
+    core = member(election=ElectionState(5, leader_id=2))
+    effects = core.step(0.0, Timeout())
+    assert [send.to for send in effects.sends] == [2]
+    assert effects.election is None
+
+
+SNAPSHOT = SnapshotId(7, 4)
+
+
+def chunk(core: RaftCore, send: Send, position: int, size: int = 20) -> Effects:
+    response = FetchSnapshotResponse(ErrorCode.NONE, 5, 2, position, 10, size)
+    return respond(core, send, response, 0.2)
+
+
+def downloading(log: LogView | None = None) -> tuple[RaftCore, Send]:
+    core, send = following(log)
+    (send,) = respond(core, send, fetched(snapshot=SNAPSHOT), 0.1).sends
+    assert send.request == FetchSnapshotRequest(5, 1, SNAPSHOT, 0)
+    return core, send
+
+
+def test_a_snapshot_is_fetched_in_chunks_and_replaces_the_log() -> None:
+    """KIP-630: after the snapshot is stored the log is truncated, and fetching goes on from its end offset."""
+    core, send = downloading(log_of((1, 3)))
+    effects = chunk(core, send, 0)
+    assert effects.store == StoreChunk(SNAPSHOT, 0, last=False)
+    effects = chunk(core, effects.sends[0], 10)
+    assert (effects.store, effects.sends) == (StoreChunk(SNAPSHOT, 10, last=True), ())
+    effects = core.step(0.3, SnapshotStored(SNAPSHOT))
+    assert (effects.install, effects.high_watermark) == (SNAPSHOT, 7)
+    assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 7, 4, 0.5, 7)]
+
+
+def test_a_damaged_snapshot_is_fetched_again() -> None:
+    core, send = downloading()
+    chunk(core, send, 0, size=10)
+    effects = core.step(0.3, SnapshotRejected(SNAPSHOT))
+    (send,) = core.step(effects.deadline, Timeout()).sends
+    assert isinstance(send.request, FetchRequest)
+
+
+def test_a_chunk_that_was_not_asked_for_begins_again() -> None:
+    core, send = downloading()
+    effects = chunk(core, send, 10)
+    assert effects.store is None
+    assert isinstance(core.step(effects.deadline, Timeout()).sends[0].request, FetchRequest)
+
+
+def test_a_snapshot_that_comes_too_late_is_left_alone() -> None:
+    core, send = downloading()
+    chunk(core, send, 0, size=10)
+    core.step(0.2, RequestReceived(2, BeginQuorumEpochRequest(6, 3)))
+    assert core.step(0.3, SnapshotStored(SNAPSHOT)).install is None

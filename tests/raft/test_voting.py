@@ -1,0 +1,209 @@
+"""Elections: whom a member votes for, and how it comes to stand (KIP-595, KIP-996)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.raft.events import ElectionStateWritten, RequestFailed, RequestReceived, ShutDown, Timeout
+from kraft.raft.messages import BeginQuorumEpochRequest, VoteRequest, VoteResponse
+from kraft.raft.state import Candidate, ElectionState, Follower, Leader, Prospective, Resigned, Unattached
+from kraft.wire.errors import ErrorCode
+from tests.raft.quorums import Quorum, answer, log_of, member, refusal, respond
+
+
+def test_a_vote_is_written_before_it_is_told() -> None:
+    """KIP-595: the vote is persisted, so that no restart lets a voter vote twice in an epoch."""
+    effects = member().step(0, RequestReceived(1, VoteRequest(3, 2, 0, 0)))
+    assert effects.election == ElectionState(3, voted_for=2)
+    assert effects.replies[0].response == VoteResponse(ErrorCode.NONE, 3, None, granted=True)
+
+
+def test_one_vote_per_epoch() -> None:
+    """KIP-595: a voter that has voted for another candidate in this epoch rejects; the same one again is granted."""
+    core = member()
+    assert answer(core, VoteRequest(3, 2, 0, 0)).granted
+    assert answer(core, VoteRequest(3, 2, 0, 0)).granted
+    assert refusal(core, VoteRequest(3, 3, 0, 0)) == "VOTED_FOR_ANOTHER"
+    assert answer(core, VoteRequest(4, 3, 0, 0)).granted
+
+
+def test_a_vote_outlives_a_restart() -> None:
+    core = member(election=ElectionState(3, voted_for=2))
+    assert refusal(core, VoteRequest(3, 3, 0, 0)) == "VOTED_FOR_ANOTHER"
+    assert answer(core, VoteRequest(3, 2, 0, 0)).granted
+
+
+@pytest.mark.parametrize(
+    ("last_epoch", "last_offset", "granted"),
+    [(3, 6, True), (3, 7, True), (4, 1, True), (3, 5, False), (2, 99, False)],
+)
+def test_only_a_log_at_least_as_long_gets_the_vote(last_epoch: int, last_offset: int, granted: bool) -> None:
+    """KIP-595: compare the last epoch first, then the end offset."""
+    core = member(election=ElectionState(4), log=log_of((1, 4), (3, 6)))
+    for pre_vote in (True, False):
+        assert answer(core, VoteRequest(5, 2, last_offset, last_epoch, pre_vote)).granted is granted
+
+
+def test_a_newer_epoch_is_adopted_even_if_the_vote_is_refused() -> None:
+    """KIP-595: a higher epoch moves the receiver to unattached before it judges."""
+    core = member(log=log_of((1, 4)))
+    response = answer(core, VoteRequest(9, 2, 0, 0))
+    assert (response.granted, response.epoch, core.epoch) == (False, 9, 9)
+
+
+def test_an_older_epoch_is_fenced() -> None:
+    core = member(election=ElectionState(5))
+    assert answer(core, VoteRequest(4, 2, 9, 3)) == VoteResponse(ErrorCode.FENCED_LEADER_EPOCH, 5, None)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        VoteRequest(3, 2, -1, 0),
+        VoteRequest(3, 2, 0, -1),
+        VoteRequest(3, 2, 5, 3),
+        VoteRequest(3, 2, 5, 4, pre_vote=True),
+    ],
+)
+def test_an_impossible_log_is_an_invalid_request(request_: VoteRequest) -> None:
+    core = member()
+    assert answer(core, request_).error is ErrorCode.INVALID_REQUEST
+    assert core.epoch == 0
+
+
+def test_only_voters_vote_and_are_voted_for() -> None:
+    """KAFKA-17067: a node that is no voter must never become a candidate."""
+    assert refusal(member(), VoteRequest(1, 9, 0, 0)) == "NOT_A_VOTER"
+    assert refusal(member(4), VoteRequest(1, 2, 0, 0)) == "I_AM_NO_VOTER"
+    observer = member(4)
+    assert observer.step(1e9, Timeout()).election is None
+    assert isinstance(observer.state, Unattached)
+
+
+def test_a_follower_that_hears_its_leader_refuses_pre_votes() -> None:
+    """KIP-996: a follower grants a pre-vote only if it has not yet fetched successfully from its leader."""
+    quorum = Quorum(1, 2, 3)
+    core = quorum.cores[2]
+    assert answer(core, BeginQuorumEpochRequest(1, 1)).error is ErrorCode.NONE
+    assert answer(core, VoteRequest(1, 3, 0, 0, pre_vote=True)).granted
+    core.step(0, Timeout())
+    quorum = Quorum(1, 2, 3)
+    quorum.now = 1.5
+    quorum.step(1, Timeout())
+    quorum.settle()
+    assert refusal(quorum.cores[2], VoteRequest(1, 3, 99, 1, pre_vote=True), quorum.now) == "LEADER_ALIVE"
+    assert refusal(quorum.cores[1], VoteRequest(1, 3, 99, 1, pre_vote=True), quorum.now) == "I_LEAD"
+
+
+def test_a_pre_vote_changes_nothing() -> None:
+    """KIP-996: a pre-vote is not persisted, and several may be granted."""
+    core = member(election=ElectionState(2))
+    for candidate in (2, 3, 2):
+        effects = core.step(0, RequestReceived(1, VoteRequest(2, candidate, 0, 0, pre_vote=True)))
+        assert effects.election is None
+        assert effects.replies[0].response.granted  # type: ignore[union-attr]
+
+
+def test_pre_votes_then_votes_then_leadership() -> None:
+    core = member()
+    effects = core.step(1.5, Timeout())
+    assert isinstance(core.state, Prospective)
+    assert effects.election is None
+    assert [send.request for send in effects.sends] == [VoteRequest(0, 1, 0, 0, pre_vote=True)] * 2
+    effects = respond(core, effects.sends[0], VoteResponse(ErrorCode.NONE, 0, None, granted=True), 1.6)
+    assert isinstance(core.state, Candidate)
+    assert effects.election == ElectionState(1, voted_for=1)
+    assert [send.to for send in effects.sends] == [2, 3]
+    respond(core, effects.sends[0], VoteResponse(ErrorCode.NONE, 1, None, granted=True), 1.7)
+    assert isinstance(core.state, Candidate), "its own vote is not durable yet"
+    effects = core.step(1.8, ElectionStateWritten(ElectionState(1, voted_for=1)))
+    assert isinstance(core.state, Leader)
+    assert [send.request for send in effects.sends] == [BeginQuorumEpochRequest(1, 1)] * 2
+
+
+def test_a_peer_without_pre_vote_is_asked_for_its_vote() -> None:
+    """KIP-996: if a voter does not know Vote version 2, the round of pre-votes is left out."""
+    core = member()
+    send = core.step(1.5, Timeout()).sends[0]
+    core.step(1.5, RequestFailed(send.number, send.to, send.request, unsupported=True))
+    assert isinstance(core.state, Candidate)
+    assert core.epoch == 1
+
+
+def test_one_that_is_cut_off_does_not_raise_its_epoch() -> None:
+    """KIP-996: a partitioned voter cannot disrupt the quorum with ever higher epochs."""
+    core = member(election=ElectionState(4))
+    now = 0.0
+    for _ in range(20):
+        now += 2.0
+        core.step(now, Timeout())
+    assert core.epoch == 4
+
+
+def test_a_lost_pre_vote_leads_back_to_the_leader() -> None:
+    core = member(election=ElectionState(4, leader_id=2))
+    sends = core.step(2.0, Timeout()).sends
+    assert isinstance(core.state, Prospective)
+    for send in sends:
+        respond(core, send, VoteResponse(ErrorCode.NONE, 4, 2), 2.1)
+    assert isinstance(core.state, Follower)
+    assert core.leader_id == 2
+
+
+def test_a_lost_election_is_followed_by_a_bounded_random_pause() -> None:
+    """KIP-595: binary exponential back-off, up to controller.quorum.election.backoff.max.ms."""
+    core = member()
+    send = core.step(1.5, Timeout()).sends[0]
+    sends = core.step(1.5, RequestFailed(send.number, send.to, send.request, unsupported=True)).sends
+    for send in sends:
+        effects = respond(core, send, VoteResponse(ErrorCode.NONE, 1, None), 2.0)
+    assert 2.0 < effects.deadline <= 3.0
+    core.step(effects.deadline, Timeout())
+    assert isinstance(core.state, Prospective)
+    assert core.state.retries == 1
+
+
+def test_a_vote_for_an_older_epoch_does_not_count() -> None:
+    core = member()
+    send = core.step(1.5, Timeout()).sends[0]
+    old = core.step(1.5, RequestFailed(send.number, send.to, send.request, unsupported=True)).sends[0]
+    core.step(2.0, RequestReceived(1, VoteRequest(5, 2, 0, 0)))
+    respond(core, old, VoteResponse(ErrorCode.NONE, 1, None, granted=True), 2.1)
+    assert isinstance(core.state, Unattached)
+
+
+def test_who_led_an_epoch_has_no_vote_in_it() -> None:
+    """KAFKA-10527: a restarted leader must not lead, or vote, in the same epoch again."""
+    core = member(election=ElectionState(5, leader_id=1), log=log_of((5, 3)))
+    assert isinstance(core.state, Resigned)
+    assert refusal(core, VoteRequest(5, 2, 9, 4)) == "I_RESIGNED"
+    core.step(10.0, Timeout())
+    assert core.epoch == 6
+
+
+def test_one_that_stops_neither_votes_nor_stands() -> None:
+    core = member()
+    core.step(0, ShutDown())
+    assert refusal(core, VoteRequest(1, 2, 0, 0)) == "SHUTTING_DOWN"
+    core.step(50, Timeout())
+    assert isinstance(core.state, Unattached)
+
+
+def test_three_members_elect_one_of_them() -> None:
+    quorum = Quorum(1, 2, 3, observers=(4,))
+    quorum.now = 1.5
+    quorum.step(2, Timeout())
+    quorum.settle()
+    assert {core.leader_id for core in quorum.cores.values()} == {2} | (
+        {None} if not quorum.cores[4].leader_id else set()
+    )
+    assert {quorum.cores[voter].high_watermark for voter in (1, 2, 3)} == {1}
+
+
+def test_an_election_survives_one_deaf_voter() -> None:
+    quorum = Quorum(1, 2, 3)
+    quorum.now = 1.5
+    quorum.step(1, Timeout())
+    quorum.settle(deaf=frozenset({3}))
+    assert quorum.cores[1].leader_id == quorum.cores[2].leader_id == 1
+    assert quorum.cores[1].high_watermark == 1

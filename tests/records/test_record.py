@@ -1,0 +1,226 @@
+"""Records in and out of batches: round trips, what is refused, and two independent implementations as oracles."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import aiokafka.record.default_records as aiokafka_records
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from kraft.records.batch import CorruptBatch, TimestampType, check_batch, parse_header
+from kraft.records.compression import Compression
+from kraft.records.record import Record, encode_batch, read_records, recompress
+from tests.records.strategies import CAP, forge, record_lists
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its resources in the old way
+    import kafka.record.default_records as kafka_python_records
+    from kafka.codec import has_snappy
+
+compressions = st.sampled_from(Compression)
+ONE = encode_batch([Record(0, 1000, b"k", b"v")])
+
+
+def read(batch: bytes, max_bytes: int = CAP) -> list[Record]:
+    header = parse_header(batch)
+    check_batch(batch, 0, header)
+    return list(read_records(batch, 0, header, max_bytes=max_bytes))
+
+
+@given(record_lists(gaps=True), compressions, st.integers(0, 2**40))
+def test_round_trip(records: list[Record], compression: Compression, base: int) -> None:
+    records = [record._replace(offset=record.offset + base) for record in records]
+    batch = encode_batch(records, base_offset=base, compression=compression)
+    assert read(batch) == records
+    header = parse_header(batch)
+    assert header.compression is compression
+    assert header.max_timestamp == max(record.timestamp for record in records)
+    assert header.base_timestamp == records[0].timestamp
+
+
+def test_long_fields_and_large_deltas_come_back() -> None:
+    """Each varint in its longer forms."""
+    headers = tuple((f"name-{index}" * 20, bytes(300)) for index in range(200))
+    records = [
+        Record(0, 2**62, bytes(100_000), bytes(3_000_000), headers),
+        Record(2**31 - 1, -(2**62), None, b"", ()),
+    ]
+    for compression in Compression:
+        assert read(encode_batch(records, compression=compression)) == records
+
+
+@given(record_lists(), compressions, compressions)
+def test_recompress_changes_the_codec_and_nothing_else(
+    records: list[Record], before: Compression, after: Compression
+) -> None:
+    """``compression.type`` of the topic, where it is not ``producer``."""
+    fields: dict[str, Any] = {"producer_id": 5, "producer_epoch": 1, "base_sequence": 3, "transactional": True}
+    batch = encode_batch(records, compression=before, **fields)
+    again = recompress(batch, 0, parse_header(batch), after, max_bytes=CAP)
+    assert again == encode_batch(records, compression=after, **fields)
+
+
+def test_delete_horizon_takes_the_place_of_the_base_timestamp() -> None:
+    """KIP-534: the base timestamp of such a batch is the time from which its tombstones may go."""
+    records = [Record(4, 1000, b"k", None), Record(9, 900, b"l", None)]
+    batch = encode_batch(records, base_offset=2, last_offset=12, delete_horizon_ms=5000)
+    header = parse_header(batch)
+    assert (header.delete_horizon_ms, header.next_offset, header.max_timestamp) == (5000, 13, 1000)
+    assert read(batch) == records
+
+
+def test_header_keys_that_are_not_utf_8_survive() -> None:
+    batch = encode_batch([Record(0, 0, None, None, (("\udcff", b"x"),))])
+    (record,) = read(batch)
+    assert encode_batch([record]) == batch
+
+
+@pytest.mark.parametrize("offsets", [[1, 1], [2, 1], [-1], [0, 11]])
+def test_offsets_must_rise_within_the_batch(offsets: list[int]) -> None:
+    with pytest.raises(ValueError, match="offset"):
+        encode_batch([Record(offset, 0, None, None) for offset in offsets], last_offset=10)
+    with pytest.raises(ValueError, match="empty"):
+        encode_batch([])
+
+
+# A record is 10 00 00 00 02 6b 02 76 00 in ONE: length 8, attributes, deltas, key "k", value "v", no headers.
+@pytest.mark.parametrize(
+    "payload",
+    {
+        "nothing": "",
+        "length without record": "10",
+        "length beyond the batch": "12000000026b027600",
+        "length below its fields": "0e000000026b027600",
+        "end before the key": "06000000",
+        "negative length": "01000000026b027600",
+        "length of six bytes": "ffffffffff7f0000",
+        "length of 35 bits": "ffffffff7f0000",
+        "bytes behind the last record": "10000000026b02760000",
+        "second record": "10000000026b02760010000000026b027600",
+        "negative offset delta": "10000001026b027600",
+        "offset delta beyond the last": "10000002026b027600",
+        "timestamp of eleven bytes": "2600ffffffffffffffffffff0100026b027600",
+        "timestamp overflow": "2200feffffffffffffffff0100026b027600",
+        "key beyond the record": "10000000206b027600",
+        "key of length -2": "10000000036b027600",
+        "value beyond the record": "10000000026b7e7600",
+        "negative header count": "10000000026b027601",
+        "more headers than bytes": "10000000026b027602",
+        "2^31 - 1 headers": "18000000026b0276feffffff0f",
+        "null header key": "14000000026b0276020101",
+        "header key beyond the record": "14000000026b02760204ff",
+        "cut in the header value": "14000000026b02760200",
+    }.items(),
+    ids=lambda case: case[0],
+)
+def test_malformed_records_are_corrupt(payload: tuple[str, str]) -> None:
+    """The checksum is right: only the reader of the records can see it."""
+    batch = forge(ONE, bytes.fromhex(payload[1]))
+    with pytest.raises(CorruptBatch):
+        read(batch)
+
+
+def test_offsets_of_records_must_rise() -> None:
+    two = encode_batch([Record(0, 0, None, None), Record(1, 0, None, None)])
+    record = two[61:][: len(two[61:]) // 2]
+    with pytest.raises(CorruptBatch, match="offset delta 0"):
+        read(forge(two, record + record))
+
+
+@given(record_lists(), compressions, st.data())
+def test_a_forged_payload_gives_records_or_corrupt(
+    records: list[Record], compression: Compression, data: st.DataObject
+) -> None:
+    """Mutations behind a valid checksum, as a hostile producer sends them: no other error, no more than the cap."""
+    batch = encode_batch(records, compression=compression)
+    payload = bytearray(batch[61:])
+    for _ in range(data.draw(st.integers(1, 4))):
+        payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(payload)) | st.just(len(payload)))
+    with contextlib.suppress(CorruptBatch):
+        assert len(read(forge(batch, bytes(payload[:cut])), max_bytes=10_000)) == len(records)
+
+
+@given(st.binary(max_size=100), compressions, st.integers(0, 2**31 - 1))
+def test_any_payload_gives_records_or_corrupt(junk: bytes, compression: Compression, count: int) -> None:
+    fields = {"codec": (21, "h", compression), "delta": (23, "i", 2**31 - 1), "count": (57, "i", count)}
+    with contextlib.suppress(CorruptBatch):
+        assert len(read(forge(ONE, junk, **fields), max_bytes=10_000)) == count
+
+
+def test_log_append_time_overrides_the_deltas() -> None:
+    records = [Record(0, 1000, b"k", b"v"), Record(1, 1005, b"k", b"v")]
+    batch = encode_batch(records, timestamp_type=TimestampType.LOG_APPEND_TIME)
+    assert [record.timestamp for record in read(batch)] == [1005, 1005]
+
+
+# -- oracles: the builders and readers of kafka-python and aiokafka (their C extension, and their Python twin)
+
+PEERS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "kafka-python": (kafka_python_records.DefaultRecordBatchBuilder, kafka_python_records.DefaultRecordBatch),
+    "aiokafka": (aiokafka_records.DefaultRecordBatchBuilder, aiokafka_records.DefaultRecordBatch),
+    "aiokafka in Python": (aiokafka_records._DefaultRecordBatchBuilderPy, aiokafka_records._DefaultRecordBatchPy),
+}
+
+peer_records = record_lists(timestamps=st.integers(0, 2**62))  # aiokafka takes -1 for "now"
+
+
+def assume_codec(peer: str, compression: Compression) -> None:
+    """kafka-python reads snappy through python-snappy, and only if that is installed."""
+    assume(peer != "kafka-python" or compression is not Compression.SNAPPY or has_snappy())
+
+
+@pytest.mark.parametrize("peer", PEERS)
+@given(records=peer_records, compression=compressions)
+def test_peers_read_what_we_write(peer: str, records: list[Record], compression: Compression) -> None:
+    assume_codec(peer, compression)
+    batch = encode_batch(records, compression=compression, producer_id=7, producer_epoch=2, base_sequence=11)
+    theirs = PEERS[peer][1](batch)
+    assert theirs.validate_crc()
+    assert (theirs.compression_type, theirs.base_offset, theirs.next_offset) == (compression, 0, len(records))
+    seen = [
+        Record(record.offset, record.timestamp, record.key, record.value, tuple(map(tuple, record.headers)))
+        for record in theirs
+    ]
+    assert seen == records
+
+
+@pytest.mark.parametrize("peer", PEERS)
+@given(records=peer_records, compression=compressions, transactional=st.booleans())
+def test_we_read_what_peers_write(
+    peer: str, records: list[Record], compression: Compression, transactional: bool
+) -> None:
+    assume_codec(peer, compression)
+    builder = PEERS[peer][0](
+        magic=2,
+        compression_type=compression,
+        is_transactional=transactional,
+        producer_id=7,
+        producer_epoch=2,
+        base_sequence=11,
+        batch_size=2**20,
+    )
+    for record in records:
+        builder.append(record.offset, record.timestamp, record.key, record.value, list(record.headers))
+    batch = bytes(builder.build())
+    header = parse_header(batch)
+    assert read(batch) == records
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 2, 11)
+    assert header.is_transactional is transactional
+    # A peer drops the compression that does not pay; without it the bytes are the same, but for the leader epoch.
+    assert header.compression in (compression, Compression.NONE)
+    if header.compression is Compression.NONE:
+        ours = encode_batch(
+            records,
+            leader_epoch=header.leader_epoch,
+            transactional=transactional,
+            producer_id=7,
+            producer_epoch=2,
+            base_sequence=11,
+        )
+        assert batch == ours

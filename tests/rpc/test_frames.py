@@ -1,0 +1,97 @@
+"""Frames: whatever way the bytes arrive, the same frames come out, and no buffer runs ahead of what has arrived."""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+
+import attrs
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
+from kraft.wire.splice import FileSlice
+
+MAX_BYTES = 104_857_600
+
+
+@attrs.define
+class Chunks:
+    """A transport whose bytes arrive in the given chunks. Before each the shared buffer is overwritten, as by a
+    neighbour.
+    """
+
+    chunks: list[bytes]
+    largest_buffer: int = 0
+
+    async def receive_into(self, buffer: memoryview) -> int:
+        await trio.lowlevel.checkpoint()
+        self.largest_buffer = max(self.largest_buffer, len(buffer))
+        if len(buffer) == SCRATCH_BYTES:
+            buffer[:256] = bytes([0xEE]) * 256
+        if not self.chunks:
+            return 0
+        taken = self.chunks[0][: len(buffer)]
+        buffer[: len(taken)] = taken
+        self.chunks[0] = self.chunks[0][len(taken) :]
+        if not self.chunks[0]:
+            del self.chunks[0]
+        return len(taken)
+
+    async def send(self, data: bytes | bytearray | memoryview, *, more: bool = False) -> None:
+        raise NotImplementedError
+
+    async def send_file(self, piece: FileSlice) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        pass
+
+
+def read_all(transport: Chunks, max_bytes: int = MAX_BYTES) -> list[bytes]:
+    async def main() -> list[bytes]:
+        reader = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), max_bytes)
+        frames = []
+        while (frame := await reader.read()) is not None:
+            frames.append(frame)
+        return [bytes(frame) for frame in frames]
+
+    return trio.run(main)
+
+
+def split(data: bytes, cuts: list[int]) -> list[bytes]:
+    places = sorted({cut % (len(data) + 1) for cut in cuts} | {0, len(data)})
+    return [data[a:b] for a, b in pairwise(places)]
+
+
+sizes = st.one_of(st.integers(0, 300), st.integers(65_000, 66_000), st.just(1_200_000))
+
+
+@given(st.lists(sizes, max_size=6), st.lists(st.integers(0, 2_000_000), max_size=8), st.integers(0, 255))
+def test_frames_do_not_depend_on_how_the_bytes_arrive(lengths: list[int], cuts: list[int], seed: int) -> None:
+    frames = [bytes([(seed + number) % 256]) * length for number, length in enumerate(lengths)]
+    data = b"".join(struct.pack(">i", len(frame)) + frame for frame in frames)
+    assert read_all(Chunks(split(data, cuts))) == frames
+
+
+@given(st.integers(1, 300_000))
+def test_a_buffer_is_at_most_sixteen_times_what_has_arrived(arrived: int) -> None:
+    """``socket.request.max.bytes`` is 100 MiB; a peer that only announces them must not cost them."""
+    transport = Chunks([struct.pack(">i", MAX_BYTES) + bytes(arrived)])
+    with pytest.raises(ConnectionEnded):
+        read_all(transport)
+    assert transport.largest_buffer <= max(SCRATCH_BYTES, 16 * arrived)
+
+
+@pytest.mark.parametrize("length", [-1, -(2**31), 1001, 2**31 - 1])
+def test_a_length_out_of_range_is_invalid(length: int) -> None:
+    with pytest.raises(InvalidFrame, match=f"frame of {length} bytes, allowed are 0 to 1000"):
+        read_all(Chunks([struct.pack(">i", length)]), max_bytes=1000)
+
+
+@pytest.mark.parametrize("data", [b"\0", b"\0\0\0\5", b"\0\0\0\5abcd"])
+def test_an_end_inside_a_frame_is_no_clean_end(data: bytes) -> None:
+    with pytest.raises(ConnectionEnded):
+        read_all(Chunks([data]))

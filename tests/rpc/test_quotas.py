@@ -1,0 +1,136 @@
+"""Connection quotas, through real connections (KIP-402, KIP-612)."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+from typing import cast
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from kraft.messages.heartbeat_response import HeartbeatResponse
+from kraft.rpc.channel import Reply, Request
+from kraft.rpc.connections import ConnectionTable
+from kraft.rpc.listen import accept
+from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
+from tests.rpc.planes import Peer, a_plane, running
+
+
+async def test_an_address_over_its_limit_is_refused() -> None:
+    """``max.connections.per.ip``, and its overrides."""
+    async with running(limits=ConnectionLimits(max_connections_per_ip=1)) as plane:
+        async with await plane.peer() as first:
+            assert await first.ask(1) == (1, 0)
+            async with await plane.peer() as second:
+                assert await second.receive() is None
+            assert await first.ask(2) == (2, 0)
+    limits = ConnectionLimits(max_connections_per_ip=5, per_ip_overrides={"127.0.0.1": 0})
+    async with running(limits=limits) as plane, await plane.peer() as peer:
+        assert await peer.receive() is None
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [ConnectionLimits(max_connections=2), ConnectionLimits(listener_max_connections={"PLAINTEXT": 2})],
+    ids=["max.connections", "listener.name.plaintext.max.connections"],
+)
+async def test_a_full_broker_takes_no_connection_until_one_ends(limits: ConnectionLimits) -> None:
+    """``max.connections``: the acceptor blocks, so the excess waits in the backlog."""
+    async with running(limits=limits) as plane, await plane.peer() as first, await plane.peer() as second:
+        assert await first.ask(1) == (1, 0)
+        assert await second.ask(1) == (1, 0)
+        async with await plane.peer() as third:
+            await third.send(3)
+            await wait_all_tasks_blocked()
+            assert await first.ask(2) == (2, 0)
+            connections = "kafka.server:type=socket-server-metrics,name=connection-count"
+            assert plane.registry.get(f"{connections},listener=PLAINTEXT,networkProcessor=0").value == 2
+            await second.aclose()
+            assert await third.receive() == (3, 0)
+
+
+async def test_a_protected_listener_gets_room_from_the_longest_idle_connection() -> None:
+    """KIP-402: the inter-broker listener is not limited by ``max.connections``; the least recently used connection of
+    another listener is closed.
+    """
+    gate = trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        if request.client_id == "busy":
+            await gate.wait()
+        return HeartbeatResponse()
+
+    limits = ConnectionLimits(max_connections=2, protected_listeners=frozenset({"REPLICATION"}))
+    async with running(handle, a_plane("CLIENTS", "REPLICATION"), limits=limits) as plane:
+        busy, idle = await plane.peer("CLIENTS"), await plane.peer("CLIENTS")
+        await busy.send(1, "busy")
+        await wait_all_tasks_blocked()
+        assert await idle.ask(1) == (1, 0)
+        async with await plane.peer("REPLICATION") as replica:
+            assert await replica.ask(1) == (1, 0)
+            assert await idle.receive() is None
+            gate.set()
+            assert await busy.receive() == (1, 0)
+        await busy.aclose()
+        await idle.aclose()
+
+
+async def test_connections_beyond_the_creation_rate_wait(autojump_clock: trio.testing.MockClock) -> None:
+    """KIP-612: ``max.connection.creation.rate``, per broker and per listener."""
+    limits = ConnectionLimits(max_creation_rate=1, protected_listeners=frozenset({"REPLICATION"}))
+    quotas = ConnectionQuotas(limits)
+    started_at = trio.current_time()
+    assert await quotas.admit("REPLICATION", "10.0.0.1")
+    assert await quotas.admit("REPLICATION", "10.0.0.1")
+    assert await quotas.admit("CLIENTS", "10.0.0.1")
+    assert trio.current_time() == started_at
+    assert await quotas.admit("CLIENTS", "10.0.0.1")
+    assert trio.current_time() > started_at
+    quotas = ConnectionQuotas(ConnectionLimits(listener_creation_rate={"CLIENTS": 1}))
+    started_at = trio.current_time()
+    assert await quotas.admit("CLIENTS", "10.0.0.1")
+    assert trio.current_time() == started_at
+    assert await quotas.admit("CLIENTS", "10.0.0.1")
+    assert trio.current_time() > started_at
+
+
+async def test_a_table_is_watched_only_while_its_processor_lives() -> None:
+    quotas = ConnectionQuotas(ConnectionLimits(max_connections=0, protected_listeners=frozenset({"R"})))
+    table = ConnectionTable()
+    quotas.watch("C", table)
+    quotas.unwatch("C", table)
+    assert await quotas.admit("R", "10.0.0.1")
+    quotas.release("R", "10.0.0.1")
+
+
+class Exhausted:
+    """A listening socket of a process that has no descriptor left for three attempts."""
+
+    def __init__(self) -> None:
+        self.errors = [errno.EMFILE, errno.EMFILE, errno.ECONNABORTED, errno.ENFILE]
+
+    def accept(self) -> tuple[socket.socket, tuple[str, int]]:
+        if self.errors:
+            raise OSError(self.errors.pop(0), "no")
+        return cast(socket.socket, None), ("::ffff:10.1.2.3", 4567)
+
+
+async def test_running_out_of_descriptors_is_waited_out(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    accepted = await accept(cast(socket.socket, Exhausted()), "PLAINTEXT")
+    assert accepted.name == "10.1.2.3:4567"
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+
+async def test_more_connections_than_processors_can_hold_are_all_served() -> None:
+    async with running(plane=a_plane(processors=2)) as plane:
+        peers: list[Peer] = [await plane.peer() for _ in range(60)]
+        for number, peer in enumerate(peers):
+            await peer.send(number)
+        for number, peer in enumerate(peers):
+            assert await peer.receive() == (number, 0)
+            await peer.aclose()

@@ -1,0 +1,321 @@
+"""The socket server: KIP-291's planes, order, backpressure, errors, stop."""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections import Counter
+from typing import cast
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from kraft.messages.api_versions_response import ApiVersionsResponse
+from kraft.messages.heartbeat_response import HeartbeatResponse
+from kraft.metrics import Registry
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
+from kraft.rpc.plane import SocketSettings
+from kraft.wire.decode_error import DecodeError
+from tests.rpc.planes import API_VERSIONS, a_plane, frame, ok, running
+
+
+async def test_a_full_data_queue_cannot_delay_control_requests() -> None:
+    """KIP-291: "Controller requests will not longer be blocked by data requests"."""
+    release = trio.Event()
+
+    async def stuck(request: Request) -> Reply:
+        await release.wait()
+        return HeartbeatResponse()
+
+    registry = Registry()
+    data = a_plane("DATA", queue_capacity=2, handlers=1)
+    control = a_plane("CONTROL", queue_capacity=20, handlers=1, prefix="ControlPlane")
+    async with running(stuck, data, registry=registry) as data_plane, running(ok, control, registry=registry) as other:
+        peers = [await data_plane.peer("DATA") for _ in range(5)]
+        for number, peer in enumerate(peers):
+            await peer.send(number)
+        await wait_all_tasks_blocked()
+        queue_size = registry.get("kafka.network:type=RequestChannel,name=RequestQueueSize")
+        assert queue_size.value == 2
+        assert registry.get("kafka.network:type=RequestChannel,name=ControlPlaneRequestQueueSize").value == 0
+        async with await other.peer("CONTROL") as controller:
+            assert await controller.ask(99) == (99, 0)
+        assert queue_size.value == 2
+        release.set()
+        for number, peer in enumerate(peers):
+            assert await peer.receive() == (number, 0)
+            await peer.aclose()
+
+
+async def test_pipelined_requests_are_answered_in_order() -> None:
+    """The protocol guide: requests are processed in the order they are sent on one connection and responses return in
+    that order.
+    """
+    gate = trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        async def wait() -> HeartbeatResponse:
+            await gate.wait()
+            return HeartbeatResponse(error_code=1)
+
+        return Parked(wait) if request.client_id == "slow" else HeartbeatResponse()
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        await peer.send_bytes(frame(1, "slow") + frame(2) + frame(3))
+        await wait_all_tasks_blocked()
+        gate.set()
+        assert [await peer.receive() for _ in range(3)] == [(1, 1), (2, 0), (3, 0)]
+
+
+async def test_a_parked_request_holds_no_handler() -> None:
+    gate = trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        async def wait() -> HeartbeatResponse:
+            await gate.wait()
+            return HeartbeatResponse(error_code=27)
+
+        return Parked(wait) if request.client_id == "join" else HeartbeatResponse()
+
+    async with running(handle, a_plane(handlers=1)) as plane, await plane.peer() as joining, await plane.peer() as peer:
+        await joining.send(1, "join")
+        await wait_all_tasks_blocked()
+        assert await peer.ask(2) == (2, 0)
+        gate.set()
+        assert await joining.receive() == (1, 27)
+
+
+async def test_a_request_without_response_is_followed_by_the_next() -> None:
+    """Produce with acks=0: the server sends nothing."""
+
+    async def handle(request: Request) -> Reply:
+        return NO_RESPONSE if request.client_id == "acks=0" else HeartbeatResponse()
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        await peer.send(1, "acks=0")
+        await peer.send(2, "acks=0")
+        assert await peer.ask(3) == (3, 0)
+
+
+async def test_a_handler_may_close_the_connection() -> None:
+    async def handle(request: Request) -> Reply:
+        return CLOSE
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        assert await peer.ask(1) is None
+
+
+async def test_requests_beyond_the_queue_wait_in_their_connections() -> None:
+    """``queued.max.requests``: the number of requests allowed before the network threads block."""
+    release = trio.Event()
+    handled: list[int] = []
+
+    async def handle(request: Request) -> Reply:
+        handled.append(request.correlation_id)
+        await release.wait()
+        return HeartbeatResponse()
+
+    async with running(handle, a_plane(queue_capacity=1, handlers=1)) as plane:
+        peers = [await plane.peer() for _ in range(4)]
+        for number, peer in enumerate(peers):
+            await peer.send(number)
+            await wait_all_tasks_blocked()
+        assert handled == [0]
+        assert plane.registry.get("kafka.network:type=RequestChannel,name=RequestQueueSize").value == 1
+        release.set()
+        for number, peer in enumerate(peers):
+            assert await peer.receive() == (number, 0)
+            await peer.aclose()
+    assert handled == [0, 1, 2, 3]
+
+
+async def test_a_failed_handler_is_logged_once_and_answered(caplog: pytest.LogCaptureFixture) -> None:
+    async def handle(request: Request) -> Reply:
+        if request.client_id == "parked":
+
+            async def wait() -> HeartbeatResponse:
+                raise RuntimeError("later")
+
+            return Parked(wait)
+        if request.client_id == "nothing":
+            return cast(Reply, None)
+        raise RuntimeError("now")
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        assert await peer.ask(1) == (1, -1)
+        assert await peer.ask(2, "parked") == (2, -1)
+        errors = [record for record in caplog.records if record.levelno == logging.ERROR]
+        assert [record.exc_info is not None for record in errors] == [True, True]
+        assert await peer.ask(3, "nothing") is None
+
+
+async def test_a_malformed_body_closes_its_connection_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    async def handle(request: Request) -> Reply:
+        if request.client_id == "bad":
+            raise DecodeError("array of 2147483647 elements, 3 bytes remain")
+        return HeartbeatResponse()
+
+    async with running(handle) as plane, await plane.peer() as bad, await plane.peer() as neighbour:
+        assert await bad.ask(1, "bad") is None
+        assert await neighbour.ask(2) == (2, 0)
+    (record,) = caplog.records
+    message = record.getMessage()
+    assert message.startswith("PLAINTEXT 127.0.0.1:")
+    assert "API 12 version 0 from 'bad': array of 2147483647" in message
+    assert record.exc_info is None
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (struct.pack(">i", -1), "frame of -1 bytes"),
+        (struct.pack(">i", 2**31 - 1), "frame of 2147483647 bytes"),
+        (struct.pack(">i", 104_857_601), "frame of 104857601 bytes"),
+        (struct.pack(">i", 0), "too short for a header"),
+        (struct.pack(">i", 7) + bytes(7), "too short for a header"),
+        (frame(1, api_key=999), "API key 999 is not offered"),
+        (frame(1, version=5), "version 5 of API 12 is not offered"),
+        (frame(1, version=-1), "version -1 of API 12 is not offered"),
+        (struct.pack(">ihhih", 10, 12, 0, 1, 100), "client id of 100 bytes, 0 remain"),
+        (struct.pack(">ihhih", 11, 12, 4, 1, 0) + b"\x05", "5 tagged fields in the header, 0 bytes remain"),
+    ],
+)
+async def test_a_broken_request_closes_its_connection_only(
+    data: bytes, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """``socket.request.max.bytes``, and Kafka closes for a request header that it cannot parse."""
+    async with running() as plane, await plane.peer() as bad, await plane.peer() as neighbour:
+        await bad.send_bytes(data)
+        assert await bad.receive() is None
+        assert await neighbour.ask(2) == (2, 0)
+    (record,) = caplog.records
+    assert reason in record.getMessage()
+
+
+async def test_api_versions_of_an_unknown_version_is_answered_in_version_0() -> None:
+    """KIP-511: such a request is answered in version 0 with UNSUPPORTED_VERSION."""
+
+    async def handle(request: Request) -> Reply:
+        assert not request.supported
+        return ApiVersionsResponse(error_code=35)
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        header = struct.pack(">hhih", API_VERSIONS, 99, 7, -1) + b"\0"
+        await peer.send_bytes(struct.pack(">i", len(header)) + header)
+        assert await peer.receive() == (7, 35)
+
+
+async def test_the_nursery_tree_has_readable_names() -> None:
+    async with running(plane=a_plane("PLAINTEXT", "INTERNAL", processors=2, handlers=2)) as plane:
+        async with await plane.peer() as peer:
+            assert await peer.ask(1) == (1, 0)
+            port = peer.stream.socket.getsockname()[1]
+            names = Counter(_task_names(trio.lowlevel.current_root_task()))
+    expected = {"plane", "acceptor PLAINTEXT", "acceptor INTERNAL", "handler 0", "handler 1"}
+    expected |= {"processor 0 PLAINTEXT", "processor 1 PLAINTEXT", "processor 2 INTERNAL", "processor 3 INTERNAL"}
+    expected |= {"expiry 0 PLAINTEXT", f"connection 127.0.0.1:{port}"}
+    assert {name: names[name] for name in expected} == dict.fromkeys(expected, 1)
+
+
+def _task_names(task: trio.lowlevel.Task | None) -> list[str]:
+    assert task is not None
+    children = (child for nursery in task.child_nurseries for child in nursery.child_tasks)
+    return [task.name] + [name for child in children for name in _task_names(child)]
+
+
+async def test_a_stop_answers_what_is_in_flight_and_closes_the_rest() -> None:
+    release = trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        await release.wait()
+        return HeartbeatResponse()
+
+    async with running(handle) as plane:
+        busy, idle = await plane.peer(), await plane.peer()
+        await busy.send(1)
+        await wait_all_tasks_blocked()
+        plane.stopping.set()
+        assert await idle.receive() is None
+        with pytest.raises(OSError, match="all attempts to connect"):
+            await plane.peer()
+        release.set()
+        assert await busy.receive() == (1, 0)
+        assert await busy.receive() is None
+        await idle.aclose()
+        await busy.aclose()
+
+
+async def test_a_stop_waits_no_longer_than_the_drain_time() -> None:
+    cancelled = False
+
+    async def handle(request: Request) -> Reply:
+        async def wait() -> HeartbeatResponse:
+            nonlocal cancelled
+            try:
+                await trio.sleep_forever()
+            finally:
+                cancelled = True
+
+        return Parked(wait)
+
+    async with running(handle, settings=SocketSettings(drain_ms=1)) as plane:
+        peer = await plane.peer()
+        await peer.send(1)
+        await wait_all_tasks_blocked()
+        plane.stopping.set()
+        assert await peer.receive() is None
+        await peer.aclose()
+    assert cancelled
+
+
+async def test_connections_that_idle_too_long_are_closed() -> None:
+    """``connections.max.idle.ms``; half a frame is no activity, nor is a response that does not come."""
+
+    async def handle(request: Request) -> Reply:
+        return Parked(trio.sleep_forever)
+
+    async with running(handle, settings=SocketSettings(max_idle_ms=20)) as plane:
+        silent, half, parked = [await plane.peer() for _ in range(3)]
+        await half.send_bytes(frame(1)[:7])
+        await parked.send(2)
+        for peer in (silent, half, parked):
+            assert await peer.receive() is None
+            await peer.aclose()
+        killed = plane.registry.get("kafka.network:type=SocketServer,name=ExpiredConnectionsKilledCount")
+        assert killed.value == 3
+
+
+async def test_a_peer_that_takes_no_response_is_idle() -> None:
+    registry = Registry()
+    async with running(settings=SocketSettings(max_idle_ms=50, send_buffer_bytes=4096), registry=registry) as plane:
+        async with await plane.peer() as peer:
+            with pytest.raises(trio.BrokenResourceError):
+                await peer.send_bytes(frame(1) * 1_000_000)
+    assert registry.get("kafka.network:type=SocketServer,name=ExpiredConnectionsKilledCount").value == 1
+
+
+async def test_metrics_have_kafkas_names() -> None:
+    """KIP-291's names for both planes; Kafka's monitoring page for the rest."""
+    registry = Registry()
+    control = a_plane("CONTROL", prefix="ControlPlane")
+    async with running(registry=registry) as plane, running(plane=control, registry=registry):
+        async with await plane.peer() as peer:
+            assert await peer.ask(1) == (1, 0)
+            connections = "kafka.server:type=socket-server-metrics,name=connection-count"
+            assert registry.get(f"{connections},listener=PLAINTEXT,networkProcessor=0").value == 1
+    names = {str(name) for name, _ in registry}
+    for prefix in ("", "ControlPlane"):
+        assert {
+            f"kafka.network:type=RequestChannel,name={prefix}RequestQueueSize",
+            f"kafka.network:type=RequestChannel,name={prefix}ResponseQueueSize",
+            f"kafka.network:type=RequestChannel,name={prefix}ResponseQueueSize,processor=0",
+            f"kafka.network:type=SocketServer,name={prefix}NetworkProcessorAvgIdlePercent",
+            f"kafka.network:type=SocketServer,name={prefix}ExpiredConnectionsKilledCount",
+            f"kafka.server:type=KafkaRequestHandlerPool,name={prefix}RequestHandlerAvgIdlePercent",
+        } <= names
+    times = ("RequestQueue", "Local", "Remote", "ResponseQueue", "ResponseSend", "Total")
+    for name in (f"{time}TimeMs" for time in times):
+        assert registry.get(f"kafka.network:type=RequestMetrics,name={name},request=Heartbeat").value == 1
+    assert registry.get("kafka.network:type=RequestMetrics,name=RequestsPerSec,request=Heartbeat,version=0").value == 1
+    assert registry.get(f"{connections},listener=PLAINTEXT,networkProcessor=0").value == 0

@@ -1,0 +1,378 @@
+"""Planted bugs: each takes one rule out of the cores, or of the driver around them, and must be caught.
+
+``python -m tests.simulation.mutants [NAME …]`` says how many seeds each takes; ``SEEDS_NEEDED`` comes from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import attrs
+
+from kraft.raft import core, follower, leader, voting
+from kraft.raft.events import ElectionStateWritten, Reason
+from kraft.raft.log_view import LogView
+from kraft.raft.member import Member
+from kraft.raft.messages import EpochEnd
+from kraft.raft.state import Candidate, Follower, Unattached
+from kraft.raft.timing import Timing
+from kraft.simulation.campaign import Verdict, run_seed
+from kraft.simulation.machine import StateMachine
+from kraft.simulation.node import SimulatedNode
+
+BOUND = 400
+
+
+@attrs.frozen
+class Mutant:
+    """``target.name`` is replaced by what ``make`` makes of it, which breaks ``rule``."""
+
+    rule: str
+    target: Any
+    name: str
+    make: Callable[[Any], Any]
+
+    @contextlib.contextmanager
+    def planted(self) -> Iterator[None]:
+        with mock.patch.object(self.target, self.name, self.make(getattr(self.target, self.name))):
+            yield
+
+
+def verdict_is(wrong: Reason, right: Reason) -> Callable[[Any], Any]:
+    """A judge that grants what it should refuse for the reason ``right``."""
+
+    def make(judge: Any) -> Any:
+        def judge_vote(member: Any, request: Any) -> Reason:
+            reason = judge(member, request)
+            return wrong if reason is right else reason
+
+        return judge_vote
+
+    return make
+
+
+def counts_unflushed(take_append: Any) -> Any:
+    def take(member: Any, end_offset: int, epoch: int) -> None:
+        take_append(member, end_offset, epoch)
+        own = member.state.progress[member.node_id]
+        member.state.progress[member.node_id] = attrs.evolve(own, end_offset=end_offset)
+        leader.advance_high_watermark(member, member.state)
+
+    return take
+
+
+def commits(held: Callable[[Any, list[int]], int], floor: Callable[[Any, Any], int]) -> Callable[[Any], Any]:
+    def make(_: Any) -> Any:
+        def advance(member: Any, state: Any) -> None:
+            ends = sorted((progress.end_offset for progress in state.progress.values()), reverse=True)
+            if held(member, ends) > max(floor(member, state), member.high_watermark):
+                member.commit(held(member, ends))
+
+        return advance
+
+    return make
+
+
+def any_epoch_vote(_: Any) -> Any:
+    def take(member: Any, now: float, event: Any) -> None:
+        state = member.state
+        if isinstance(state, Candidate) and event.response.granted and not event.request.pre_vote:
+            voting.count_vote(member, now, state, event.to)
+        else:
+            ORIGINAL_VOTE_RESPONSE(member, now, event)
+
+    return take
+
+
+ORIGINAL_VOTE_RESPONSE = voting.take_vote_response
+
+
+def votes_at_once(stand: Any) -> Any:
+    def stand_counting(member: Any, now: float, prospective: Any, why: str) -> None:
+        stand(member, now, prospective, why)
+        voting.count_own_vote(member, now, member.epoch, member.node_id)
+
+    return stand_counting
+
+
+def same_epoch(_: Any) -> Any:
+    def stand(member: Any, now: float, prospective: Any, why: str) -> None:
+        epoch = max(prospective.epoch, 1)
+        deadline = now + member.timing.election_timeout(member.jitter())
+        member.become(Candidate(epoch, deadline, member.node_id, retries=prospective.retries), why)
+        voting._ask_all(member, voting.VoteRequest(epoch, *voting._claim(member)))
+
+    return stand
+
+
+def forgets(**fields: Any) -> Callable[[Any], Any]:
+    """A restart that does not remember what was written."""
+
+    def make(first_state: Any) -> Any:
+        return lambda member, election, now: first_state(member, attrs.evolve(election, **fields), now)
+
+    return make
+
+
+def returning(value: Any) -> Callable[[Any], Any]:
+    return lambda _: lambda *arguments, **keywords: value
+
+
+def as_property(value: Any) -> Callable[[Any], Any]:
+    return lambda _: property(lambda self: value)
+
+
+def watermark_first(take: Any) -> Any:
+    def take_response(member: Any, now: float, event: Any) -> None:
+        if isinstance(member.state, Follower) and event.response.error == 0:
+            member.commit(min(event.response.high_watermark, member.log.end_offset))
+        take(member, now, event)
+
+    return take_response
+
+
+def speaks_first(_: Any) -> Any:
+    def begin(node: Any, effects: Any) -> None:
+        election = effects.election
+        node.effects[0] = (attrs.evolve(effects, election=None), node.effects[0][1])
+        node.world.call_at(node.world.now + node.fsync_time(), write, node, node.life, election)
+        node.performing = False
+        node._step(ElectionStateWritten(election), None)
+
+    def write(node: Any, life: int, election: Any) -> None:
+        if node.up and node.life == life:
+            node.disk.election = election
+
+    return begin
+
+
+def forgets_cuts(flushed: Any) -> Any:
+    return lambda log, end, truncations: flushed(log, min(end, log.end_offset), log.truncations)
+
+
+def no_commit_bound(_: Any) -> Any:
+    def take(member: Any, now: float, event: Any) -> None:
+        if isinstance(member.state, Follower) and member.state.asked == event.number and event.response.error == 0:
+            member.commit(event.response.high_watermark)
+        ORIGINAL_FETCH_RESPONSE(member, now, event)
+
+    return take
+
+
+ORIGINAL_FETCH_RESPONSE = follower.take_fetch_response
+
+
+def shifted_cut(by: int) -> Callable[[Any], Any]:
+    return lambda diverging: lambda log, end: max(diverging(log, end) + by, log.start_offset)
+
+
+def stale_epoch_welcome(doubt: Any) -> Any:
+    return lambda member, epoch, who: (
+        None if doubt(member, epoch, who) is Reason.STALE_EPOCH else doubt(member, epoch, who)
+    )
+
+
+def asks_anew(expected: Any) -> Any:
+    def expect(member: Any, now: float, event: Any) -> Any:
+        state = member.state
+        if isinstance(state, Follower):
+            event = attrs.evolve(event, number=state.asked if state.asked is not None else event.number)
+        return expected(member, now, event)
+
+    return expect
+
+
+def counts_observers(note: Any) -> Any:
+    def note_progress(member: Any, now: float, state: Any, request: Any) -> bool:
+        state.progress.setdefault(request.replica_id, leader.Progress())
+        return bool(note(member, now, state, request))
+
+    return note_progress
+
+
+def installs_nothing(take: Any) -> Any:
+    def take_stored(member: Any, now: float, event: Any) -> None:
+        take(member, now, event)
+        member.outcome.install = None
+
+    return take_stored
+
+
+def any_watermark(_: Any) -> Any:
+    def commit(member: Any, offset: int) -> None:
+        if offset >= 0 and offset != member.high_watermark:
+            member.high_watermark = member.outcome.high_watermark = offset
+
+    return commit
+
+
+def forgets_start_epoch(advance: Any) -> Any:
+    def advance_start(log: Any, snapshot: Any) -> None:
+        epoch = log.start_epoch
+        advance(log, snapshot)
+        log.start_epoch = epoch
+
+    return advance_start
+
+
+def only_own_epochs(end_of: Any) -> Any:
+    def end(log: Any, epoch: int) -> EpochEnd:
+        return EpochEnd(epoch, log.end_offset)
+
+    return end
+
+
+def hasty_snapshot(apply: Any) -> Any:
+    def apply_all(machine: Any) -> None:
+        node = machine.node
+        watermark = node.core._member.high_watermark
+        node.core._member.high_watermark = node.disk.log.end
+        apply(machine)
+        node.core._member.high_watermark = watermark
+
+    return apply_all
+
+
+def no_election_deadline(give_way: Any) -> Any:
+    def give_way_for_good(member: Any, now: float, state: Any, why: str) -> None:
+        member.become(Unattached(state.epoch, math.inf, state.voted_for), why)
+
+    return give_way_for_good
+
+
+def epoch_unwritten(take: Any) -> Any:
+    """Writes leaders and votes, but not a new epoch without either."""
+
+    def take_effects(member: Any) -> Any:
+        effects = take(member)
+        election = effects.election
+        if election is not None and election.leader_id is None and election.voted_for is None:
+            return attrs.evolve(effects, election=None)
+        return effects
+
+    return take_effects
+
+
+def unwritten_leader(_: Any) -> Any:
+    return property(lambda member: attrs.evolve(ORIGINAL_ELECTION.fget(member), voted_for=None))
+
+
+ORIGINAL_ELECTION: Any = Member.election
+
+MUTANTS = {
+    "votes twice in an epoch": Mutant(
+        "one vote per epoch", voting, "judge_vote", verdict_is(Reason.GRANTED, Reason.VOTED_FOR_ANOTHER)
+    ),
+    "votes for a shorter log": Mutant(
+        "only a log at least as long wins", voting, "judge_vote", verdict_is(Reason.GRANTED, Reason.SHORTER_LOG)
+    ),
+    "forgets its vote": Mutant("a vote outlives a restart", core, "_first_state", forgets(voted_for=None)),
+    "does not write its vote": Mutant("a vote is durable", Member, "election", unwritten_leader),
+    "does not write new epochs": Mutant("an epoch is durable", Member, "take_effects", epoch_unwritten),
+    "speaks before it wrote": Mutant("durable, then spoken", SimulatedNode, "_begin_election_write", speaks_first),
+    "counts its vote at once": Mutant("one's own vote counts once durable", voting, "stand", votes_at_once),
+    "counts votes of old epochs": Mutant("votes are for one epoch", voting, "take_vote_response", any_epoch_vote),
+    "stands in the same epoch": Mutant("an election takes a new epoch", voting, "stand", same_epoch),
+    "an observer stands": Mutant("observers do not vote", Member, "may_stand", as_property(True)),
+    "counts observers": Mutant("voters alone commit", leader, "_note_progress", counts_observers),
+    "commits with one too few": Mutant(
+        "a majority commits",
+        leader,
+        "advance_high_watermark",
+        commits(lambda member, ends: ends[max(member.majority - 2, 0)], lambda member, state: state.epoch_start),
+    ),
+    "commits older epochs by counting": Mutant(
+        "a leader commits by a record of its own epoch",
+        leader,
+        "advance_high_watermark",
+        commits(lambda member, ends: ends[member.majority - 1], lambda member, state: 0),
+    ),
+    "counts what is not flushed": Mutant("a leader counts what is durable", leader, "take_append", counts_unflushed),
+    "fetches before the flush": Mutant("a follower claims what is durable", LogView, "all_durable", as_property(True)),
+    "believes an old flush": Mutant("a cut voids flushes", LogView, "flushed", forgets_cuts),
+    "does not compare logs": Mutant("logs are compared before records go", leader, "where_logs_part", returning(None)),
+    "knows no older epochs": Mutant("an epoch ends where the next begins", LogView, "end_of", only_own_epochs),
+    "cuts one too many": Mutant("only what differs is cut", LogView, "diverging_from", shifted_cut(-1)),
+    "cuts one too few": Mutant("all that differs is cut", LogView, "diverging_from", shifted_cut(1)),
+    "publishes before it cuts": Mutant(
+        "the high watermark comes after the cut", follower, "take_fetch_response", watermark_first
+    ),
+    "publishes what it lacks": Mutant(
+        "no high watermark beyond the log", follower, "take_fetch_response", no_commit_bound
+    ),
+    "follows an old leader": Mutant("older epochs are fenced", follower, "_doubt", stale_epoch_welcome),
+    "takes any answer": Mutant("one request is under way", follower, "_expected", asks_anew),
+    "never gives a leader up": Mutant("the fetch timeout", follower, "take_timeout", returning(False)),
+    "never resigns": Mutant("check-quorum", Timing, "check_quorum_s", as_property(1e9)),
+    "never stands again": Mutant("a lost election is followed by another", voting, "give_way", no_election_deadline),
+    "sends no snapshot": Mutant("a short log is replaced by a snapshot", leader, "_snapshot_for", returning(None)),
+    "keeps the log under a snapshot": Mutant(
+        "a snapshot replaces the log", follower, "take_stored_snapshot", installs_nothing
+    ),
+    "moves the high watermark back": Mutant("the high watermark never goes back", Member, "commit", any_watermark),
+    "forgets the epoch before the log": Mutant(
+        "the start of a log has an epoch", LogView, "advance_start", forgets_start_epoch
+    ),
+    "applies what is not committed": Mutant(
+        "only what is committed is applied", StateMachine, "apply_committed", hasty_snapshot
+    ),
+}
+
+
+#: How many seeds, from 0 on, it took to notice each. What is not here takes many hundred: each of those needs a crash,
+#: or a late message, within one round of one election, and tests/raft has a test that catches it.
+SEEDS_NEEDED = {
+    "votes twice in an epoch": 2,
+    "votes for a shorter log": 1,
+    "does not write its vote": 1,
+    "does not write new epochs": 3,
+    "speaks before it wrote": 1,
+    "stands in the same epoch": 1,
+    "an observer stands": 3,
+    "counts observers": 3,
+    "commits with one too few": 1,
+    "counts what is not flushed": 2,
+    "fetches before the flush": 1,
+    "does not compare logs": 1,
+    "knows no older epochs": 1,
+    "cuts one too many": 2,
+    "cuts one too few": 1,
+    "publishes before it cuts": 2,
+    "publishes what it lacks": 2,
+    "follows an old leader": 2,
+    "takes any answer": 1,
+    "never gives a leader up": 1,
+    "never resigns": 1,
+    "never stands again": 1,
+    "sends no snapshot": 2,
+    "keeps the log under a snapshot": 2,
+    "moves the high watermark back": 2,
+    "forgets the epoch before the log": 37,
+    "applies what is not committed": 1,
+}
+
+
+def hunt(mutant: Mutant, bound: int = BOUND) -> Verdict | None:
+    """The verdict of the first seed that notices, if one does."""
+    with mutant.planted():
+        for seed in range(bound):
+            verdict = run_seed(seed)
+            if verdict.invariant is not None:
+                return verdict
+    return None
+
+
+def main(names: list[str]) -> None:
+    for name in names or MUTANTS:
+        verdict = hunt(MUTANTS[name])
+        found = f"{verdict.seed + 1:4}  {verdict.text[:110]}" if verdict else "   -  survived"
+        print(f"{name:34}{found}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

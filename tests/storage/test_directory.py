@@ -1,0 +1,160 @@
+"""Log directories: the lock, whose they are, how they were left."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from kraft.storage import directory
+from kraft.storage.directory import (
+    LastStop,
+    LogDirectory,
+    MetaProperties,
+    format_directory,
+    partition_of,
+    read_meta_properties,
+    remove_retired,
+)
+from kraft.storage.errors import LogDirectoryError
+
+META = MetaProperties("AAAAAAAAAAAAAAAAAAAAAg", 1, UUID(int=3))
+
+
+@pytest.fixture
+def formatted(tmp_path: Path) -> Path:
+    format_directory(tmp_path, META, b"bootstrap", ignore_formatted=False)
+    return tmp_path
+
+
+def test_format_writes_what_kafka_storage_writes(formatted: Path) -> None:
+    assert (formatted / "meta.properties").read_text() == (
+        "version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\nnode.id=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAw\n"
+    )
+    assert (formatted / "bootstrap.checkpoint").read_bytes() == b"bootstrap"
+    assert read_meta_properties(formatted) == META
+
+
+def test_format_refuses_a_formatted_directory(formatted: Path) -> None:
+    with pytest.raises(LogDirectoryError, match="already formatted"):
+        format_directory(formatted, META, b"", ignore_formatted=False)
+    assert format_directory(formatted, META, b"", ignore_formatted=True) is False
+
+
+def test_java_writes_comments_and_escapes(tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text(
+        "#\n#Sat Jan 01 00:00:00 UTC 2026\nnode.id=1\nversion=1\ncluster.id=x\\=y\n"
+    )
+    assert read_meta_properties(tmp_path) == MetaProperties("x=y", 1, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("version=1\nnode.id=1\n", "cluster.id is missing"),
+        ("version=0\nbroker.id=1\n", "version '0'"),
+        ("version=1\ncluster.id=a\nnode.id=one\n", "one"),
+        ("version=1\ncluster.id=a\nnode.id=1\ndirectory.id=short\n", "short"),
+    ],
+)
+def test_a_broken_meta_properties_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "meta.properties").write_text(text)
+    with pytest.raises(LogDirectoryError, match=problem) as refused:
+        LogDirectory.open(tmp_path, node_id=1)
+    assert "meta.properties" in str(refused.value)
+
+
+def test_foreign_and_unformatted_directories_are_refused(formatted: Path) -> None:
+    with pytest.raises(LogDirectoryError, match="not formatted"):
+        LogDirectory.open(formatted / "other", node_id=1)
+    with pytest.raises(LogDirectoryError, match="belongs to node 1, and this is node 2"):
+        LogDirectory.open(formatted, node_id=2)
+    with pytest.raises(LogDirectoryError, match="belongs to cluster"):
+        LogDirectory.open(formatted, node_id=1, cluster_id="other")
+
+
+def test_one_user_at_a_time(formatted: Path) -> None:
+    held = LogDirectory.open(formatted, node_id=1)
+    with pytest.raises(LogDirectoryError, match=r"in use by process \d+, which holds .*\.lock"):
+        LogDirectory.open(formatted, node_id=1)
+    script = f"from kraft.storage.directory import LogDirectory; LogDirectory.open({str(formatted)!r}, node_id=1)"
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "LogDirectoryError" in other.stderr
+    held.close()
+    held.close()
+    LogDirectory.open(formatted, node_id=1).close()
+
+
+def test_how_the_last_user_left(formatted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reopened() -> LogDirectory:
+        return LogDirectory.open(formatted, node_id=1)
+
+    used = reopened()
+    assert used.last_stop is LastStop.POWER_LOST
+    used.close()
+    # Killed before its logs were recovered: nothing is known yet.
+    used = reopened()
+    assert used.last_stop is LastStop.POWER_LOST
+    used.mark_opened()
+    used.close()
+    used = reopened()
+    assert used.last_stop is LastStop.KILLED
+    used.mark_opened()
+    used.mark_clean_shutdown(5)
+    used.close()
+    assert (formatted / ".kafka_cleanshutdown").read_text() == '{"version":0,"brokerEpoch":5}'
+    used = reopened()
+    assert used.last_stop is LastStop.CLEAN
+    used.mark_opened()
+    used.close()
+    monkeypatch.setattr(directory, "_boot_id", lambda: "another boot")
+    used = reopened()
+    assert used.last_stop is LastStop.POWER_LOST
+    used.close()
+
+
+def test_no_boot_id_is_never_the_same_boot(formatted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "_KERNEL_BOOT_ID", "/nonexistent")
+    used = LogDirectory.open(formatted, node_id=1)
+    used.mark_opened()
+    used.close()
+    used = LogDirectory.open(formatted, node_id=1)
+    assert used.last_stop is LastStop.POWER_LOST
+    used.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "partition"),
+    [
+        ("topic-0", ("topic", 0)),
+        ("with-dash.and_more-12", ("with-dash.and_more", 12)),
+        ("__cluster_metadata-0", ("__cluster_metadata", 0)),
+        ("topic", None),
+        ("topic-x", None),
+        ("topic-0." + "a" * 32 + "-delete", None),
+        ("topic-0." + "a" * 32 + "-stray", None),
+        ("topic-0." + "a" * 32 + "-future", None),
+    ],
+)
+def test_partition_directories(name: str, partition: tuple[str, int] | None) -> None:
+    assert partition_of(name) == partition
+
+
+def test_retired_partitions(formatted: Path) -> None:
+    used = LogDirectory.open(formatted, node_id=1)
+    for name in ("b-1", "a-0", "x" * 249 + "-0"):
+        (formatted / name).mkdir()
+    assert used.partitions() == [("a", 0), ("b", 1), ("x" * 249, 0)]
+    used.retire_partition("b-1", UUID(int=1), "stray")
+    deleted = used.retire_partition("x" * 249 + "-0", UUID(int=1))
+    assert used.partitions() == [("a", 0)]
+    assert used.retired() == [deleted]
+    remove_retired(deleted)
+    remove_retired(deleted)
+    assert used.retired() == []
+    with pytest.raises(ValueError, match="not a retired"):
+        remove_retired(str(formatted / "a-0"))
+    used.close()

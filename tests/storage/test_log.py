@@ -1,0 +1,389 @@
+"""``Log``: appends, reads, rolling, retention, producers; the rules that a list of batches cannot express."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+import attrs
+import pytest
+
+from kraft.records.batch import TimestampType, iter_headers
+from kraft.storage.directory import LastStop
+from kraft.storage.log import Log, remove_files
+from kraft.wire.errors import ErrorCode, KafkaError
+from tests.storage.logs import EVERYTHING, NAME, append, batch, batches, config, content, files, open_log, values
+
+DAY_MS = 86_400_000
+
+
+def test_a_new_partition_is_a_directory_with_an_empty_segment(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config())
+    assert os.listdir(tmp_path / NAME) == ["00000000000000000000.log"]
+    assert (log.log_start_offset, log.log_end_offset, log.size) == (0, 0, 0)
+
+
+def test_an_append_answers_as_produce_does(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config())
+    assert append(log, batch([b"a", b"b"])) == (0, 1, -1, 0)
+    assert append(log, batch([b"c"]), epoch=4) == (2, 2, -1, 0)
+    (first, _), (second, records) = batches(log)
+    assert (first.base_offset, first.leader_epoch) == (0, 0)
+    assert (second.base_offset, second.leader_epoch, records[0].value) == (2, 4, b"c")
+
+
+def test_log_append_time_overwrites_timestamps(tmp_path: Path) -> None:
+    """``message.timestamp.type=LogAppendTime``: every record gets the broker's time."""
+    log = open_log(tmp_path, config(message_timestamp_type="LogAppendTime"))
+    assert append(log, batch([b"a"], timestamp=5), now_ms=777).log_append_time_ms == 777
+    ((header, records),) = batches(log)
+    assert header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert records[0].timestamp == header.max_timestamp == 777
+
+
+def test_an_append_larger_than_a_segment_is_refused(tmp_path: Path) -> None:
+    """``segment.bytes``: RECORD_LIST_TOO_LARGE."""
+    log = open_log(tmp_path, config(segment_bytes=100))
+    with pytest.raises(KafkaError) as refused:
+        append(log, batch([b"x" * 100]))
+    assert refused.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+    assert log.log_end_offset == 0
+
+
+def test_a_follower_keeps_offsets_epochs_and_gaps(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config())
+    buffer = batch([b"a"], leader_epoch=2)
+    later = bytearray(batch([b"b"], leader_epoch=3))
+    later[7] = 9
+    log.append_as_follower(buffer + later, 0)
+    assert [header.base_offset for header, _ in batches(log)] == [0, 9]
+    assert log.log_end_offset == 10
+    assert log.epochs.entries == [(2, 0), (3, 9)]
+    with pytest.raises(KafkaError) as refused:
+        log.append_as_follower(buffer, 0)
+    assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_reads_outside_of_the_log_are_refused(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config())
+    append(log, batch([b"a", b"b"]))
+    log.delete_records(1)
+    for offset in (0, 3):
+        with pytest.raises(KafkaError) as refused:
+            log.read(offset, 100, 2)
+        assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert log.read(2, 100, 2).length == 0
+    with pytest.raises(KafkaError):
+        log.delete_records(3)
+
+
+def test_a_read_at_the_end_touches_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = open_log(tmp_path, config())
+    for number in range(3000):
+        append(log, batch([b"%d" % number]))
+
+    def refuse(*_: object) -> bytes:
+        raise AssertionError("pread")
+
+    monkeypatch.setattr(os, "pread", refuse)
+    assert log.read(2990, 1 << 20, 3000).length > 0
+    assert log.read(2990, 1 << 20, 2995).length > 0
+
+
+def test_a_slice_outlives_its_segment(tmp_path: Path) -> None:
+    """Deleting or closing may not break, or redirect, a response that is on its way."""
+    log = open_log(tmp_path, config(segment_bytes=200))
+    for number in range(10):
+        append(log, batch([b"value %d" % number]))
+    piece = log.read(0, EVERYTHING, log.log_end_offset)
+    before = content(piece)
+    log.delete_records(9)
+    remove_files(log.delete_old_segments(0, 10))
+    log.abandon()
+    del log
+    gc.collect()
+    assert content(piece) == before
+
+
+def test_segments_roll_by_size_age_and_index(tmp_path: Path) -> None:
+    """``segment.bytes``, ``segment.ms`` (by record timestamps), ``segment.index.bytes``."""
+    log = open_log(tmp_path, config(segment_bytes=300))
+    for _ in range(8):
+        append(log, batch([b"x" * 50]))
+    assert all(segment.size <= 300 for segment in log.segments)
+    assert len(log.segments) == 4
+    log.config = config(segment_ms=1000)
+    append(log, batch([b"x"], timestamp=3000))
+    assert log.active.base_offset == 8
+    log.config = config(segment_index_bytes=8, index_interval_bytes=0)
+    append(log, batch([b"y"]))
+    assert log.active.base_offset == 9
+
+
+def test_jitter_rolls_earlier(tmp_path: Path) -> None:
+    """``segment.jitter.ms`` is taken off ``segment.ms``."""
+    settings = config(segment_ms=1000, segment_jitter_ms=400)
+    log = Log.open(tmp_path, NAME, settings, now_ms=0, roll_jitter_ms=300)
+    append(log, batch([b"a"], timestamp=0))
+    append(log, batch([b"b"], timestamp=700))
+    assert len(log.segments) == 1
+    append(log, batch([b"b"], timestamp=701))
+    assert len(log.segments) == 2
+
+
+def test_retention_by_time_spares_what_is_not_replicated(tmp_path: Path) -> None:
+    """``retention.ms``: a segment goes when its newest record is too old and all of it is below the high watermark."""
+    log = open_log(tmp_path, config(segment_bytes=200, retention_ms=DAY_MS))
+    for number in range(6):
+        append(log, batch([b"x" * 60], timestamp=number * DAY_MS))
+    ends = [segment.next_offset for segment in log.segments]
+    assert ends == [1, 2, 3, 4, 5, 6]
+    assert log.delete_old_segments(4 * DAY_MS + 1, ends[1] - 1) != []
+    assert log.log_start_offset == 1
+    paths = log.delete_old_segments(4 * DAY_MS + 1, 6)
+    assert log.log_start_offset == 4
+    assert all(path.endswith(".deleted") and os.path.exists(path) for path in paths)
+    remove_files(paths)
+    remove_files(paths)
+    assert log.delete_old_segments(100 * DAY_MS, 6) != []
+    assert (log.log_start_offset, log.log_end_offset, len(log.segments)) == (6, 6, 1)
+    assert log.delete_old_segments(100 * DAY_MS, 6) == []
+
+
+def test_retention_by_size_leaves_at_least_the_limit(tmp_path: Path) -> None:
+    """``retention.bytes``; compacted topics are not touched by it."""
+    log = open_log(tmp_path, config(segment_bytes=200, retention_bytes=300, retention_ms=-1))
+    for _ in range(6):
+        append(log, batch([b"x" * 60]))
+    each = log.segments[0].size
+    log.config = attrs.evolve(log.config, cleanup_policy=frozenset({"compact"}))
+    assert log.delete_old_segments(0, 6) == []
+    log.config = attrs.evolve(log.config, cleanup_policy=frozenset({"delete"}))
+    log.delete_old_segments(0, 6)
+    assert log.size == 3 * each
+
+
+def test_left_over_deletions_are_finished_at_the_next_start(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config(segment_bytes=200))
+    for number in range(4):
+        append(log, batch([b"x" * 60], timestamp=number))
+    log.delete_records(2)
+    assert log.delete_old_segments(0, 4)
+    log.close()
+    log = open_log(tmp_path, config(segment_bytes=200), start=2)
+    assert not [name for name in os.listdir(tmp_path / NAME) if name.endswith(".deleted")]
+    assert log.log_start_offset == 2
+
+
+@contextmanager
+def _files_no_larger_than(limit: int) -> Iterator[None]:
+    """The kernel itself writes short and then refuses, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_leaves_the_log_as_it_was(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config(index_interval_bytes=0))
+    for number in range(3):
+        append(log, batch([b"%d" % number]))
+    before, end = files(log), log.log_end_offset
+    with _files_no_larger_than(log.size + 10), pytest.raises(OSError, match="File too large"):
+        append(log, batch([b"too much"]))
+    assert files(log) == before
+    assert log.log_end_offset == end
+    append(log, batch([b"3"]))
+    assert values(log) == [b"0", b"1", b"2", b"3"]
+
+
+def test_an_index_that_cannot_grow_takes_the_batch_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = open_log(tmp_path, config(index_interval_bytes=0))
+    append(log, batch([b"0"]))
+    append(log, batch([b"1"], timestamp=2000))
+    before = files(log)
+
+    def full(offset: int, position: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(log.active.index, "append", full)
+        with pytest.raises(OSError, match="No space left"):
+            append(log, batch([b"2"], timestamp=3000))
+    assert files(log) == before
+    append(log, batch([b"2"], timestamp=3000))
+    assert values(log) == [b"0", b"1", b"2"]
+
+
+def test_half_an_index_entry_is_taken_back(tmp_path: Path) -> None:
+    """A roll completes the time index of the old segment: when that fails, entries must not get out of step."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"0"]))
+    time_index = log.active.time_index
+    with _files_no_larger_than(5), pytest.raises(OSError, match="File too large"):
+        time_index.maybe_append(1000, 0)
+    assert os.stat(time_index.path).st_size == 0
+    log.roll()
+    assert time_index.is_sane()
+
+
+def test_an_epoch_that_could_not_be_written_is_written_with_the_next_append(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config())
+    append(log, batch([b"0"]), epoch=1)
+    with _files_no_larger_than(0), pytest.raises(OSError, match="File too large"):
+        append(log, batch([b"1"]), epoch=2)
+    append(log, batch([b"1"]), epoch=2)
+    log.abandon()
+    assert open_log(tmp_path, config(), last_stop=LastStop.KILLED).epochs.entries == [(1, 0), (2, 1)]
+
+
+def test_an_append_stands_when_the_snapshot_after_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: str, data: bytes, *, durable: bool) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    log = open_log(tmp_path, config())
+    monkeypatch.setattr("kraft.storage.producers._BATCHES_BETWEEN_SNAPSHOTS", 1)
+    monkeypatch.setattr("kraft.storage.producers._BATCHES_PER_PRODUCER", 1)
+    monkeypatch.setattr("kraft.storage.producers.write_atomically", full)
+    append(log, batch([b"0"], producer_id=7, producer_epoch=0, base_sequence=0))
+    assert values(log) == [b"0"]
+
+
+def test_a_log_that_was_let_go_leaves_nothing_under_its_name(tmp_path: Path) -> None:
+    """A deleted partition may have a successor of the same name: who still holds the old one must not touch that."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"0"]))
+    log.roll()
+    append(log, batch([b"1"]))
+    log.abandon()
+    os.rename(log.directory, tmp_path / "gone")
+    open_log(tmp_path, config())
+    with pytest.raises(FileNotFoundError):
+        log.begin_flush()
+    assert os.listdir(log.directory) == ["00000000000000000000.log"]
+
+
+def test_after_a_failed_flush_the_log_is_never_closed_as_if_it_were_whole(tmp_path: Path) -> None:
+    """A kernel reports lost writes once: the flush of a controlled stop would succeed."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"0"]))
+    log.failure = OSError(errno.EIO, "Input/output error")
+    with pytest.raises(OSError, match="an earlier write failed"):
+        log.close()
+
+
+def test_nothing_follows_an_append_that_could_not_be_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(fd: int, size: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    log = open_log(tmp_path, config())
+    append(log, batch([b"0"]))
+    with monkeypatch.context() as patch, _files_no_larger_than(log.size + 10):
+        patch.setattr("kraft.storage.segment.os.ftruncate", failing)
+        with pytest.raises(OSError, match="Input/output error"):
+            append(log, batch([b"too much"]))
+    with pytest.raises(OSError, match="an earlier write failed"):
+        append(log, batch([b"1"]))
+    assert values(log) == [b"0"]
+    log.abandon()
+    assert values(open_log(tmp_path, config(), last_stop=LastStop.KILLED)) == [b"0"]
+
+
+@pytest.mark.parametrize("stop", LastStop)
+def test_producers_are_known_after_any_stop(tmp_path: Path, stop: LastStop) -> None:
+    """KIP-98: a retry after a restart is recognised as a duplicate."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"a", b"b"], producer_id=7, producer_epoch=1, base_sequence=0))
+    append(log, batch([b"c"], producer_id=7, producer_epoch=1, base_sequence=2))
+    if stop is LastStop.CLEAN:
+        log.close()
+    else:
+        log.abandon()
+    log = open_log(tmp_path, config(), last_stop=stop)
+    retry = batch([b"c"], producer_id=7, producer_epoch=1, base_sequence=2)
+    duplicate = log.producers.check(next(iter_headers(retry))[1])
+    assert duplicate is not None
+    assert duplicate.batch.last_offset == 2
+
+
+def test_truncation_forgets_what_a_producer_lost(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config())
+    for sequence in range(3):
+        append(log, batch([b"x"], producer_id=7, producer_epoch=0, base_sequence=sequence))
+    log.truncate_to(1, 0)
+    again = batch([b"x"], producer_id=7, producer_epoch=0, base_sequence=1)
+    assert log.producers.check(next(iter_headers(again))[1]) is None
+
+
+def test_snapshots_between_segments_bound_the_replay(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config())
+    for sequence in range(9000):
+        append(log, batch([b"x"], producer_id=7, producer_epoch=0, base_sequence=sequence))
+    names = [name for name in os.listdir(log.directory) if name.endswith(".snapshot")]
+    assert names == [f"{8192:020d}.snapshot"]
+    log.abandon()
+    log = open_log(tmp_path, config(), last_stop=LastStop.KILLED)
+    assert log.producers.entries()[0].batches[-1].last_offset == 8999
+
+
+def test_the_newest_record_is_found(tmp_path: Path) -> None:
+    """ListOffsets -3 (KIP-734): offset and timestamp of the record with the largest timestamp."""
+    log = open_log(tmp_path, config(segment_bytes=200))
+    assert log.newest_record() is None
+    for timestamp in (5, 30, 30, 20):
+        append(log, batch([b"x" * 60], timestamp=timestamp))
+    newest = log.newest_record()
+    assert newest is not None
+    assert (newest.timestamp, newest.offset) == (30, 1)
+
+
+def test_starting_over_at_an_offset(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config(segment_bytes=200))
+    for _ in range(3):
+        append(log, batch([b"x" * 60], producer_id=7, producer_epoch=0, base_sequence=0))
+    log.truncate_fully_and_start_at(100)
+    assert (log.log_start_offset, log.log_end_offset, len(log.producers)) == (100, 100, 0)
+    assert append(log, batch([b"a"])).base_offset == 100
+    log.close()
+    log = open_log(tmp_path, config(), start=100)
+    assert values(log) == [b"a"]
+
+
+def test_the_topic_id_is_kept(tmp_path: Path) -> None:
+    """KIP-516: ``partition.metadata``."""
+    log = open_log(tmp_path, config())
+    assert log.topic_id is None
+    log.assign_topic_id(UUID(int=1))
+    assert Path(log.directory, "partition.metadata").read_text() == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"
+    log.close()
+    assert open_log(tmp_path, config()).topic_id == UUID(int=1)
+
+
+def test_a_flush_may_be_overtaken_by_a_truncation(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config(segment_bytes=200))
+    for _ in range(4):
+        append(log, batch([b"x" * 60]))
+    flush = log.begin_flush()
+    log.truncate_to(2, 0)
+    flush.run()
+    log.flushed(flush)
+    assert log.recovery_point == log.log_end_offset == 2
+
+
+def test_flush_messages(tmp_path: Path) -> None:
+    """``flush.messages``: fsync once so many records were appended."""
+    log = open_log(tmp_path, config(flush_messages=3))
+    append(log, batch([b"a", b"b"]))
+    assert log.recovery_point == 0
+    append(log, batch([b"c"]))
+    assert log.recovery_point == 3

@@ -1,0 +1,233 @@
+"""Opening what a crash, a power cut or a bad disk left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kraft.storage.directory import LastStop
+from kraft.storage.errors import CorruptLog
+from kraft.storage.log import Log
+from tests.storage.logs import NAME, append, batch, config, files, open_log, values
+
+LOG = f"{NAME}/00000000000000000000.log"
+UNCLEAN = [LastStop.KILLED, LastStop.POWER_LOST]
+
+
+def _three_batches(parent: Path, **settings: object) -> Log:
+    log = open_log(parent, config(**settings))
+    for number in range(3):
+        append(log, batch([b"value %d" % number, b"more"], timestamp=number))
+    log.abandon()
+    return log
+
+
+@pytest.mark.parametrize("stop", UNCLEAN)
+@pytest.mark.parametrize("interval", [0, 4096])
+def test_a_torn_tail_is_cut_wherever_it_was_torn(tmp_path: Path, stop: LastStop, interval: int) -> None:
+    log = _three_batches(tmp_path, index_interval_bytes=interval)
+    path = tmp_path / LOG
+    whole = path.read_bytes()
+    indexes = {name: data for name, data in files(log).items() if not name.endswith(".log")}
+    last = len(whole) * 2 // 3
+    for length in range(last, len(whole)):
+        path.write_bytes(whole[:length])
+        for name, data in indexes.items():
+            # The last batch was never indexed: the log is written first.
+            entry = 12 if name.endswith(".timeindex") else 8
+            (tmp_path / NAME / name).write_bytes(data[: -entry or None])
+        log = open_log(tmp_path, config(index_interval_bytes=interval), last_stop=stop)
+        assert values(log) == [b"value 0", b"more", b"value 1", b"more"]
+        assert log.recovery.torn_bytes == length - last
+        assert path.stat().st_size == last
+        assert log.log_end_offset == 4
+        log.abandon()
+
+
+@pytest.mark.parametrize("tail", [bytes(500), random.Random(1).randbytes(5000), b"\x02" * 300])
+def test_garbage_up_to_the_end_is_cut(tmp_path: Path, tail: bytes) -> None:
+    _three_batches(tmp_path)
+    with open(tmp_path / LOG, "ab") as file:
+        file.write(tail)
+    log = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST)
+    assert log.recovery.torn_bytes == len(tail)
+    assert log.recovery.torn_file == str(tmp_path / LOG)
+    assert len(values(log)) == 6
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_flipped_bit_in_the_middle_refuses_to_start(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """No acknowledged record is dropped silently: the error names the file and the offset."""
+    parent = tmp_path_factory.mktemp("log")
+    _three_batches(parent)
+    path = parent / LOG
+    whole = bytearray(path.read_bytes())
+    size = len(whole) // 3
+    position = data.draw(st.integers(0, 2 * size - 1))
+    # Base offset and leader epoch are outside of the checksum.
+    if position % size < 8 or 12 <= position % size < 16:
+        position += 21
+    whole[position] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(whole)
+    with pytest.raises(CorruptLog) as refused:
+        open_log(parent, config(), last_stop=LastStop.POWER_LOST, recovery_point=6)
+    offset = 2 * (position // size)
+    assert refused.value.offset == offset
+    assert str(path) in str(refused.value)
+    assert f"(offset {offset})" in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert path.read_bytes() == whole
+
+
+def test_damage_in_an_older_segment_refuses_to_start(tmp_path: Path) -> None:
+    log = _three_batches(tmp_path, segment_bytes=100)
+    assert len(log.segments) == 3
+    first = Path(log.segments[0].path)
+    first.write_bytes(first.read_bytes()[:-1])
+    with pytest.raises(CorruptLog, match=first.name):
+        open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=1)
+    with pytest.raises(CorruptLog, match=first.name):
+        open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, cut_unsynced=False)
+    # Below the recovery point nothing is scanned.
+    open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=2)
+
+
+def test_a_power_cut_beyond_the_recovery_point_cuts_at_the_first_damage(tmp_path: Path) -> None:
+    """Kafka's recovery: pages behind the recovery point come to the disk in any order, so whole batches may follow lost
+    ones. What was never synced is cut, and how much it was is said."""
+    log = _three_batches(tmp_path, segment_bytes=100)
+    sizes = [segment.size for segment in log.segments]
+    middle = Path(log.segments[1].path)
+    middle.write_bytes(bytes(sizes[1]))
+    log = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=2)
+    assert (log.log_end_offset, len(values(log))) == (2, 2)
+    assert (log.recovery.torn_file, log.recovery.torn_offset) == (str(middle), 2)
+    assert log.recovery.torn_bytes == sizes[1] + sizes[2]
+    assert f"cut {middle} at position 0 (offset 2)" in str(log.recovery)
+
+
+def test_a_torn_tail_before_an_empty_segment_is_still_a_tail(tmp_path: Path) -> None:
+    """A power cut right after a roll: the new file exists, the end of the old one does not."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"a"]))
+    append(log, batch([b"b"]))
+    log.roll()
+    log.abandon()
+    path = tmp_path / LOG
+    path.write_bytes(path.read_bytes()[:-1])
+    log = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST)
+    assert values(log) == [b"a"]
+    assert (len(log.segments), log.log_end_offset) == (1, 1)
+
+
+def test_a_clean_stop_leaves_no_torn_tail(tmp_path: Path) -> None:
+    """After a controlled stop a missing byte is damage, not the trace of a crash."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"a"]))
+    log.close()
+    path = tmp_path / LOG
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CorruptLog):
+        open_log(tmp_path, config())
+
+
+def test_after_a_kill_only_the_tail_is_read(tmp_path: Path) -> None:
+    """The page cache outlived the process: a batch before the last index entry is not looked at."""
+    log = open_log(tmp_path, config(index_interval_bytes=100))
+    for number in range(50):
+        append(log, batch([b"value %d" % number]))
+    log.abandon()
+    path = tmp_path / LOG
+    whole = bytearray(path.read_bytes())
+    whole[30] ^= 1
+    path.write_bytes(whole)
+    assert open_log(tmp_path, config(), last_stop=LastStop.KILLED).log_end_offset == 50
+    with pytest.raises(CorruptLog):
+        open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=50)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    interval=st.integers(0, 500),
+    appended=st.lists(st.tuples(st.integers(0, 300), st.integers(-1, 100)), min_size=1, max_size=30),
+)
+def test_rebuilt_indexes_equal_the_lost_ones(
+    interval: int, appended: list[tuple[int, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    parent = tmp_path_factory.mktemp("log")
+    settings = config(index_interval_bytes=interval, segment_bytes=1500)
+    log = open_log(parent, settings)
+    for size, timestamp in appended:
+        append(log, batch([bytes(size)], timestamp=timestamp))
+    log.close()
+    before = files(log)
+    for name in before:
+        if not name.endswith(".log"):
+            os.unlink(parent / NAME / name)
+    log = open_log(parent, settings)
+    log.close()
+    assert files(log) == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 80, b"\xff" * 80, b"\x00\x00\x00\x01\x00\x00\x00\x05" * 10, b"abc"])
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_insane_indexes_are_rebuilt(tmp_path: Path, damage: bytes, suffix: str) -> None:
+    settings = config(index_interval_bytes=50, segment_bytes=1500)
+    log = open_log(tmp_path, settings)
+    for number in range(40):
+        append(log, batch([b"value %d" % number], timestamp=number))
+    log.close()
+    before = files(log)
+    for name in before:
+        if name.endswith(suffix):
+            (tmp_path / NAME / name).write_bytes(damage)
+    log = open_log(tmp_path, settings)
+    assert values(log) == [b"value %d" % number for number in range(40)]
+    if damage:
+        assert log.recovery.rebuilt_indexes
+        log.close()
+        assert files(log) == before
+
+
+def test_a_damaged_epoch_checkpoint_is_rebuilt_from_the_batches(tmp_path: Path) -> None:
+    """KIP-101: the epochs are in the batches as well."""
+    log = open_log(tmp_path, config())
+    for epoch in (0, 0, 3, 5):
+        append(log, batch([b"x"]), epoch=epoch)
+    entries = log.epochs.entries
+    log.close()
+    for damage in ("", "garbage", "0\n5\n", "0\n2\n3 2\n1 0\n", "0\n1\nx y\n"):
+        (tmp_path / NAME / "leader-epoch-checkpoint").write_text(damage)
+        log = open_log(tmp_path, config())
+        assert log.epochs.entries == entries
+        log.abandon()
+
+
+def test_epochs_that_were_not_yet_written_are_found_in_the_tail(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config())
+    for epoch in (0, 3):
+        append(log, batch([b"x"]), epoch=epoch)
+    log.abandon()
+    (tmp_path / NAME / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    assert open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST).epochs.entries == [(0, 0), (3, 1)]
+
+
+def test_damaged_producer_snapshots_mean_a_longer_replay(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config(segment_bytes=200))
+    for sequence in range(6):
+        append(log, batch([b"x" * 50], producer_id=7, producer_epoch=0, base_sequence=sequence))
+    expected = log.producers.entries()[0].batches[-1]
+    log.close()
+    for name in os.listdir(tmp_path / NAME):
+        if name.endswith(".snapshot"):
+            (tmp_path / NAME / name).write_bytes(b"garbage")
+    log = open_log(tmp_path, config(segment_bytes=200))
+    assert log.producers.entries()[0].batches[-1] == expected

@@ -1,0 +1,24 @@
+"""The one way a test waits for another process: ask again until it is so, with a deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PAUSE_S = 0.02
+
+
+def eventually(ask: Callable[[], T], timeout_s: float = 30.0) -> T:
+    """The first truthy answer of ``ask``.
+
+    Raises:
+        AssertionError: ``timeout_s`` seconds passed; with the last answer.
+    """
+    deadline = time.monotonic() + timeout_s
+    while not (answer := ask()):
+        assert time.monotonic() < deadline, f"not so within {timeout_s} s; the last answer was {answer!r}"
+        time.sleep(PAUSE_S)
+    return answer

@@ -1,0 +1,132 @@
+"""Taste as a test: the habits that linters do not know. Each check names the file and line, and is shown to be able
+to fail."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "kraft"
+GENERATED = PACKAGE / "messages"
+HANDWRITTEN = ("registry.py", "plain.py", "__init__.py")
+MAX_MODULE_LINES = 600
+MAX_FUNCTION_LINES = 60
+
+
+def sources() -> list[Path]:
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != GENERATED or path.name in HANDWRITTEN]
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    for path in sources():
+        yield path, ast.parse(path.read_text(), str(path))
+
+
+def long_functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                yield node.lineno, f"{node.name} has {lines} lines, a screen has {MAX_FUNCTION_LINES}"
+
+
+def unbounded_shields(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """A shield defeats every deadline around it, so it needs a number of its own: move_on_after(N, shield=True)."""
+    bounded = {"move_on_after", "fail_after", "move_on_at", "fail_at"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and any(keyword.arg == "shield" for keyword in node.keywords):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name not in bounded:
+                yield node.lineno, f"shield without a number in {name}"
+        if isinstance(node, ast.Attribute) and node.attr == "shield" and isinstance(node.ctx, ast.Store):
+            yield node.lineno, "shield assigned"
+
+
+def stored_nurseries(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """A nursery on an object outlives the block that should bound it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and "nursery" in node.attr:
+            yield node.lineno, f"nursery stored as {node.attr}"
+
+
+def unbounded_channels(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        opens = isinstance(node, ast.Call) and "open_memory_channel" in ast.unparse(node.func)
+        if opens and "inf" in ast.unparse(node.args[0]):
+            yield node.lineno, "a queue without a bound"
+
+
+def swallowed_cancellations(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """BaseException holds trio.Cancelled: who catches it must let it go on, or hand it over."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler):
+            caught = "everything" if node.type is None else ast.unparse(node.type)
+            keeps = node.name is not None and any(
+                isinstance(each, ast.Name) and each.id == node.name for each in ast.walk(ast.Module(node.body, []))
+            )
+            raises = any(isinstance(each, ast.Raise) for each in ast.walk(node))
+            if caught in ("everything", "BaseException") and not (raises or keeps):
+                yield node.lineno, f"except {caught} swallows a cancellation"
+
+
+CHECKS = [long_functions, unbounded_shields, stored_nurseries, unbounded_channels, swallowed_cancellations]
+FAULTS = {
+    "long_functions": "def f():\n" + "    pass\n" * MAX_FUNCTION_LINES,
+    "unbounded_shields": "with trio.CancelScope(shield=True): pass",
+    "stored_nurseries": "self._nursery = nursery",
+    "unbounded_channels": "trio.open_memory_channel[int](math.inf)",
+    "swallowed_cancellations": "try:\n    pass\nexcept BaseException:\n    pass",
+}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_code_keeps_the_habit(check: object) -> None:
+    assert callable(check)
+    found = [f"{path.relative_to(ROOT)}:{line}: {what}" for path, tree in trees() for line, what in check(tree)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_check_can_fail(check: object) -> None:
+    assert callable(check)
+    assert list(check(ast.parse(FAULTS[check.__name__])))
+
+
+def test_no_module_is_too_long() -> None:
+    lengths = {path: len(path.read_text().splitlines()) for path in sources()}
+    long = [f"{path.relative_to(ROOT)}: {lines}" for path, lines in lengths.items() if lines > MAX_MODULE_LINES]
+    assert not long, f"split at {MAX_MODULE_LINES} lines: {long}"
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [str(path.relative_to(ROOT)) for path, tree in trees() if tree.body and ast.get_docstring(tree) is None]
+    assert not silent
+
+
+# Names of places that only their authors have, and notes to themselves.
+_PRIVATE = re.compile(r"/home/\w|/root/\w|/Users/\w|\bTODO\b|\bFIXME\b|\bXXX\b")
+
+
+def test_the_repository_speaks_of_itself_alone() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout: there is no list of what is published")
+    found = []
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        path = ROOT / name
+        if (
+            name == "tests/test_tidy.py"
+            or not path.is_file()
+            or path.suffix not in {".py", ".md", ".toml", ".ini", ".json", ""}
+        ):
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if _PRIVATE.search(line):
+                found.append(f"{name}:{number}: {line.strip()[:100]}")
+    assert not found, "\n".join(found)

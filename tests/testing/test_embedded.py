@@ -1,0 +1,80 @@
+"""The embedded cluster: real clients use it, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+import trio
+
+from kraft.config.setting import ConfigError
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.rpc.client import connect
+from kraft.testing import EmbeddedCluster, embedded_node
+from kraft.wire.errors import KafkaError
+
+
+async def partitions_of(bootstrap_servers: str, topic: str) -> int:
+    host, _, port = bootstrap_servers.rpartition(":")
+    async with connect(host, int(port), client_id="test") as connection:
+        wanted = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+        response = await connection.request(wanted)
+    return len(response.topics[0].partitions)
+
+
+def test_a_synchronous_program_uses_a_cluster_in_its_own_thread() -> None:
+    with EmbeddedCluster(topics={"orders": 3}) as cluster:
+        assert trio.run(partitions_of, cluster.bootstrap_servers, "orders") == 3
+
+
+async def test_a_trio_program_runs_the_node_in_its_own_loop() -> None:
+    async with embedded_node(topics={"orders": 2}) as node:
+        assert await partitions_of(node.bootstrap_servers, "orders") == 2
+
+
+def test_two_clusters_at_once_are_two_clusters() -> None:
+    with EmbeddedCluster(topics={"left": 1}) as left, EmbeddedCluster() as right:
+        assert left.cluster_id != right.cluster_id
+        assert trio.run(partitions_of, left.bootstrap_servers, "left") == 1
+        assert trio.run(partitions_of, right.bootstrap_servers, "left") == 0
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    open_before = set(os.listdir("/proc/self/fd"))
+    threads_before = set(threading.enumerate())
+    with EmbeddedCluster(topics={"orders": 3}):
+        assert list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
+    # Trio keeps idle worker threads for ten seconds; the cluster's own thread is gone.
+    assert not [each for each in set(threading.enumerate()) - threads_before if each.name == "kraft cluster"]
+    assert len(os.listdir("/proc/self/fd")) <= len(open_before)
+
+
+def test_a_failed_block_ends_the_node_too() -> None:
+    with pytest.raises(ZeroDivisionError), EmbeddedCluster() as cluster:
+        raise ZeroDivisionError
+    with pytest.raises(RuntimeError, match="with block"):
+        _ = cluster.bootstrap_servers
+
+
+def test_a_bad_setting_is_raised_where_the_cluster_is_started() -> None:
+    with pytest.raises(ConfigError, match=r"num\.partitions"), EmbeddedCluster(settings={"num.partitions": "many"}):
+        pass
+
+
+def test_a_topic_that_cannot_be_created_is_an_error() -> None:
+    with pytest.raises(KafkaError, match=r"no/slashes"), EmbeddedCluster(topics={"no/slashes": 1}):
+        pass
+
+
+@pytest.mark.kraft(topics={"orders": 5}, settings={"auto.create.topics.enable": "false"})
+def test_the_fixture_starts_with_what_its_marker_says(kraft_cluster: EmbeddedCluster) -> None:
+    assert trio.run(partitions_of, kraft_cluster.bootstrap_servers, "orders") == 5
+
+
+@pytest.mark.kraft(topics={"orders": 4})
+async def test_the_fixture_serves_trio_tests(kraft_cluster: EmbeddedCluster) -> None:
+    assert await partitions_of(kraft_cluster.bootstrap_servers, "orders") == 4

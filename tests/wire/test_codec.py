@@ -1,0 +1,230 @@
+"""The codec as its callers see it: what goes in comes out, and what is malformed is refused."""
+
+from __future__ import annotations
+
+import io
+import struct
+import tracemalloc
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.describe_topic_partitions_request import Cursor, DescribeTopicPartitionsRequest
+from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.messages.request_header import RequestHeader
+from kraft.messages.topic_record import TopicRecord
+from kraft.wire.codec import decode, encode, encode_spliced
+from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
+from kraft.wire.schema import Message
+from kraft.wire.splice import FileSlice
+from tests.messages.strategies import messages, pair_id, pairs
+
+QUICK = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize(("cls", "version"), pairs(), ids=pair_id)
+@QUICK
+@given(data=st.data())
+def test_any_message_comes_back(cls: type[Message], version: int, data: st.DataObject) -> None:
+    """From each kind of buffer, from any position, whatever follows."""
+    message = data.draw(messages(cls, version))
+    encoded = encode(message, version)
+    for kind in (bytes, bytearray, memoryview):
+        assert decode(cls, version, kind(encoded)) == (message, len(encoded))
+    assert decode(cls, version, b"\xff" * 3 + encoded + b"\xff", 3) == (message, len(encoded) + 3)
+
+
+@pytest.mark.parametrize(("cls", "version"), pairs(), ids=pair_id)
+@QUICK
+@given(data=st.data())
+def test_bad_bytes_are_a_message_or_a_decode_error(cls: type[Message], version: int, data: st.DataObject) -> None:
+    """Truncated, with bytes replaced, or noise altogether. What is accepted is a message like any other."""
+    encoded = bytearray(encode(data.draw(messages(cls, version)), version))
+    for _ in range(data.draw(st.integers(0, 3))):
+        if encoded:
+            encoded[data.draw(st.integers(0, len(encoded) - 1))] = data.draw(st.sampled_from(b"\x00\x01\x7f\x80\xff"))
+    del encoded[data.draw(st.integers(0, len(encoded))) :]
+    for broken in (bytes(encoded), data.draw(st.binary(max_size=40))):
+        try:
+            message, position = decode(cls, version, broken)
+        except DecodeError:
+            continue
+        assert position <= len(broken)
+        again = encode(message, version)
+        assert encode(decode(cls, version, again)[0], version) == again
+
+
+@pytest.mark.parametrize(("cls", "version"), pairs(), ids=pair_id)
+def test_what_bad_bytes_allocate_is_bounded_by_their_length(cls: type[Message], version: int) -> None:
+    """Counts and lengths are as large as they can be said; 60 bytes must not cost more than a few kilobytes."""
+    patterns = [
+        b"\x7f",
+        b"\xff",
+        b"\xff\xff\xff\xff\x07",
+        b"\x7f\xff\xff\xff",
+        b"\x00\x00\x00\x7f",
+        b"\x01\x7f",
+        b"\x00",
+    ]
+    buffers = [(pattern * 60)[:60] for pattern in patterns]
+    _decode_all(cls, version, buffers)  # compiles the decoder and its row readers, which stay
+    tracemalloc.start()
+    try:
+        _decode_all(cls, version, buffers)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40_000
+
+
+def _decode_all(cls: type[Message], version: int, buffers: list[bytes]) -> None:
+    for buffer in buffers:
+        try:
+            decode(cls, version, buffer)
+        except DecodeError:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "end before"),
+        (b"\x01", "client_software_name is null|end before|null"),
+        (b"\x00\x02a\x00", "client_software_name is null"),
+        (b"\x09a\x02b\x00", "claims a length of 8"),
+        (b"\x02\xff\x02b\x00", "utf-8"),
+        (b"\x80\x80\x80\x80\x80\x01", "more than 32 bits"),
+        (b"\xff\xff\xff\xff\x1f", "more than 32 bits"),
+        (b"\xff\xff\xff\xff\x0f", "at most 32767"),
+        (b"\x80\x80", "inside a variable-length integer"),
+        (b"\x02a\x02b\x01\x05\x09a", "tag 5 claims"),
+        (b"\x02a\x02b\x02\x05\x00\x05\x00", "tag 5 follows tag 5"),
+        (b"\x02a\x02b\x02\x05\x00\x04\x00", "tag 4 follows tag 5"),
+        (b"\x02a\x02b\x03\x05\x00", "inside a variable-length integer"),
+    ],
+)
+def test_malformed_bytes_are_named(data: bytes, problem: str) -> None:
+    with pytest.raises(DecodeError, match=problem):
+        decode(ApiVersionsRequest, 3, data)
+
+
+def test_unknown_tagged_fields_are_skipped() -> None:
+    """KIP-482: a receiver ignores tags that it does not know."""
+    message, position = decode(ApiVersionsRequest, 3, b"\x02a\x02b\x02\x05\x01x\x87\x01\x00rest")
+    assert message == ApiVersionsRequest("a", "b")
+    assert position == 11
+
+
+def test_a_tagged_value_must_have_the_size_it_claims() -> None:
+    good = encode(FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[_leader(5)])]), 12)
+    assert decode(FetchResponse, 12, good)[0].responses[0].partitions[0].current_leader.leader_id == 5
+    head = good.index(b"\x01\x01\x09")  # one field: tag 1, nine bytes
+    with pytest.raises(DecodeError, match="tag 1 is not of the size"):
+        decode(FetchResponse, 12, good[: head + 2] + b"\x08" + good[head + 3 :])
+
+
+def _leader(leader_id: int) -> PartitionData:
+    partition = PartitionData()
+    partition.current_leader.leader_id = leader_id
+    return partition
+
+
+def test_the_client_id_of_a_header_is_never_compact() -> None:
+    """KIP-511: a broker reads the client id before it knows whether it speaks the version."""
+    header = RequestHeader(18, 99, 7, "me")
+    assert encode(header, 2) == struct.pack(">hhih2sB", 18, 99, 7, 2, b"me", 0)
+
+
+def test_nullable_structures_are_led_by_a_byte() -> None:
+    """-1 for null, 1 otherwise."""
+    without = encode(DescribeTopicPartitionsRequest(), 0)
+    assert without == b"\x01" + struct.pack(">i", 2000) + b"\xff\x00"
+    request = DescribeTopicPartitionsRequest(cursor=Cursor("a", 3))
+    assert decode(DescribeTopicPartitionsRequest, 0, encode(request, 0))[0] == request
+
+
+def test_records_are_a_view_of_the_buffer() -> None:
+    """A produced batch is received once and never copied by the decoder."""
+    request = ProduceRequest(topic_data=[TopicProduceData("t", partition_data=[PartitionProduceData(0, b"x" * 1000)])])
+    buffer = bytearray(encode(request, 9))
+    records = decode(ProduceRequest, 9, buffer)[0].topic_data[0].partition_data[0].records
+    assert isinstance(records, memoryview)
+    assert records.obj is buffer
+
+
+class _File(io.BytesIO):
+    def fileno(self) -> int:
+        return 99
+
+
+@given(lengths=st.lists(st.none() | st.integers(0, 40_000), max_size=4), version=st.integers(4, 12), prefix=st.binary())
+@example(lengths=[126, 127, 128], version=12, prefix=b"")
+def test_slices_of_files_go_between_the_bytes(lengths: list[int | None], version: int, prefix: bytes) -> None:
+    """With the slices put in where the offsets say, the bytes are those of the same message in memory."""
+    contents = [None if length is None else bytes([index + 1]) * length for index, length in enumerate(lengths)]
+    file = _File()
+    slices = [None if content is None else FileSlice(file, 5, len(content)) for content in contents]
+    in_memory = [PartitionData(index, records=content) for index, content in enumerate(contents)]
+    on_disk = [PartitionData(index, records=slice_) for index, slice_ in enumerate(slices)]
+    spliced, splices = encode_spliced(
+        FetchResponse(responses=[FetchableTopicResponse("t", partitions=on_disk)]), version, prefix
+    )
+    assert [found for _, found in splices] == [slice_ for slice_ in slices if slice_ is not None]
+    for offset, _ in reversed(splices):
+        number = [offset for offset, _ in splices].index(offset)
+        present = [content for content in contents if content is not None]
+        spliced[offset:offset] = present[number]
+    whole = FetchResponse(responses=[FetchableTopicResponse("t", partitions=in_memory)])
+    assert spliced == prefix + encode(whole, version)
+
+
+def test_encode_refuses_records_in_a_file() -> None:
+    response = FetchResponse(
+        responses=[FetchableTopicResponse("t", partitions=[PartitionData(records=FileSlice(_File(), 0, 9))])]
+    )
+    with pytest.raises(TypeError, match="encode_spliced"):
+        encode(response, 12)
+
+
+@pytest.mark.parametrize("version", [-1, 14])
+def test_versions_that_do_not_exist_are_refused(version: int) -> None:
+    with pytest.raises(UnsupportedVersionError, match="MetadataRequest has versions 0 to 13"):
+        encode(MetadataRequest(), version)
+    with pytest.raises(UnsupportedVersionError, match="MetadataRequest has versions 0 to 13"):
+        decode(MetadataRequest, version, b"")
+
+
+def test_a_field_that_the_version_lacks_must_be_at_its_default() -> None:
+    """As in Kafka: what is not ignorable may not be lost on the way."""
+    request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+    assert decode(MetadataRequest, 4, encode(request, 4))[0] == request
+    with pytest.raises(UnsupportedVersionError, match=r"MetadataRequest\.allow_auto_topic_creation is set"):
+        encode(request, 3)
+
+
+def test_an_ignorable_field_that_the_version_lacks_is_dropped() -> None:
+    request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=UUID(int=5), name="a")])
+    decoded, _ = decode(MetadataRequest, 9, encode(request, 9))
+    assert decoded.topics == [MetadataRequestTopic(name="a")]
+
+
+@pytest.mark.parametrize(
+    ("record", "error"),
+    [
+        (TopicRecord(name="x" * 32768), ValueError),
+        (TopicRecord(name=None), AttributeError),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_said_is_not_encoded(record: TopicRecord, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        encode(record, 0)
+
+
+def test_the_longest_string_comes_back() -> None:
+    record = TopicRecord(name="x" * 32767)
+    assert decode(TopicRecord, 0, encode(record, 0))[0] == record
