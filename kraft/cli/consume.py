@@ -9,7 +9,7 @@ import attrs
 import click
 import trio
 
-from kraft.cli.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, RETRY_S, Cluster, bootstrap_option, check, run
+from kraft.cli.client import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, RETRY_S, Cluster, bootstrap_option, check, run
 from kraft.cli.groups import commit_offsets, committed_offsets
 from kraft.cli.output import print_json, text_of
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic

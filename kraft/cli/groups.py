@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import click
 
-from kraft.cli.cluster import (
+from kraft.cli.client import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     Cluster,
