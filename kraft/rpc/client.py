@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
@@ -30,6 +30,8 @@ MAX_RESPONSE_BYTES = 104_857_600
 
 M = TypeVar("M", bound=Message)
 
+Dial = Callable[[str, int], Awaitable[Transport]]
+
 _FIXED = struct.Struct(">ihhi")
 _CORRELATION_ID = struct.Struct(">i")
 _CLIENT_ID_LENGTH = struct.Struct(">h")
@@ -42,14 +44,19 @@ class Disconnected(ConnectionError):
 
 @asynccontextmanager
 async def connect(
-    host: str, port: int, *, client_id: str | None = "kraft", timeout_s: float = DEFAULT_TIMEOUT_S
+    host: str,
+    port: int,
+    client_id: str | None = "kraft",
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    *,
+    dial: Dial | None = None,
 ) -> AsyncIterator[Connection]:
-    """Connect and learn the peer's versions. OSError if nobody listens, Disconnected, trio.TooSlowError after
-    ``timeout_s``.
+    """Connect, by TCP unless ``dial`` knows another way, and learn the peer's versions. OSError if nobody listens,
+    Disconnected, trio.TooSlowError after ``timeout_s``.
     """
     with trio.fail_after(timeout_s):
-        sock = await _open_socket(host, port)
-    connection = Connection(PlainTransport(sock), client_id, timeout_s)
+        transport = await (dial or dial_by_tcp)(host, port)
+    connection = Connection(transport, client_id, timeout_s)
     try:
         await connection.handshake()
         yield connection
@@ -115,6 +122,10 @@ class Connection:
         version = self.highest_common_version(request) if version is None else version
         with self._closing_on_failure(self._timeout_s):
             await self._send(request, version)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     def close(self) -> None:
         """Close at once; whoever waits for a response gets Disconnected."""
@@ -188,8 +199,8 @@ class Connection:
                 self.close()
 
 
-async def _open_socket(host: str, port: int) -> socket.socket:
-    """The first of the host's addresses that answers."""
+async def dial_by_tcp(host: str, port: int) -> Transport:
+    """The first of the host's addresses that answers. OSError if there is none."""
     failure: OSError = OSError(f"{host} has no address")
     for family, kind, protocol, _, address in await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         sock = socket.socket(family, kind, protocol)
@@ -204,5 +215,5 @@ async def _open_socket(host: str, port: int) -> socket.socket:
             sock.close()
             raise
         else:
-            return sock
+            return PlainTransport(sock)
     raise failure

@@ -1,17 +1,19 @@
-"""Listening and accepted sockets: how they are bound and what options they get."""
+"""Listening sockets, and the connections that come out of them. Simulations bring listeners of their own."""
 
 from __future__ import annotations
 
 import errno
 import logging
 import socket
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 import attrs
 import trio
 
 from kraft.config.listeners import Endpoint
 from kraft.rpc.plane import SocketSettings
+from kraft.rpc.transport import PlainTransport, Transport
 
 logger = logging.getLogger("kraft.rpc")
 
@@ -24,7 +26,7 @@ _IPV4_IN_IPV6 = "::ffff:"
 class Accepted:
     """A connection on its way from an acceptor to a processor; whoever holds it closes it."""
 
-    sock: socket.socket
+    transport: Transport
     host: str
     port: int
 
@@ -68,29 +70,75 @@ async def open_listener(endpoint: Endpoint, settings: SocketSettings) -> socket.
     return sock
 
 
-async def accept(listener: socket.socket, name: str) -> Accepted:
-    """The next connection. Running out of file descriptors is waited out, with one log line for as long as it lasts."""
-    exhausted = False
-    while True:
-        try:
-            sock, (host, port, *_) = listener.accept()
-        except BlockingIOError:
-            await trio.lowlevel.wait_readable(listener)
-        except OSError as error:
-            if error.errno in _OUT_OF_RESOURCES:
-                if not exhausted:
-                    logger.error("%s: cannot accept connections: %s", name, error)
-                exhausted = True
-                await trio.sleep(_ACCEPT_BACKOFF_S)
-            else:  # ECONNABORTED, EPROTO, ...: the error of a connection that is gone already
-                await trio.lowlevel.checkpoint()
-        else:
-            return Accepted(sock, host.removeprefix(_IPV4_IN_IPV6), port)
+class Listener(Protocol):
+    """Where connections come from."""
+
+    @property
+    def port(self) -> int:
+        """The port that is bound, also where 0 was asked for."""
+
+    async def accept(self) -> Accepted:
+        """The next connection."""
+
+    def close(self) -> None:
+        """Take no more connections."""
 
 
-def configure(sock: socket.socket, settings: SocketSettings) -> None:
+Listen = Callable[[Endpoint, SocketSettings], Awaitable[Listener]]
+
+
+async def listen_by_tcp(endpoint: Endpoint, settings: SocketSettings) -> Listener:
+    """A listener on a real socket. OSError if it cannot be bound."""
+    return TcpListener(await open_listener(endpoint, settings), endpoint.listener, settings)
+
+
+@attrs.frozen(eq=False)
+class TcpListener:
+    """A listening socket that it owns; ``name`` is what log lines call it."""
+
+    sock: socket.socket
+    name: str
+    settings: SocketSettings
+
+    @property
+    def port(self) -> int:
+        port: int = self.sock.getsockname()[1]
+        return port
+
+    def close(self) -> None:
+        self.sock.close()
+
+    async def accept(self) -> Accepted:
+        """The next connection. Running out of file descriptors is waited out, with one log line for as long as it
+        lasts.
+        """
+        exhausted = False
+        while True:
+            try:
+                sock, (host, port, *_) = self.sock.accept()
+            except BlockingIOError:
+                await trio.lowlevel.wait_readable(self.sock)
+            except OSError as error:
+                if error.errno in _OUT_OF_RESOURCES:
+                    if not exhausted:
+                        logger.error("%s: cannot accept connections: %s", self.name, error)
+                    exhausted = True
+                    await trio.sleep(_ACCEPT_BACKOFF_S)
+                else:  # ECONNABORTED, EPROTO, ...: the error of a connection that is gone already
+                    await trio.lowlevel.checkpoint()
+            else:
+                try:
+                    _configure(sock, self.settings)
+                except OSError as error:
+                    logger.debug("%s: connection lost: %s", self.name, error)
+                    sock.close()
+                    await trio.lowlevel.checkpoint()
+                else:
+                    return Accepted(PlainTransport(sock), host.removeprefix(_IPV4_IN_IPV6), port)
+
+
+def _configure(sock: socket.socket, settings: SocketSettings) -> None:
     """Options of an accepted socket. OSError if the peer is gone."""
-    sock.setblocking(False)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if settings.send_buffer_bytes > 0:

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import itertools
 import logging
-import socket
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 
 import attrs
 import trio
@@ -32,11 +31,10 @@ from kraft.rpc.connection import ErrorResponse, ProcessorContext, failed_reply, 
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import SCRATCH_BYTES
 from kraft.rpc.header import Apis
-from kraft.rpc.listen import Accepted, accept, configure, open_listener
+from kraft.rpc.listen import Accepted, Listen, Listener, listen_by_tcp
 from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane, SocketSettings
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.request_metrics import PlaneMetrics
-from kraft.rpc.transport import PlainTransport
 
 logger = logging.getLogger("kraft.rpc")
 
@@ -47,7 +45,7 @@ Handler = Callable[[Request], Awaitable[Reply]]
 class Service:
     """What a plane serves: ``handle`` is awaited for each request (see :mod:`kraft.rpc.channel` for what it may
     return), ``apis`` is what is offered (anything else closes the connection), ``error_response`` tells a peer that
-    ``handle`` raised.
+    ``handle`` raised, ``listen`` opens the listeners.
     """
 
     handle: Handler
@@ -56,6 +54,7 @@ class Service:
     quotas: ConnectionQuotas
     registry: Registry
     settings: SocketSettings = attrs.field(factory=SocketSettings)
+    listen: Listen = listen_by_tcp
 
 
 async def serve(
@@ -74,10 +73,10 @@ async def serve(
     """
     metrics = PlaneMetrics(service.registry, plane)
     with ExitStack() as sockets:
-        listening: list[tuple[Endpoint, socket.socket]] = []
+        listening: list[tuple[Endpoint, Listener]] = []
         for endpoint in plane.listeners:
-            sock = sockets.enter_context(await open_listener(endpoint, service.settings))
-            listening.append((attrs.evolve(endpoint, port=sock.getsockname()[1]), sock))
+            listener = sockets.enter_context(closing(await service.listen(endpoint, service.settings)))
+            listening.append((attrs.evolve(endpoint, port=listener.port), listener))
         async with trio.open_nursery() as nursery:
             send, receive = trio.open_memory_channel[Request](plane.queue_capacity)
             metrics.watch_queue(lambda: receive.statistics().current_buffer_used)
@@ -91,10 +90,10 @@ async def serve(
             for processor in processors:
                 nursery.start_soon(processor.run, name=f"processor {processor.name}")
             async with trio.open_nursery() as acceptors:
-                for endpoint, sock in listening:
+                for endpoint, listener in listening:
                     own = [processor for processor in processors if processor.endpoint is endpoint]
                     name = endpoint.listener
-                    acceptors.start_soon(_accept, sock, name, own, service.quotas, name=f"acceptor {name}")
+                    acceptors.start_soon(_accept, listener, name, own, service.quotas, name=f"acceptor {name}")
                 task_status.started({endpoint.listener: endpoint for endpoint, _ in listening})
                 await stopping.wait()
                 acceptors.cancel_scope.cancel(reason="plane is stopping")
@@ -168,16 +167,14 @@ class _Processor:
         with suppress(trio.WouldBlock, trio.EndOfChannel):
             while True:
                 accepted = self.pending.receive_nowait()
-                accepted.sock.close()
+                accepted.transport.close()
                 self.quotas.release(self.endpoint.listener, accepted.host)
 
     async def _run_connection(self, accepted: Accepted) -> None:
         metrics, table, endpoint = self.context.metrics, self.context.table, self.endpoint
-        transport = PlainTransport(accepted.sock)
         metrics.created.count += 1
         metrics.connections.count += 1
         try:
-            configure(accepted.sock, self.context.settings)
             info = ConnectionInfo(
                 endpoint.listener, endpoint.security_protocol, accepted.host, accepted.port, accepted.name
             )
@@ -185,27 +182,27 @@ class _Processor:
                 live = LiveConnection(info, scope, time.perf_counter())
                 table.add(live)
                 try:
-                    await serve_connection(live, transport, self.context)
+                    await serve_connection(live, accepted.transport, self.context)
                 finally:
                     table.remove(live)
         except OSError as error:
             logger.debug("%s %s: connection lost: %s", endpoint.listener, accepted.name, error)
         finally:
-            transport.close()
+            accepted.transport.close()
             self.quotas.release(endpoint.listener, accepted.host)
             metrics.connections.count -= 1
             metrics.closed.count += 1
 
 
-async def _accept(listener: socket.socket, name: str, processors: list[_Processor], quotas: ConnectionQuotas) -> None:
+async def _accept(listener: Listener, name: str, processors: list[_Processor], quotas: ConnectionQuotas) -> None:
     """Take connections, ask the quotas, and give each to the next processor that has room, until cancelled."""
     with ExitStack() as ends:
         for processor in processors:
             ends.enter_context(processor.arriving)
         for turn in itertools.cycle(range(len(processors))):
-            accepted = await accept(listener, name)
+            accepted = await listener.accept()
             with ExitStack() as undo:
-                undo.callback(accepted.sock.close)
+                undo.callback(accepted.transport.close)
                 if not await quotas.admit(name, accepted.host):
                     logger.info("%s %s: refused: too many connections from this address", name, accepted.name)
                     continue

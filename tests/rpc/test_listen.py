@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from kraft.config.listeners import Endpoint
-from kraft.rpc.listen import accept, open_listener
+from kraft.rpc.listen import TcpListener, open_listener
 from kraft.rpc.plane import SocketSettings
 
 
@@ -16,8 +16,8 @@ async def test_an_ipv4_peer_reaches_every_kind_of_host(host: str) -> None:
     """``listeners``: no host is every interface. A peer's address is written in its own family."""
     listener = await open_listener(Endpoint("L", "PLAINTEXT", host, 0), SocketSettings())
     with listener, socket.create_connection(("127.0.0.1", listener.getsockname()[1])):
-        accepted = await accept(listener, "L")
-        accepted.sock.close()
+        accepted = await TcpListener(listener, "L", SocketSettings()).accept()
+        accepted.transport.close()
     assert accepted.host == "127.0.0.1"
 
 

@@ -14,7 +14,8 @@ from trio.testing import wait_all_tasks_blocked
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.connections import ConnectionTable
-from kraft.rpc.listen import accept
+from kraft.rpc.listen import TcpListener
+from kraft.rpc.plane import SocketSettings
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from tests.rpc.planes import Peer, a_plane, running
 
@@ -109,19 +110,22 @@ async def test_a_table_is_watched_only_while_its_processor_lives() -> None:
 class Exhausted:
     """A listening socket of a process that has no descriptor left for three attempts."""
 
-    def __init__(self) -> None:
+    def __init__(self, peer: socket.socket) -> None:
+        self.peer = peer
         self.errors = [errno.EMFILE, errno.EMFILE, errno.ECONNABORTED, errno.ENFILE]
 
     def accept(self) -> tuple[socket.socket, tuple[str, int]]:
         if self.errors:
             raise OSError(self.errors.pop(0), "no")
-        return cast(socket.socket, None), ("::ffff:10.1.2.3", 4567)
+        return self.peer, ("::ffff:10.1.2.3", 4567)
 
 
 async def test_running_out_of_descriptors_is_waited_out(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    accepted = await accept(cast(socket.socket, Exhausted()), "PLAINTEXT")
+    with socket.socket() as peer:
+        listener = TcpListener(cast(socket.socket, Exhausted(peer)), "PLAINTEXT", SocketSettings())
+        accepted = await listener.accept()
     assert accepted.name == "10.1.2.3:4567"
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
