@@ -134,9 +134,19 @@ def _doubt_about_fetch(member: Member, request: FetchRequest) -> Reason | None:
     return None
 
 
+def _high_watermark(member: Member) -> int:
+    """What a leader tells of the high watermark: -1 until something of its own epoch is committed.
+
+    What it knows from before may be less than a follower does, and a high watermark never goes back.
+    """
+    state = member.state
+    assert isinstance(state, Leader)
+    return member.high_watermark if member.high_watermark > state.epoch_start else -1
+
+
 def _lags(member: Member, request: FetchRequest) -> bool:
     """Whether the replica said that it knows less to be committed than is (KIP-1166)."""
-    return request.high_watermark is not None and request.high_watermark < member.high_watermark
+    return request.high_watermark is not None and request.high_watermark < _high_watermark(member)
 
 
 def _snapshot_for(member: Member, request: FetchRequest) -> SnapshotId | None:
@@ -190,7 +200,7 @@ def _answer_parked(member: Member, state: Leader, parked: ParkedFetch) -> None:
     records = member.log.read(offset) if offset < member.log.end_offset else None
     member.reply(
         parked.request_id,
-        member.respond(FetchResponse, ErrorCode.NONE, high_watermark=member.high_watermark, records=records),
+        member.respond(FetchResponse, ErrorCode.NONE, high_watermark=_high_watermark(member), records=records),
     )
 
 
@@ -198,7 +208,7 @@ def _fetched(member: Member, snapshot: SnapshotId | None = None, diverging: Epoc
     return member.respond(
         FetchResponse,
         ErrorCode.NONE,
-        high_watermark=member.high_watermark,
+        high_watermark=_high_watermark(member),
         snapshot=snapshot,
         diverging=diverging,
     )

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
-from kraft.raft.events import LogAppended, RequestReceived, Resign, ShutDown, SnapshotCreated, Timeout
+from kraft.raft.events import (
+    ElectionStateWritten,
+    LogAppended,
+    LogFlushed,
+    RequestReceived,
+    Resign,
+    ShutDown,
+    SnapshotCreated,
+    Timeout,
+)
 from kraft.raft.messages import (
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -14,10 +24,11 @@ from kraft.raft.messages import (
     FetchSnapshotRequest,
     LogSlice,
     SnapshotId,
+    VoteResponse,
 )
 from kraft.raft.state import ElectionState, Leader, Resigned
 from kraft.wire.errors import ErrorCode
-from tests.raft.quorums import Quorum, answer, refusal, respond
+from tests.raft.quorums import Quorum, answer, log_of, member, refusal, respond
 
 
 def leading(appends: int = 0, observers: tuple[int, ...] = ()) -> Quorum:
@@ -40,6 +51,22 @@ def test_what_a_majority_fetched_beyond_is_committed_and_told_in_answers() -> No
     """KIP-595: the high watermark goes to followers in Fetch responses only."""
     quorum = leading(appends=3)
     assert {core.high_watermark for core in quorum.cores.values()} == {4}
+
+
+def test_a_new_leader_tells_no_high_watermark_before_it_has_committed_something() -> None:
+    """KIP-595: the high watermark is not known until the leader has committed in its own epoch. What it remembers may
+    be less than its followers know, and Apache Kafka's stop when a high watermark goes back."""
+    core = member(log=log_of((1, 5)))
+    sends = core.step(2.5, Timeout()).sends
+    sends = respond(core, sends[0], VoteResponse(ErrorCode.NONE, 1, None, True), 2.5).sends
+    core.step(2.5, ElectionStateWritten(ElectionState(2, None, 1)))
+    respond(core, sends[0], VoteResponse(ErrorCode.NONE, 2, None, True), 2.5)
+    core.step(2.5, LogAppended(6, 2))
+    core.step(2.5, LogFlushed(6))
+    assert isinstance(core.state, Leader)
+    asked = FetchRequest(2, 2, 5, 1, 0.5, high_watermark=0)
+    assert answer(core, asked, 2.6).high_watermark == -1
+    assert answer(core, attrs.evolve(asked, fetch_offset=6, last_fetched_epoch=2), 2.6).high_watermark == 6
 
 
 def test_nothing_is_committed_without_a_majority() -> None:
