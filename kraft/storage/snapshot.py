@@ -12,17 +12,18 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from kraft.messages.snapshot_footer_record import SnapshotFooterRecord
 from kraft.messages.snapshot_header_record import SnapshotHeaderRecord
-from kraft.records.batch import CorruptBatch
+from kraft.raft.messages import SnapshotId
+from kraft.records.batch import BatchHeader, CorruptBatch
 from kraft.records.control import ControlType, control_record, control_type
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.storage.atomic import sync_directory, write_all
 from kraft.storage.errors import CorruptLog
 from kraft.storage.scan import read_batch, walk
-from kraft.wire.codec import encode
+from kraft.wire.codec import decode, encode
+from kraft.wire.decode_error import DecodeError
 
 CHECKPOINT_SUFFIX = ".checkpoint"
 PART_SUFFIX = ".part"
@@ -31,23 +32,19 @@ _NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _LEFT_OVER = re.compile(r"[0-9]{20}-[0-9]{10}.*\.checkpoint\.(part|deleted)")
 _BATCH_BYTES = 2**20
 _MAX_BATCH_BYTES = 64 * 2**20
+_HEADER_VERSION = 0
 _ADVICE = "delete it if another snapshot or the log covers it, or restore it from a copy"
 
 
-class SnapshotId(NamedTuple):
-    """Where a snapshot ends (exclusive), and the epoch of the last record in it."""
-
-    end_offset: int
-    epoch: int
-
-    @property
-    def file_name(self) -> str:
-        return f"{self.end_offset:020d}-{self.epoch:010d}{CHECKPOINT_SUFFIX}"
+def snapshot_name(snapshot: SnapshotId) -> str:
+    """Return the file name of a snapshot."""
+    return f"{snapshot.end_offset:020d}-{snapshot.epoch:010d}{CHECKPOINT_SUFFIX}"
 
 
 def snapshot_batches(values: Iterable[bytes], *, epoch: int, timestamp: int) -> Iterator[bytes]:
     """Yield the batches of a snapshot of these metadata records; ``timestamp`` (ms) is that of the last one."""
-    header = encode(SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp), 0)
+    message = SnapshotHeaderRecord(version=_HEADER_VERSION, last_contained_log_timestamp=timestamp)
+    header = encode(message, _HEADER_VERSION)
     yield _control_batch(ControlType.SNAPSHOT_HEADER, header, 0, epoch, timestamp)
     offset = 1
     batch: list[Record] = []
@@ -74,7 +71,7 @@ def write_snapshot(
     directory: str | os.PathLike[str], snapshot: SnapshotId, values: Iterable[bytes], *, timestamp: int
 ) -> str:
     """Write a snapshot durably; return its path. Raises OSError, after which nothing of it is left."""
-    path = os.path.join(directory, snapshot.file_name)
+    path = os.path.join(directory, snapshot_name(snapshot))
     part = path + PART_SUFFIX
     try:
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
@@ -93,10 +90,12 @@ def write_snapshot(
     return path
 
 
-def read_snapshot(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Yield the metadata records of a snapshot or of ``bootstrap.checkpoint``; every checksum is proved.
+def read_snapshot(path: str | os.PathLike[str], *, epoch: int = 0) -> Iterator[bytes]:
+    """Yield the metadata records of a snapshot of this epoch, or of ``bootstrap.checkpoint``, batch by batch.
 
-    Raises CorruptLog if the file is damaged or ends without a footer, and OSError.
+    Everything is proved as it is read: the header comes first and the footer last, offsets follow each other from 0,
+    every epoch is that of the snapshot, every checksum is right. Raises CorruptLog, perhaps after some records, and
+    OSError.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     position = offset = 0
@@ -105,17 +104,52 @@ def read_snapshot(path: str | os.PathLike[str]) -> Iterator[bytes]:
         for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
             if complete:
                 raise CorruptBatch("a batch follows the footer")
-            offset = header.base_offset
-            records = read_records(read_batch(fd, position, header), 0, header, max_bytes=_MAX_BATCH_BYTES)
-            for record in records:
+            if (header.base_offset, header.leader_epoch) != (offset, epoch):
+                found = f"offset {header.base_offset} in epoch {header.leader_epoch}"
+                raise CorruptBatch(f"the batch begins at {found}, expected offset {offset} in epoch {epoch}")
+            for record in _records(fd, position, header):
                 if header.is_control:
-                    complete = control_type(record) is ControlType.SNAPSHOT_FOOTER
-                elif record.value is not None:
+                    kind = control_type(record)
+                    if (kind is ControlType.SNAPSHOT_HEADER) != (record.offset == 0) or complete:
+                        raise CorruptBatch(f"control record of type {kind} out of place")
+                    complete = kind is ControlType.SNAPSHOT_FOOTER
+                elif record.offset == 0:
+                    raise CorruptBatch("the file begins without a snapshot header")
+                elif record.value is None:
+                    raise CorruptBatch(f"the record at offset {record.offset} has no value")
+                else:
                     yield record.value
+            offset = header.next_offset
         if not complete:
             raise CorruptBatch("the file ends without a snapshot footer")
     except CorruptBatch as damage:
         raise CorruptLog(path, position, offset, str(damage), _ADVICE) from damage
+    finally:
+        os.close(fd)
+
+
+def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Record]:
+    if header.size > _MAX_BATCH_BYTES:
+        raise CorruptBatch(f"a batch of {header.size} bytes; no more than {_MAX_BATCH_BYTES} are read")
+    if header.count != header.last_offset_delta + 1:
+        raise CorruptBatch(f"{header.count} records where there are {header.last_offset_delta + 1} offsets")
+    return read_records(read_batch(fd, position, header), 0, header, max_bytes=_MAX_BATCH_BYTES)
+
+
+def snapshot_timestamp(path: str | os.PathLike[str]) -> int:
+    """Return when the last record in a snapshot was appended (ms), as its header has it. Raises CorruptLog, OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        position, header = next(walk(fd, 0, os.fstat(fd).st_size, verify=True))
+        record = next(_records(fd, position, header))
+        if not header.is_control or control_type(record) is not ControlType.SNAPSHOT_HEADER:
+            raise CorruptBatch("the file begins without a snapshot header")
+        message, _ = decode(SnapshotHeaderRecord, _HEADER_VERSION, record.value or b"")
+        return message.last_contained_log_timestamp
+    except StopIteration:
+        raise CorruptLog(path, 0, 0, "the file is empty", _ADVICE) from None
+    except DecodeError as damage:
+        raise CorruptLog(path, 0, 0, str(damage), _ADVICE) from damage
     finally:
         os.close(fd)
 
@@ -127,9 +161,13 @@ def list_snapshots(directory: str | os.PathLike[str]) -> list[SnapshotId]:
 
 
 def delete_snapshots_before(directory: str | os.PathLike[str], snapshot: SnapshotId) -> None:
-    """Delete older snapshots than this one, and what a crash left of others. Raises OSError."""
+    """Delete older snapshots than this one. Raises OSError."""
     for older in list_snapshots(directory):
         if older < snapshot:
-            os.unlink(os.path.join(directory, older.file_name))
+            os.unlink(os.path.join(directory, snapshot_name(older)))
+
+
+def delete_leftovers(directory: str | os.PathLike[str]) -> None:
+    """Delete what a crash left of snapshots that were being written, fetched or deleted. Raises OSError."""
     for name in filter(_LEFT_OVER.fullmatch, os.listdir(directory)):
         os.unlink(os.path.join(directory, name))
