@@ -27,6 +27,13 @@ class Loader:
         """Whether the log, as far as it was loaded, ends inside a metadata transaction."""
         return self._open is not None
 
+    def copy(self) -> Loader:
+        """A loader in the same state, which goes its own way from here. The image is shared."""
+        copy = Loader(self.image)
+        if self._open is not None:
+            copy._open = self._open[0].copy(), self._open[1].copy()
+        return copy
+
     def load(
         self, records: Iterable[object], offset: int, epoch: int, timestamp_ms: int
     ) -> tuple[Image, Changes] | None:

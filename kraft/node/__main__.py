@@ -23,7 +23,7 @@ from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping, parse_overrides, read_properties
 from kraft.config.setting import ConfigError
 from kraft.metadata.delta import MetadataError
-from kraft.node.node import Bound, Node, check_supported, open_directories
+from kraft.node.node import Bound, Node, open_directories
 from kraft.node.tree import render
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories, random_uuid
@@ -41,7 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     try:
         config = _configure(options)
-        check_supported(config)
         if options.file is None:
             _format_default(config)
         _allow_many_files()

@@ -1,12 +1,15 @@
-"""The driver of the active controller: one task that takes requests, decides, appends, replays, and goes on.
+"""The controller role of a node: on standby while another leads, and while this node leads the active controller.
 
-It does not wait for its records to be committed: the next request is decided on top of them while one flush commits
-many. Each caller waits for its own, so an answer is given only when all that it rests on is committed. An answer that
-needed no record waits for whatever was appended before it.
+``lead`` lives as long as the epoch that it leads. It begins with the image that the standby already has, takes one
+request after the other, decides, appends, replays, and goes on. It does not wait for its records to be committed: the
+next request is decided on top of them while one flush commits many. Each caller waits for its own, so an answer is
+given only when all that it rests on is committed. An answer that needed no record waits for whatever was appended
+before it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import random
@@ -19,18 +22,18 @@ import trio
 
 from kraft.controller.context import ControllerConfig
 from kraft.controller.core import HANDLERS, Activated, ControllerCore, Event, Request, SessionTimeout
-from kraft.messages.controller_registration_request import ControllerRegistrationRequest
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.node.clock import Clock
-from kraft.node.quorum import MetadataFollower, Quorum
+from kraft.node.metadata import Metadata
+from kraft.node.quorum import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
 
 _QUEUED_REQUESTS = 100
 _DEFAULT_TIMEOUT_MS = 30_000
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("kraft.controller")
 
 
 @attrs.define(eq=False)
@@ -38,6 +41,7 @@ class _Call:
     """A request on its way: the answer, and the offset that must be committed before it is given."""
 
     request: Request
+    epoch: int
     decided: trio.Event = attrs.Factory(trio.Event)
     response: Any = None
     error: KafkaError | None = None
@@ -45,7 +49,7 @@ class _Call:
 
 
 class Controller:
-    """The active controller of a node that leads the quorum.
+    """The controller of a node. Only the one whose node leads the quorum is active and decides.
 
     ``bootstrap`` is what an empty log starts with, the level of metadata.version first. After
     ``max_idle_interval_ms`` (metadata.max.idle.interval.ms) without a record one that says nothing is appended, so
@@ -55,6 +59,7 @@ class Controller:
     def __init__(
         self,
         quorum: Quorum,
+        metadata: Metadata,
         config: ControllerConfig,
         clock: Clock,
         *,
@@ -62,11 +67,18 @@ class Controller:
         max_idle_interval_ms: int,
     ) -> None:
         self._quorum = quorum
+        self._metadata = metadata
         self._config = config
         self._clock = clock
         self._bootstrap = tuple(bootstrap)
         self._max_idle_s = max_idle_interval_ms / 1000 if max_idle_interval_ms else math.inf
-        self._calls, self._inbox = trio.open_memory_channel[_Call](_QUEUED_REQUESTS)
+        self._calls: trio.MemorySendChannel[_Call] | None = None
+        self._epoch = -1
+
+    @property
+    def is_active(self) -> bool:
+        """Whether requests are decided here."""
+        return self._calls is not None
 
     async def request(
         self,
@@ -79,83 +91,88 @@ class Controller:
         """Have ``message`` decided (as its newest version unless told) and return the response once it is committed.
 
         ``former_incarnation_gone``: see ``kraft.controller.core.Request``. Raises KafkaError: REQUEST_TIMED_OUT after
-        ``timeout_ms`` (it may still be carried out), NOT_CONTROLLER if this controller has ended, UNKNOWN_SERVER_ERROR
-        if it could not decide, UNSUPPORTED_VERSION for a message that is no request to a controller.
+        ``timeout_ms`` (it may still be carried out), NOT_CONTROLLER if this controller is not active, or ceased to be
+        before the decision was committed (it may still come to be), UNKNOWN_SERVER_ERROR if it could not decide,
+        UNSUPPORTED_VERSION for a message that is no request to a controller.
         """
         if type(message) not in HANDLERS:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{type(message).__name__} is not for the controller.")
         newest = message.VALID_VERSIONS[1]
-        call = _Call(Request(message, newest if version is None else version, former_incarnation_gone))
         with trio.move_on_after(timeout_ms / 1000):
+            if self._calls is None:
+                raise KafkaError(ErrorCode.NOT_CONTROLLER)
+            decided = Request(message, newest if version is None else version, former_incarnation_gone)
+            call = _Call(decided, self._epoch)
             try:
                 await self._calls.send(call)
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                await self._outcome(call)
+            except (trio.BrokenResourceError, trio.ClosedResourceError, NotLeader):
                 raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
-            await call.decided.wait()
-            if call.error is not None:
-                raise call.error
-            await self._quorum.committed(call.offset)
             return call.response
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
-    def stop(self) -> None:
-        """Take no more requests; ``run`` returns once those taken are decided."""
-        self._calls.close()
+    async def _outcome(self, call: _Call) -> None:
+        """Wait for the decision, and until it is committed in the epoch in which it was made. Raises NotLeader."""
+        await call.decided.wait()
+        if call.error is not None:
+            raise call.error
+        await self._quorum.committed_as_leader(call.offset, call.epoch)
 
-    async def run(
-        self,
-        registration: ControllerRegistrationRequest,
-        *,
-        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
-    ) -> None:
-        """Be the active controller; started once the metadata is replayed and the controller's first records committed.
-
-        ``registration`` is how this controller makes itself known. Returns after ``stop``.
+    async def lead(self, epoch: int) -> None:
+        """Be the active controller of ``epoch``, until cancelled or no longer the leader.
 
         Error handling: OSError from the log and MetadataError (the log contradicts itself) end it, and must end the
         node. A request that cannot be decided is answered UNKNOWN_SERVER_ERROR and logged.
         """
-        async with self._inbox:
-            core = await self._activate(registration)
-            await self._quorum.committed(self._quorum.end_offset - 1)
-            task_status.started()
-            last_append = trio.current_time()
-            while True:
-                end_offset = self._quorum.end_offset
-                try:
-                    await self._turn(core, last_append + self._max_idle_s)
-                except trio.EndOfChannel:
-                    return
-                if self._quorum.end_offset != end_offset:
-                    last_append = trio.current_time()
+        calls, inbox = trio.open_memory_channel[_Call](_QUEUED_REQUESTS)
+        try:
+            core = await self._activate(epoch)
+            self._calls, self._epoch = calls, epoch
+            logger.info("active controller of epoch %d", epoch)
+            await self._serve(core, inbox)
+        except NotLeader:
+            pass  # the role is about to end
+        finally:
+            self._calls = None
+            _turn_away(inbox)
+            inbox.close()
+            calls.close()
 
-    async def _activate(self, registration: ControllerRegistrationRequest) -> ControllerCore:
-        """Replay the log, then append what a new active controller has to say."""
-        follower = MetadataFollower(self._quorum)
-        await follower.catch_up(self._quorum.end_offset)
-        core = ControllerCore(
-            self._config, follower.loader, self._quorum.end_offset, uuid.uuid4, random.Random(), _now_ms()
-        )
-        self._step(core, Activated(self._bootstrap))
+    async def _activate(self, epoch: int) -> ControllerCore:
+        """Take over from memory: with the leader's first record all before it is committed, and soon replayed."""
+        # The log ends with that record: nobody but an active controller appends.
+        end_offset = self._quorum.end_offset
+        await self._quorum.committed_as_leader(end_offset - 1, epoch)
+        await self._metadata.replayed(end_offset)
+        loader = self._metadata.standby()
+        core = ControllerCore(self._config, loader, end_offset, uuid.uuid4, random.Random(), _now_ms())
+        self._step(core, Activated(self._bootstrap), epoch)
         lowest, highest = WRITABLE_LEVELS
         if not lowest <= core.image.metadata_version <= highest:
             level = core.image.metadata_version
             raise MetadataError(f"metadata.version is {level}; a controller can be active at {lowest} to {highest}")
-        self._step(core, Request(registration, registration.VALID_VERSIONS[1]))
         return core
 
-    async def _turn(self, core: ControllerCore, idle_deadline: float) -> None:
+    async def _serve(self, core: ControllerCore, inbox: trio.MemoryReceiveChannel[_Call]) -> None:
+        last_append = trio.current_time()
+        while True:
+            end_offset = self._quorum.end_offset
+            await self._turn(core, inbox, last_append + self._max_idle_s)
+            if self._quorum.end_offset != end_offset:
+                last_append = trio.current_time()
+
+    async def _turn(self, core: ControllerCore, inbox: trio.MemoryReceiveChannel[_Call], idle_deadline: float) -> None:
         """Take one request, or do what is due."""
         call: _Call | None = None
         session_deadline = core.deadline_ms / 1000
         with trio.move_on_at(min(session_deadline, idle_deadline)):
-            call = await self._inbox.receive()
+            call = await inbox.receive()
         if call is not None:
             self._decide(core, call)
         elif trio.current_time() >= session_deadline:
-            self._step(core, SessionTimeout())
+            self._step(core, SessionTimeout(), self._epoch)
         else:
-            self._append(core, (NoOpRecord(),))
+            self._append(core, (NoOpRecord(),), self._epoch)
 
     def _decide(self, core: ControllerCore, call: _Call) -> None:
         try:
@@ -164,18 +181,32 @@ class Controller:
             logger.exception("no decision on %r", call.request.message)
             call.error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         else:
-            self._append(core, decision.records)
+            try:
+                self._append(core, decision.records, call.epoch)
+            except NotLeader:
+                call.error = KafkaError(ErrorCode.NOT_CONTROLLER)
+                call.decided.set()
+                raise
             call.response = decision.response
             call.offset = self._quorum.end_offset - 1
         call.decided.set()
 
-    def _step(self, core: ControllerCore, event: Event) -> None:
-        self._append(core, core.step(_now_ms(), event).records)
+    def _step(self, core: ControllerCore, event: Event, epoch: int) -> None:
+        self._append(core, core.step(_now_ms(), event).records, epoch)
 
-    def _append(self, core: ControllerCore, records: Sequence[Any]) -> None:
+    def _append(self, core: ControllerCore, records: Sequence[Any], epoch: int) -> None:
         if records:
-            self._quorum.append(records)
-            core.replay(records, self._quorum.end_offset, self._quorum.epoch, self._clock.now_ms())
+            self._quorum.append(records, epoch)
+            core.replay(records, self._quorum.end_offset, epoch, self._clock.now_ms())
+
+
+def _turn_away(inbox: trio.MemoryReceiveChannel[_Call]) -> None:
+    """Answer what was asked and not decided before the leadership ended."""
+    with contextlib.suppress(trio.WouldBlock):
+        while True:
+            call = inbox.receive_nowait()
+            call.error = KafkaError(ErrorCode.NOT_CONTROLLER)
+            call.decided.set()
 
 
 def _now_ms() -> float:

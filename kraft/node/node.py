@@ -3,11 +3,16 @@
 The lifetimes, outermost first; a task may rely only on what encloses it, and a stop is the same list backwards::
 
     directories                     locks held, from here to the end
-      quorum                        the metadata log and its flushes
-        control plane               KIP-291: controller listener, one processor, queue of 20, one handler; the
-        controller
+      quorum                        the raft driver: peers, flusher, role; while it leads the active controller
+      metadata, snapshots           what is committed, as one image after the other
+        control plane               KIP-291: controller listener, one processor, queue of 20, one handler
+          controller channel        the way to the active controller, wherever it is
+          controller registration
           broker                    follows the metadata; heartbeats; groups; maintenance
             data plane              client listeners, their processors, queue of 500, handlers
+
+A node without the controller role has no control plane and follows the quorum as an observer; one without the broker
+role has nothing below it.
 
 A controlled stop is an Event and ordinary control flow. Cancelling the tree is the power cord, and nothing depends on
 being told.
@@ -31,22 +36,38 @@ from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.features import SUPPORTED_FEATURES
 from kraft.config.listeners import Endpoint, advertise
-from kraft.config.setting import ConfigError
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
 from kraft.metadata.bootstrap import read_bootstrap
 from kraft.metadata.delta import MetadataError
 from kraft.metrics import Registry
-from kraft.node.apis import BROKER_APIS, CONTROLLER_APIS, Dispatcher, versions
+from kraft.node.apis import (
+    BROKER_APIS,
+    BROKER_HANDLERS,
+    CONTROLLER_APIS,
+    CONTROLLER_HANDLERS,
+    Dispatcher,
+    versions,
+)
 from kraft.node.broker import Broker
 from kraft.node.clock import Clock
 from kraft.node.compaction import Compaction
+from kraft.node.control_plane import ControlPlane
 from kraft.node.controller import Controller
+from kraft.node.controller_channel import ControllerChannel
+from kraft.node.controller_metrics import declare_controller_metrics, declare_metadata_metrics
+from kraft.node.controller_registration import ControllerRegistration
 from kraft.node.groups import Groups
 from kraft.node.lifecycle import PLAINTEXT, Lifecycle
 from kraft.node.maintenance import Maintenance
+from kraft.node.metadata import Metadata
+from kraft.node.metadata_log import MetadataLog
+from kraft.node.peers import Connect
 from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
-from kraft.node.quorum import METADATA_PARTITION, Quorum
+from kraft.node.quorum import InThread, Quorum
+from kraft.node.quorum_journal import QuorumJournal
+from kraft.node.quorum_metrics import QuorumMetrics
+from kraft.node.raft_wire import Identity
 from kraft.node.replicas import Replicas
 from kraft.node.settings import (
     connection_limits,
@@ -55,15 +76,22 @@ from kraft.node.settings import (
     data_plane_of,
     group_settings,
     metadata_log_config,
+    quorum_timing,
+    snapshot_policy,
     socket_settings,
 )
+from kraft.rpc.client import connect as connect_by_tcp
+from kraft.rpc.listen import Listen, listen_by_tcp
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LastStop, LogDirectory
 from kraft.storage.errors import StorageError
-from kraft.storage.log import Log
+from kraft.wire.uuids import ZERO_UUID
 
 logger = logging.getLogger("kraft.node")
+
+#: How long a node that stops waits for the other voters to know that it resigned.
+_RESIGNATION_LIMIT_S = 2.0
 
 
 @contextlib.contextmanager
@@ -83,14 +111,6 @@ def open_directories(config: NodeConfig) -> Iterator[list[LogDirectory]]:
         yield directories
 
 
-def check_supported(config: NodeConfig) -> None:
-    """Raises: ConfigError for a role or a quorum that cannot be run yet."""
-    if not (config.is_broker and config.is_controller):
-        raise ConfigError("process.roles: only broker,controller together can be run today")
-    if len(config.voters) != 1:
-        raise ConfigError("controller.quorum.voters: only a quorum of one can be run today")
-
-
 @attrs.frozen
 class Bound:
     """Where a running node listens: endpoints by listener name."""
@@ -101,14 +121,21 @@ class Bound:
 
 @attrs.define(eq=False)
 class Node:
-    """One node, put together. ``run`` is its whole life."""
+    """One node, put together. ``run`` is its whole life.
+
+    ``listen``, ``connect`` and ``in_thread`` are its network and its worker threads: a simulation brings its own.
+    """
 
     config: NodeConfig
     directories: list[LogDirectory]
     registry: Registry = attrs.Factory(Registry)
     clock: Clock = attrs.Factory(Clock)
     stopping: trio.Event = attrs.Factory(trio.Event)
+    listen: Listen = listen_by_tcp
+    connect: Connect = connect_by_tcp
+    in_thread: InThread = trio.to_thread.run_sync
     _quotas: ConnectionQuotas = attrs.field(init=False)
+    _broker_epoch: int = -1
 
     def __attrs_post_init__(self) -> None:
         self._quotas = ConnectionQuotas(connection_limits(self.config))
@@ -119,83 +146,169 @@ class Node:
         Error handling: StorageError or OSError if the disk cannot be trusted, OSError if a listener cannot be bound,
         each inside exception groups. A cancelled node closes nothing properly, as after kill -9.
         """
-        config = self.config
-        quorum = Quorum(config.node_id, tuple(v.node_id for v in config.voters), self._metadata_log(), self.clock)
+        with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, self.clock.now_ms)) as journal:
+            core = self._assemble()
+            core.quorum.tell(journal.note)
+            await self._run(core, task_status)
+        for directory in self.directories:  # every log is closed
+            directory.mark_clean_shutdown(self._broker_epoch)
+
+    async def _run(self, core: _Core, task_status: trio.TaskStatus[Bound]) -> None:
         async with trio.open_nursery() as outer:
-            await outer.start(quorum.run, name="quorum")
+            await outer.start(core.quorum.run, core.lead, name="quorum")
+            await outer.start(core.metadata.run, name="metadata")
+            outer.start_soon(core.metadata.write_snapshots, name="snapshots")
             async with trio.open_nursery() as control_plane:
                 stop_control = trio.Event()
-                broker, publisher, lifecycle = self._assemble(quorum)
-                service = self._service(Dispatcher(broker, CONTROLLER_APIS))
-                plane = control_plane_of(config)
-                controllers = await control_plane.start(serve, plane, service, stop_control, name="control plane")
-                await control_plane.start(broker.controller.run, _registration(config, controllers), name="controller")
+                controllers = await self._start_control_plane(control_plane, core, stop_control)
                 async with trio.open_nursery() as tasks:
-                    if config.metrics_listener is not None:
-                        # Imported by those who want it: most nodes, and every test, start without.
-                        from kraft.rpc.metrics_server import serve_metrics
-
-                        await tasks.start(serve_metrics, self.registry, *config.metrics_listener, name="metrics")
-                    await self._start_broker(tasks, broker, publisher)
-                    async with trio.open_nursery() as data_plane:
-                        stop_data = trio.Event()
-                        service = self._service(Dispatcher(broker, BROKER_APIS))
-                        plane = data_plane_of(config)
-                        clients = await data_plane.start(serve, plane, service, stop_data, name="data plane")
-                        await lifecycle.join(_advertised(config.listeners.advertised_broker, clients))
-                        tasks.start_soon(lifecycle.heartbeats, name="heartbeats")
-                        task_status.started(Bound(clients, controllers))
+                    await self._start_tasks(tasks, core, controllers)
+                    if self.config.is_broker:
+                        await self._run_broker(tasks, core, controllers, task_status)
+                    else:
+                        self._mark_opened()
+                        task_status.started(Bound({}, controllers))
                         await self.stopping.wait()
-                        await lifecycle.controlled_shutdown()
-                        stop_data.set()
                     tasks.cancel_scope.cancel(reason="the node stops")
+                with trio.move_on_after(_RESIGNATION_LIMIT_S):
+                    await core.quorum.shut_down()
                 stop_control.set()
-                broker.controller.stop()
-            await broker.replicas.close()
             outer.cancel_scope.cancel(reason="the node stops")
-        for directory in self.directories:  # the metadata log is closed too
-            directory.mark_clean_shutdown(lifecycle.broker_epoch)
 
-    def _metadata_log(self) -> Log:
-        path = self.config.metadata_log_dir
-        directory = next(each for each in self.directories if each.path == os.path.abspath(path))
+    async def _start_control_plane(
+        self, nursery: trio.Nursery, core: _Core, stopping: trio.Event
+    ) -> dict[str, Endpoint]:
+        """Listen for the other voters, and for brokers; where this ended up listening, by listener."""
+        if core.controller is None:
+            return {}
+        context = ControlPlane(self.config, core.cluster_id, self.clock, core.quorum, core.controller, core.metadata)
+        service = self._service(Dispatcher(context, CONTROLLER_APIS, CONTROLLER_HANDLERS))
+        plane = control_plane_of(self.config)
+        bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="control plane")
+        return bound
+
+    async def _start_tasks(self, tasks: trio.Nursery, core: _Core, controllers: dict[str, Endpoint]) -> None:
+        config = self.config
+        if config.metrics_listener is not None:
+            # Imported by those who want it: most nodes, and every test, start without.
+            from kraft.rpc.metrics_server import serve_metrics
+
+            await tasks.start(serve_metrics, self.registry, *config.metrics_listener, name="metrics")
+        tasks.start_soon(core.channel.run, name="controller channel")
+        if core.controller is not None:
+            request = _registration(config, controllers)
+            registration = ControllerRegistration(core.channel, core.metadata, request)
+            tasks.start_soon(registration.run, name="controller registration")
+
+    async def _run_broker(
+        self,
+        tasks: trio.Nursery,
+        core: _Core,
+        controllers: dict[str, Endpoint],
+        task_status: trio.TaskStatus[Bound],
+    ) -> None:
+        """Open all logs by the metadata as it is, serve clients, and go when the node is to stop."""
+        broker, lifecycle = self._assemble_broker(core)
+        await core.metadata.caught_up()
+        await broker.publisher.load()
+        self._mark_opened()
+        tasks.start_soon(broker.publisher.run, name="publisher")
+        tasks.start_soon(broker.groups.run, name="groups")
+        tasks.start_soon(Maintenance(self.config, self.clock, broker.replicas).run, name="maintenance")
+        if self.config.logs.log_cleaner_enable:
+            cleaner = Compaction(self.config, self.clock, broker.replicas, self.stopping)
+            tasks.start_soon(cleaner.run, name="compaction")
+        async with trio.open_nursery() as data_plane:
+            stop_data = trio.Event()
+            service = self._service(Dispatcher(broker, BROKER_APIS, BROKER_HANDLERS))
+            plane = data_plane_of(self.config)
+            clients = await data_plane.start(serve, plane, service, stop_data, name="data plane")
+            await lifecycle.join(_advertised(self.config.listeners.advertised_broker, clients))
+            tasks.start_soon(lifecycle.heartbeats, name="heartbeats")
+            task_status.started(Bound(clients, controllers))
+            await self.stopping.wait()
+            await lifecycle.controlled_shutdown()
+            self._broker_epoch = lifecycle.broker_epoch
+            stop_data.set()
+        await broker.replicas.close()
+
+    def _mark_opened(self) -> None:
+        for directory in self.directories:
+            directory.mark_opened()
+
+    @property
+    def _metadata_dir(self) -> str:
+        return os.path.abspath(self.config.metadata_log_dir)
+
+    def _assemble(self) -> _Core:
+        """What every node has, none of it running yet."""
+        config = self.config
+        directory = next(each for each in self.directories if each.path == self._metadata_dir)
+        cluster_id = directory.meta.cluster_id
+        identity = Identity(
+            config.node_id,
+            cluster_id,
+            directory.meta.directory_id or ZERO_UUID,
+            {voter.node_id: voter for voter in config.voters},
+            config.listeners.controller_names[0],
+        )
+        quorum = Quorum(
+            identity,
+            self._metadata_log(directory),
+            self.clock,
+            timing=quorum_timing(config),
+            connect=self.connect,
+            in_thread=self.in_thread,
+        )
+        metadata = Metadata(quorum, self.clock, snapshot_policy(config), in_thread=self.in_thread)
+        controller = None
+        if config.is_controller:
+            controller = Controller(
+                quorum,
+                metadata,
+                controller_config(config, cluster_id),
+                self.clock,
+                bootstrap=self._bootstrap(),
+                max_idle_interval_ms=config.metadata_log.metadata_max_idle_interval_ms,
+            )
+        self._declare_metrics(quorum, metadata, controller)
+        channel = ControllerChannel(quorum, identity.voters, controller, connect=self.connect)
+        return _Core(cluster_id, quorum, metadata, controller, channel)
+
+    def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
+        raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
+        quorum.tell(raft.note)
+        declare_metadata_metrics(self.registry, self.clock, quorum, metadata)
+        if controller is not None:
+            declare_controller_metrics(self.registry, self.clock, quorum, metadata, controller, raft)
+
+    def _metadata_log(self, directory: LogDirectory) -> MetadataLog:
         # A start appends to this log before the mark of the last clean stop is taken away, so that says little of it.
         last_stop = LastStop.KILLED if directory.last_stop is LastStop.CLEAN else directory.last_stop
-        log = Log.open(
-            directory.path,
-            METADATA_PARTITION,
-            metadata_log_config(self.config),
-            now_ms=self.clock.now_ms(),
-            last_stop=last_stop,
-            cut_unsynced=False,
+        log = MetadataLog.open(
+            directory.path, metadata_log_config(self.config), now_ms=self.clock.now_ms(), last_stop=last_stop
         )
         if log.recovery:
             logger.warning("%s: %s", log.directory, log.recovery)
         return log
 
-    def _assemble(self, quorum: Quorum) -> tuple[Broker, Publisher, Lifecycle]:
-        """The parts of the broker and the controller, none of them running yet."""
+    def _assemble_broker(self, core: _Core) -> tuple[Broker, Lifecycle]:
+        """The parts of the broker, none of them running yet."""
         config = self.config
-        cluster_id = self.directories[0].meta.cluster_id
-        controller = Controller(
-            quorum,
-            controller_config(config, cluster_id),
-            self.clock,
-            bootstrap=self._bootstrap(),
-            max_idle_interval_ms=config.metadata_log.metadata_max_idle_interval_ms,
-        )
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
         replicas = Replicas(config.node_id, self.clock, log_directories, config.values)
         interval_ms = config.groups.offsets_retention_check_interval_ms
         groups = Groups(replicas, self.clock, group_settings(config), interval_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: random.randrange(1, 2**31))
-        producer_ids = ProducerIds(controller, config.node_id)
-        publisher = Publisher(quorum, replicas, groups)
-        broker = Broker(config, cluster_id, self.clock, replicas, groups, controller, publisher, producer_ids, sessions)
+        producer_ids = ProducerIds(core.channel, config.node_id)
+        publisher = Publisher(core.metadata, replicas, groups)
+        broker = Broker(
+            config, core.cluster_id, self.clock, replicas, groups, core.channel, publisher, producer_ids, sessions
+        )
         directory_ids = [each.meta.directory_id for each in log_directories if each.meta.directory_id is not None]
-        lifecycle = Lifecycle(config, cluster_id, controller, producer_ids, publisher, directory_ids)
-        return broker, publisher, lifecycle
+        lifecycle = Lifecycle(config, core.cluster_id, core.channel, producer_ids, publisher, directory_ids)
+        return broker, lifecycle
 
     def _bootstrap(self) -> tuple[Any, ...]:
         path = os.path.join(self.directories[0].path, BOOTSTRAP_CHECKPOINT)
@@ -213,19 +326,24 @@ class Node:
             quotas=self._quotas,
             registry=self.registry,
             settings=socket_settings(self.config),
+            listen=self.listen,
         )
 
-    async def _start_broker(self, tasks: trio.Nursery, broker: Broker, publisher: Publisher) -> None:
-        """Open all logs by the metadata as it is, then follow it."""
-        await publisher.load()
-        for directory in self.directories:
-            directory.mark_opened()
-        tasks.start_soon(publisher.run, name="metadata")
-        tasks.start_soon(broker.groups.run, name="groups")
-        tasks.start_soon(Maintenance(self.config, self.clock, broker.replicas).run, name="maintenance")
-        if self.config.logs.log_cleaner_enable:
-            cleaner = Compaction(self.config, self.clock, broker.replicas, self.stopping)
-            tasks.start_soon(cleaner.run, name="compaction")
+
+@attrs.frozen(eq=False)
+class _Core:
+    """What every node has. ``controller`` is None where the node has not that role."""
+
+    cluster_id: str
+    quorum: Quorum
+    metadata: Metadata
+    controller: Controller | None
+    channel: ControllerChannel
+
+    async def lead(self, epoch: int) -> None:
+        """What this node does while it leads the quorum."""
+        assert self.controller is not None, "only a voter can lead, and every voter is a controller"
+        await self.controller.lead(epoch)
 
 
 def _advertised(endpoints: Iterable[Endpoint], bound: dict[str, Endpoint]) -> tuple[Endpoint, ...]:

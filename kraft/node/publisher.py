@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 import trio
 
+from kraft.metadata.image import Image
 from kraft.node.groups import Groups
 from kraft.node.internal_topics import OFFSETS_TOPIC
-from kraft.node.quorum import MetadataFollower, Quorum
+from kraft.node.metadata import Metadata, Subscription
 from kraft.node.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -16,14 +19,11 @@ from kraft.wire.errors import ErrorCode, KafkaError
 class Publisher:
     """The only writer of what the broker knows of the cluster."""
 
-    quorum: Quorum
+    metadata: Metadata
     replicas: Replicas
     groups: Groups
-    _follower: MetadataFollower = attrs.field(init=False)
+    _subscription: Subscription = attrs.field(init=False)
     _published: trio.Event = attrs.Factory(trio.Event)
-
-    def __attrs_post_init__(self) -> None:
-        self._follower = MetadataFollower(self.quorum)
 
     @property
     def offset(self) -> int:
@@ -31,9 +31,9 @@ class Publisher:
         return self.replicas.image.offset
 
     async def load(self) -> None:
-        """Take over the metadata as it stands and open the logs. Raises: StorageError, MetadataError, OSError."""
-        image = await self._follower.catch_up(self.quorum.high_watermark)
-        await self.replicas.load(image)
+        """Take over the metadata as it stands and open the logs. Raises: StorageError, OSError."""
+        self._subscription = self.metadata.subscribe()
+        await self.replicas.load(self._subscription.image)
         for partition in self.replicas.all():
             if partition.topic == OFFSETS_TOPIC and partition.is_leader:
                 self.groups.load(partition.index)
@@ -42,7 +42,7 @@ class Publisher:
     async def run(self) -> None:
         """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
         while True:
-            image, changes = await self._follower.next()
+            image, changes = await self._subscription.next()
             led = await self.replicas.apply(image, changes)
             for partition in led.lost:
                 if partition.topic == OFFSETS_TOPIC:
@@ -57,6 +57,11 @@ class Publisher:
 
     async def catch_up(self) -> None:
         """Return once everything that is committed now has been applied."""
-        target = self.quorum.high_watermark - 1
+        target = self.metadata.high_watermark - 1
         while self.offset < target:
+            await self._published.wait()
+
+    async def until(self, so: Callable[[Image], bool]) -> None:
+        """Return once ``so`` is true of what this broker acts on. The caller puts the bound on the wait."""
+        while not so(self.replicas.image):
             await self._published.wait()

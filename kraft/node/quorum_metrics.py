@@ -1,7 +1,6 @@
 """What the quorum measures: ``kafka.server:type=raft-metrics`` (KIP-595), and why votes were granted or refused.
 
-The quorum calls ``note`` with the effects of every step, and adds its seconds at work to ``idle.busy_s``; everything
-else is read from it when somebody asks.
+The quorum calls ``note`` with the effects of every step; everything else is read from it when somebody asks.
 """
 
 from __future__ import annotations
@@ -53,6 +52,8 @@ class _Quorum(Protocol):
     def high_watermark(self) -> int: ...
     @property
     def end_offset(self) -> int: ...
+    @property
+    def busy_s(self) -> float: ...
     @property
     def log(self) -> _Log: ...
 
@@ -107,6 +108,7 @@ class QuorumMetrics:
 
     def note(self, effects: Effects) -> None:
         """Count what the effects of one step say, before or after they are performed."""
+        self.idle.busy_s = self._quorum.busy_s
         self._count_leaders()
         if isinstance(self._quorum.state, Leader):
             self._note_appends(effects.high_watermark)

@@ -6,6 +6,8 @@ from kraft.config.broker import NodeConfig
 from kraft.config.topic import LogConfig
 from kraft.controller.context import ControllerConfig
 from kraft.coordinator.rebalance import GroupSettings
+from kraft.node.metadata import SnapshotPolicy
+from kraft.raft.timing import Timing
 from kraft.rpc.plane import Plane, SocketSettings, control_plane, data_plane
 from kraft.rpc.quotas import ConnectionLimits
 
@@ -76,10 +78,29 @@ def controller_config(config: NodeConfig, cluster_id: str) -> ControllerConfig:
 
 
 def metadata_log_config(config: NodeConfig) -> LogConfig:
-    """``__cluster_metadata-0`` is trimmed by snapshots alone, never by age or size."""
+    """``__cluster_metadata-0``: its retention is that of its snapshots, with which its segments go."""
+    settings = config.metadata_log
     return LogConfig(
-        segment_bytes=config.metadata_log.metadata_log_segment_bytes,
-        segment_ms=config.metadata_log.metadata_log_segment_ms,
-        retention_ms=-1,
-        retention_bytes=-1,
+        segment_bytes=settings.metadata_log_segment_bytes,
+        segment_ms=settings.metadata_log_segment_ms,
+        retention_ms=settings.metadata_max_retention_ms,
+        retention_bytes=settings.metadata_max_retention_bytes,
+    )
+
+
+def quorum_timing(config: NodeConfig) -> Timing:
+    quorum = config.quorum
+    return Timing(
+        election_timeout_s=quorum.controller_quorum_election_timeout_ms / 1000,
+        fetch_timeout_s=quorum.controller_quorum_fetch_timeout_ms / 1000,
+        backoff_max_s=quorum.controller_quorum_election_backoff_max_ms / 1000,
+        request_timeout_s=quorum.controller_quorum_request_timeout_ms / 1000,
+        retry_backoff_s=quorum.controller_quorum_retry_backoff_ms / 1000,
+    )
+
+
+def snapshot_policy(config: NodeConfig) -> SnapshotPolicy:
+    log = config.metadata_log
+    return SnapshotPolicy(
+        log.metadata_log_max_record_bytes_between_snapshots, log.metadata_log_max_snapshot_interval_ms
     )

@@ -14,49 +14,46 @@ import pytest
 import trio
 import trio.testing
 
-from kraft.config.topic import LogConfig
 from kraft.controller.context import ControllerConfig
 from kraft.controller.core import HANDLERS
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature
-from kraft.messages.controller_registration_request import ControllerRegistrationRequest
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.metadata_request import MetadataRequest
 from kraft.metadata.delta import MetadataError
-from kraft.metadata.image import Image
 from kraft.node.clock import Clock
 from kraft.node.controller import Controller
-from kraft.node.quorum import METADATA_PARTITION, MetadataFollower, Quorum
+from kraft.node.metadata import Metadata, SnapshotPolicy
+from kraft.node.quorum import Quorum
 from kraft.storage.flush import Flush
-from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode, KafkaError
-
-
-def parts(
-    path: Path, *, level: int = 21, idle_ms: int = 0, run_flush: Callable[[Flush], None] = Flush.run, **settings: Any
-) -> tuple[Quorum, Controller]:
-    clock = Clock()
-    log = Log.open(path, METADATA_PARTITION, LogConfig(), now_ms=clock.now_ms())
-    quorum = Quorum(1, (1,), log, clock, run_flush=run_flush)
-    controller = Controller(
-        quorum,
-        ControllerConfig("c", **settings),
-        clock,
-        bootstrap=[FeatureLevelRecord(name="metadata.version", feature_level=level)],
-        max_idle_interval_ms=idle_ms,
-    )
-    return quorum, controller
+from tests.node.quorums import committed_image, open_quorum
 
 
 @asynccontextmanager
-async def running(path: Path, **options: Any) -> AsyncIterator[tuple[Quorum, Controller]]:
-    quorum, controller = parts(path, **options)
+async def running(
+    path: Path, *, level: int = 21, idle_ms: int = 0, run_flush: Callable[[Flush], None] = Flush.run, **settings: Any
+) -> AsyncIterator[tuple[Quorum, Metadata, Controller]]:
+    """A controller that is active, on a quorum of one."""
+    quorum = open_quorum(path, run_flush=run_flush)
+    metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=trio.to_thread.run_sync)
+    controller = Controller(
+        quorum,
+        metadata,
+        ControllerConfig("c", **settings),
+        Clock(),
+        bootstrap=[FeatureLevelRecord(name="metadata.version", feature_level=level)],
+        max_idle_interval_ms=idle_ms,
+    )
     async with trio.open_nursery() as nursery:
-        await nursery.start(quorum.run)
-        await nursery.start(controller.run, ControllerRegistrationRequest(controller_id=1, incarnation_id=UUID(int=7)))
-        yield quorum, controller
+        await nursery.start(quorum.run, controller.lead)
+        await nursery.start(metadata.run)
+        with trio.fail_after(30):
+            while not controller.is_active:
+                await quorum.committed(quorum.high_watermark)
+        yield quorum, metadata, controller
         nursery.cancel_scope.cancel()
 
 
@@ -80,18 +77,14 @@ def create(name: str, partitions: int = 1) -> CreateTopicsRequest:
     return CreateTopicsRequest(topics=[CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)])
 
 
-async def committed_image(quorum: Quorum) -> Image:
-    return await MetadataFollower(quorum).catch_up(quorum.high_watermark)
-
-
 async def test_an_answered_request_survives_a_restart(tmp_path: Path) -> None:
-    async with running(tmp_path) as (quorum, controller):
+    async with running(tmp_path) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         response = await controller.request(create("t", 3))
         assert response.topics[0].error_code == ErrorCode.NONE
-        before = await committed_image(quorum)
-    async with running(tmp_path) as (quorum, controller):
-        again = await committed_image(quorum)
+        before = await committed_image(quorum, metadata)
+    async with running(tmp_path) as (quorum, metadata, controller):
+        again = await committed_image(quorum, metadata)
         assert again.topics == before.topics
         assert again.brokers == before.brokers
         assert again.metadata_version == 21
@@ -111,7 +104,7 @@ async def test_no_answer_before_the_flush_not_even_to_what_needs_no_record(tmp_p
         flush.run()
 
     answers: list[int] = []
-    async with running(tmp_path, run_flush=flush) as (quorum, controller):
+    async with running(tmp_path, run_flush=flush) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         closed.set()
 
@@ -138,14 +131,14 @@ async def test_many_requests_share_few_flushes(tmp_path: Path) -> None:
         flushes += 1
         flush.run()
 
-    async with running(tmp_path, run_flush=count) as (quorum, controller):
+    async with running(tmp_path, run_flush=count) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         before = flushes
         async with trio.open_nursery() as nursery:
             for number in range(60):
                 nursery.start_soon(controller.request, create(f"t{number}"))
         assert flushes - before < 60
-        assert len((await committed_image(quorum)).topics) == 60
+        assert len((await committed_image(quorum, metadata)).topics) == 60
 
 
 async def test_a_failed_fsync_answers_nothing_and_ends_the_node(tmp_path: Path) -> None:
@@ -158,7 +151,7 @@ async def test_a_failed_fsync_answers_nothing_and_ends_the_node(tmp_path: Path) 
         flush.run()
 
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
-        async with running(tmp_path, run_flush=flush) as (quorum, controller):
+        async with running(tmp_path, run_flush=flush) as (quorum, metadata, controller):
             await start_broker(quorum, controller)
             broken.set()
             answered.append(await controller.request(create("t")))
@@ -167,26 +160,22 @@ async def test_a_failed_fsync_answers_nothing_and_ends_the_node(tmp_path: Path) 
 
 async def test_a_silent_broker_is_fenced(tmp_path: Path) -> None:
     """broker.session.timeout.ms"""
-    async with running(tmp_path, broker_session_timeout_ms=20) as (quorum, controller):
+    async with running(tmp_path, broker_session_timeout_ms=20) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
-        follower = MetadataFollower(quorum)
         with trio.fail_after(30):
-            while 1 not in follower.image.brokers or follower.image.brokers[1].fenced:
-                await follower.next()
-            while not follower.image.brokers[1].fenced:
-                await follower.next()
+            while 1 not in metadata.image.brokers or not metadata.image.brokers[1].fenced:
+                await metadata.replayed(metadata.next_offset + 1)
 
 
 async def test_an_idle_controller_writes_no_op_records(tmp_path: Path) -> None:
     """metadata.max.idle.interval.ms, KIP-835; they move the offset and nothing else."""
-    async with running(tmp_path, idle_ms=5) as (quorum, _):
-        before = await committed_image(quorum)
+    async with running(tmp_path, idle_ms=5) as (quorum, metadata, _):
+        before = await committed_image(quorum, metadata)
         with trio.fail_after(30):
             await quorum.committed(before.offset + 3)
-        after = await committed_image(quorum)
+        after = await committed_image(quorum, metadata)
         assert after.offset >= before.offset + 3
-        assert after.controllers is not before.controllers
-        assert list(after.features.items()) == list(before.features.items())
+        assert (after.features, after.brokers, after.topics) == (before.features, before.brokers, before.topics)
 
 
 async def test_a_request_that_cannot_be_decided_hurts_nobody_else(
@@ -195,7 +184,7 @@ async def test_a_request_that_cannot_be_decided_hurts_nobody_else(
     def broken(*_: Any) -> Any:
         raise RuntimeError("a bug")
 
-    async with running(tmp_path) as (quorum, controller):
+    async with running(tmp_path) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         monkeypatch.setitem(HANDLERS, DeleteTopicsRequest, broken)
         with pytest.raises(KafkaError) as error:
@@ -205,7 +194,7 @@ async def test_a_request_that_cannot_be_decided_hurts_nobody_else(
 
 
 async def test_what_is_no_request_to_a_controller(tmp_path: Path) -> None:
-    async with running(tmp_path) as (_, controller):
+    async with running(tmp_path) as (_, _, controller):
         with pytest.raises(KafkaError) as error:
             await controller.request(MetadataRequest())
         assert error.value.code is ErrorCode.UNSUPPORTED_VERSION
@@ -220,7 +209,7 @@ async def test_a_wait_has_an_end(tmp_path: Path) -> None:
             assert gate.acquire(timeout=30)
         flush.run()
 
-    async with running(tmp_path, run_flush=flush) as (quorum, controller):
+    async with running(tmp_path, run_flush=flush) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         closed.set()
         with pytest.raises(KafkaError) as error:
@@ -231,26 +220,44 @@ async def test_a_wait_has_an_end(tmp_path: Path) -> None:
 
 
 async def test_after_its_end_it_is_not_the_controller(tmp_path: Path) -> None:
-    async with running(tmp_path) as (_, controller):
+    async with running(tmp_path) as (_, _, controller):
         pass
     with pytest.raises(KafkaError) as error:
         await controller.request(create("t"))
     assert error.value.code is ErrorCode.NOT_CONTROLLER
 
 
-async def test_a_stop_decides_what_was_taken(tmp_path: Path) -> None:
-    async with running(tmp_path) as (quorum, controller):
-        await start_broker(quorum, controller)
-        answers: list[Any] = []
+async def test_a_controller_that_lost_its_epoch_turns_everybody_away(tmp_path: Path) -> None:
+    """What was asked and is not committed when the leadership ends gets NOT_CONTROLLER: nobody knows its outcome."""
+    gate = threading.Semaphore(0)
+    closed = threading.Event()
 
-        async def ask() -> None:
-            answers.append(await controller.request(create("t")))
+    def flush(flush: Flush) -> None:
+        if closed.is_set():
+            assert gate.acquire(timeout=30)
+        flush.run()
+
+    codes: list[ErrorCode] = []
+    async with running(tmp_path, run_flush=flush) as (quorum, _, controller):
+        await start_broker(quorum, controller)
+        closed.set()
+
+        async def ask(name: str) -> None:
+            with pytest.raises(KafkaError) as error:
+                await controller.request(create(name))
+            codes.append(error.value.code)
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(ask)
+            for number in range(3):
+                nursery.start_soon(ask, f"t{number}")
             await trio.testing.wait_all_tasks_blocked()
-            controller.stop()
-        assert answers[0].topics[0].error_code == ErrorCode.NONE
+            await quorum.resign(quorum.epoch)
+            with trio.fail_after(30):
+                while len(codes) < 3:
+                    await trio.lowlevel.checkpoint()
+            closed.clear()
+            gate.release()
+    assert codes == [ErrorCode.NOT_CONTROLLER] * 3
 
 
 @pytest.mark.parametrize("level", [16, 22])

@@ -37,6 +37,7 @@ class Quorum:
     node_id: int = 1
     high_watermark: int = 0
     end_offset: int = 0
+    busy_s: float = 0.0
     log: Log = attrs.Factory(Log)
 
     @property

@@ -1,0 +1,111 @@
+"""Whole controllers in one ``trio.run``: the real node with its whole nursery tree, on a network in memory.
+
+Under a ``trio.testing.MockClock`` that jumps, seconds of timeouts pass in no time. Files are real, in a directory of
+the caller's; what would wait for the disk on a worker thread takes ``disk_s`` of virtual time instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import trio
+
+from kraft.config.features import DEFAULT_METADATA_LEVEL
+from kraft.config.properties import from_mapping
+from kraft.node.node import Node, open_directories
+from kraft.node.tree import render
+from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.storage.format import format_directories
+
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
+PORT = 9093
+
+
+@attrs.define(eq=False)
+class VirtualNode:
+    """One controller. ``node`` is None while it is dead."""
+
+    node_id: int
+    settings: Mapping[str, str]
+    network: VirtualNetwork
+    disk_s: float
+    node: Node | None = None
+    task: trio.lowlevel.Task | None = None
+    _scope: trio.CancelScope | None = None
+    _gone: trio.Event = attrs.Factory(trio.Event)
+
+    @property
+    def host(self) -> str:
+        return f"node-{self.node_id}"
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Live until killed or stopped; started once it listens."""
+        self._gone = trio.Event()
+        config = from_mapping(self.settings).config
+        if not (Path(config.log_dirs[0]) / "meta.properties").exists():
+            format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+        try:
+            with open_directories(config) as directories, trio.CancelScope() as self._scope:
+                self.task = trio.lowlevel.current_task()
+                self.node = Node(
+                    config,
+                    directories,
+                    listen=self.network.listen(self.host),
+                    connect=self.network.connect(self.host),
+                    in_thread=self._in_thread,
+                )
+                await self.node.run(task_status=task_status)  # type: ignore[arg-type]
+        finally:
+            self.node = self.task = None
+            self._gone.set()
+
+    async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        await trio.sleep(self.disk_s)
+        return work(*arguments)
+
+    async def kill(self) -> None:
+        """The power cord."""
+        assert self._scope is not None
+        self._scope.cancel(reason="killed")
+        await self._gone.wait()
+
+    async def stop(self) -> None:
+        """A controlled stop."""
+        assert self.node is not None
+        self.node.stopping.set()
+        await self._gone.wait()
+
+    def tree(self) -> str:
+        """Its live nursery tree."""
+        return render(self.task)
+
+
+def virtual_nodes(
+    directory: Path,
+    count: int,
+    network: VirtualNetwork,
+    settings: Mapping[str, str] | None = None,
+    disk_s: float = 0.001,
+) -> dict[int, VirtualNode]:
+    """Controllers 1 to ``count`` of one cluster, by node id, to be run in a nursery. Files go to ``directory``."""
+    voters = ",".join(f"{node_id}@node-{node_id}:{PORT}" for node_id in range(1, count + 1))
+    return {
+        node_id: VirtualNode(
+            node_id,
+            {
+                "process.roles": "controller",
+                "node.id": str(node_id),
+                "listeners": f"CONTROLLER://node-{node_id}:{PORT}",
+                "controller.listener.names": "CONTROLLER",
+                "controller.quorum.voters": voters,
+                "log.dirs": str(directory / str(node_id)),
+                **(settings or {}),
+            },
+            network,
+            disk_s,
+        )
+        for node_id in range(1, count + 1)
+    }

@@ -1,0 +1,201 @@
+"""A network in memory for whole nodes in one ``trio.run``: connections with delay, and links that can be cut.
+
+A node's ``listen`` and ``connect`` come from here instead of TCP; everything above them is the real thing. Bytes on a
+link that is cut wait for it to heal, as TCP keeps sending them; nobody can connect through it meanwhile.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import random
+from collections import deque
+
+import attrs
+import trio
+
+from kraft.config.listeners import Endpoint
+from kraft.node.peers import Connect
+from kraft.rpc.client import Dial, connect
+from kraft.rpc.listen import Accepted, Listen, Listener
+from kraft.rpc.plane import SocketSettings
+from kraft.rpc.transport import Transport
+from kraft.wire.splice import FileSlice
+
+_BUFFER_BYTES = 2**20
+_BACKLOG = 50
+_FIRST_PORT = 10_000
+
+
+class VirtualNetwork:
+    """Hosts by name. A piece of data takes a delay from ``delay_s`` = (least, most), drawn from ``seed``."""
+
+    def __init__(self, seed: int = 0, delay_s: tuple[float, float] = (0.0002, 0.002)) -> None:
+        self._random = random.Random(seed)
+        self._delay_s = delay_s
+        self._listeners: dict[tuple[str, int], VirtualListener] = {}
+        self._cut: set[tuple[str, str]] = set()
+        self._ports = itertools.count(_FIRST_PORT)
+        self._pipes: list[Pipe] = []
+        self.healed = trio.Event()
+
+    def listen(self, host: str) -> Listen:
+        """What a node on ``host`` listens with."""
+
+        async def listen(endpoint: Endpoint, settings: SocketSettings) -> Listener:
+            await trio.lowlevel.checkpoint()
+            address = host, endpoint.port or next(self._ports)
+            if address in self._listeners:
+                raise OSError(f"{address} is in use")
+            self._listeners[address] = listener = VirtualListener(self, *address)
+            return listener
+
+        return listen
+
+    def connect(self, host: str) -> Connect:
+        """What a node on ``host`` connects with."""
+
+        async def dial(to: str, port: int) -> Transport:
+            while (host, to) in self._cut or (to, host) in self._cut:
+                await self.healed.wait()
+            await trio.sleep(self.delay())
+            listener = self._listeners.get((to, port))
+            if listener is None:
+                raise ConnectionRefusedError(f"nobody listens on {to}:{port}")
+            there, back = Pipe(self, host, to), Pipe(self, to, host)
+            self._pipes = [pipe for pipe in self._pipes if not pipe.target_closed] + [there, back]
+            await listener.arriving.send(Accepted(VirtualTransport(there, back), host, next(self._ports)))
+            return VirtualTransport(back, there)
+
+        way: Dial = dial
+        return functools.partial(connect, dial=way)
+
+    def cut(self, *pairs: tuple[str, str]) -> None:
+        """Let nothing through from the first to the second of each pair."""
+        self._cut.update(pairs)
+
+    def isolate(self, host: str, others: list[str]) -> None:
+        """Cut every link of ``host``, both ways."""
+        for other in others:
+            self.cut((host, other), (other, host))
+
+    def heal(self) -> None:
+        """Mend every link."""
+        self._cut.clear()
+        self.healed.set()
+        self.healed = trio.Event()
+        for pipe in self._pipes:
+            pipe.change()
+
+    def is_cut(self, source: str, target: str) -> bool:
+        return (source, target) in self._cut
+
+    def delay(self) -> float:
+        return self._random.uniform(*self._delay_s)
+
+    def forget(self, listener: VirtualListener) -> None:
+        self._listeners.pop((listener.host, listener.port), None)
+
+
+class VirtualListener:
+    """A place that one may connect to."""
+
+    def __init__(self, network: VirtualNetwork, host: str, port: int) -> None:
+        self._network = network
+        self.host = host
+        self._port = port
+        self.arriving, self._arrived = trio.open_memory_channel[Accepted](_BACKLOG)
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    async def accept(self) -> Accepted:
+        return await self._arrived.receive()
+
+    def close(self) -> None:
+        self._network.forget(self)
+        self._arrived.close()
+
+
+@attrs.define(eq=False)
+class Pipe:
+    """Bytes on their way from one host to another, each piece with the time when it arrives."""
+
+    network: VirtualNetwork
+    source: str
+    target: str
+    pieces: deque[tuple[float, bytes]] = attrs.Factory(deque)
+    waiting_bytes: int = 0
+    last_arrival: float = -math.inf
+    source_closed: bool = False
+    target_closed: bool = False
+    changed: trio.Event = attrs.Factory(trio.Event)
+
+    def change(self) -> None:
+        self.changed.set()
+        self.changed = trio.Event()
+
+    async def put(self, data: bytes) -> None:
+        while self.waiting_bytes >= _BUFFER_BYTES and not (self.target_closed or self.source_closed):
+            await self.changed.wait()
+        if self.target_closed or self.source_closed:
+            raise BrokenPipeError(f"the connection from {self.source} to {self.target} is closed")
+        self.last_arrival = max(self.last_arrival, trio.current_time() + self.network.delay())
+        self.pieces.append((self.last_arrival, data))
+        self.waiting_bytes += len(data)
+        self.change()
+
+    async def take(self, buffer: memoryview) -> int:
+        """Fill the front of ``buffer``; 0 once the source has closed and all is taken."""
+        while True:
+            if self.target_closed:
+                raise ConnectionResetError(f"{self.target} has closed the connection")
+            if self.network.is_cut(self.source, self.target):
+                await self._wait(math.inf)
+            elif self.pieces and self.pieces[0][0] <= trio.current_time():
+                return self._pop(buffer)
+            elif self.pieces:
+                await self._wait(self.pieces[0][0])
+            elif self.source_closed:
+                return 0
+            else:
+                await self._wait(math.inf)
+
+    async def _wait(self, until: float) -> None:
+        with trio.move_on_at(until):
+            await self.changed.wait()
+
+    def _pop(self, buffer: memoryview) -> int:
+        arrival, data = self.pieces.popleft()
+        count = min(len(data), len(buffer))
+        buffer[:count] = data[:count]
+        if count < len(data):
+            self.pieces.appendleft((arrival, data[count:]))
+        self.waiting_bytes -= count
+        self.change()
+        return count
+
+
+class VirtualTransport:
+    """One end of a connection: it takes from ``inward`` and puts into ``outward``."""
+
+    def __init__(self, inward: Pipe, outward: Pipe) -> None:
+        self._inward = inward
+        self._outward = outward
+
+    async def receive_into(self, buffer: memoryview) -> int:
+        return await self._inward.take(buffer)
+
+    async def send(self, data: bytes | bytearray | memoryview, *, more: bool = False) -> None:
+        await self._outward.put(bytes(data))
+
+    async def send_file(self, piece: FileSlice) -> None:
+        raise NotImplementedError("virtual nodes have the controller role alone, which sends no files")
+
+    def close(self) -> None:
+        self._outward.source_closed = True
+        self._inward.target_closed = True
+        self._outward.change()
+        self._inward.change()
