@@ -16,23 +16,26 @@ from typing import Any
 import attrs
 
 from kraft.messages.registry import ApiKey
-from kraft.node.broker import Broker
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.node")
 
+#: The packages of the handlers. Those of brokers are given a ``Broker``, those of controllers a ``ControlPlane``.
+BROKER_HANDLERS = "kraft.node.handlers"
+CONTROLLER_HANDLERS = "kraft.node.controller_handlers"
+
 
 @attrs.frozen
 class Api:
-    """One API of a listener: the versions offered, and the module in ``kraft.node.handlers`` that answers."""
+    """One API of a listener: the versions offered, and the module in the listener's package that answers."""
 
     oldest: int
     newest: int
     module: str
 
-    def load(self) -> ModuleType:
-        return importlib.import_module(f"kraft.node.handlers.{self.module}")
+    def load(self, package: str) -> ModuleType:
+        return importlib.import_module(f"{package}.{self.module}")
 
 
 BROKER_APIS: Mapping[ApiKey, Api] = {
@@ -60,21 +63,41 @@ BROKER_APIS: Mapping[ApiKey, Api] = {
     ApiKey.DESCRIBE_LOG_DIRS: Api(1, 4, "describe_log_dirs"),
     ApiKey.CREATE_PARTITIONS: Api(0, 3, "create_partitions"),
     ApiKey.DELETE_GROUPS: Api(0, 2, "delete_groups"),
+    ApiKey.ELECT_LEADERS: Api(0, 2, "elect_leaders"),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Api(0, 1, "incremental_alter_configs"),
     ApiKey.OFFSET_DELETE: Api(0, 0, "offset_delete"),
+    ApiKey.DESCRIBE_QUORUM: Api(0, 2, "describe_quorum"),
     ApiKey.DESCRIBE_CLUSTER: Api(0, 2, "describe_cluster"),
     ApiKey.DESCRIBE_PRODUCERS: Api(0, 0, "describe_producers"),
+    ApiKey.UNREGISTER_BROKER: Api(0, 0, "unregister_broker"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Api(0, 0, "describe_topic_partitions"),
 }
 
 CONTROLLER_APIS: Mapping[ApiKey, Api] = {
+    ApiKey.FETCH: Api(12, 18, "fetch"),
     ApiKey.API_VERSIONS: Api(0, 4, "api_versions"),
     ApiKey.CREATE_TOPICS: Api(2, 7, "create_topics"),
     ApiKey.DELETE_TOPICS: Api(1, 6, "delete_topics"),
-    ApiKey.CREATE_PARTITIONS: Api(0, 3, "create_partitions"),
     ApiKey.ALTER_CONFIGS: Api(0, 2, "alter_configs"),
+    ApiKey.CREATE_PARTITIONS: Api(0, 3, "create_partitions"),
+    ApiKey.ELECT_LEADERS: Api(0, 2, "elect_leaders"),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Api(0, 1, "incremental_alter_configs"),
+    ApiKey.VOTE: Api(0, 2, "vote"),
+    ApiKey.BEGIN_QUORUM_EPOCH: Api(0, 1, "begin_quorum_epoch"),
+    ApiKey.END_QUORUM_EPOCH: Api(0, 1, "end_quorum_epoch"),
+    ApiKey.DESCRIBE_QUORUM: Api(0, 2, "describe_quorum"),
+    ApiKey.ALTER_PARTITION: Api(2, 3, "alter_partition"),
+    ApiKey.ENVELOPE: Api(0, 0, "envelope"),
+    ApiKey.FETCH_SNAPSHOT: Api(0, 1, "fetch_snapshot"),
     ApiKey.DESCRIBE_CLUSTER: Api(0, 2, "describe_cluster"),
+    ApiKey.BROKER_REGISTRATION: Api(0, 4, "broker_registration"),
+    ApiKey.BROKER_HEARTBEAT: Api(0, 1, "broker_heartbeat"),
+    ApiKey.UNREGISTER_BROKER: Api(0, 0, "unregister_broker"),
+    ApiKey.ALLOCATE_PRODUCER_IDS: Api(0, 0, "allocate_producer_ids"),
+    ApiKey.CONTROLLER_REGISTRATION: Api(0, 0, "controller_registration"),
+    ApiKey.ADD_RAFT_VOTER: Api(0, 1, "add_raft_voter"),
+    ApiKey.REMOVE_RAFT_VOTER: Api(0, 0, "remove_raft_voter"),
+    ApiKey.UPDATE_RAFT_VOTER: Api(0, 0, "update_raft_voter"),
 }
 
 
@@ -85,10 +108,14 @@ def versions(apis: Mapping[ApiKey, Api]) -> dict[int, tuple[int, int]]:
 
 @attrs.frozen(eq=False)
 class Dispatcher:
-    """Takes requests off a plane's queue to their handlers, and turns what goes wrong into the API's own error."""
+    """Takes requests off a plane's queue to their handlers, and turns what goes wrong into the API's own error.
 
-    broker: Broker
+    The handlers are in ``package``, and are given ``context``.
+    """
+
+    context: Any
     apis: Mapping[ApiKey, Api]
+    package: str
     _modules: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = attrs.Factory(dict)
 
     async def handle(self, request: Request) -> Reply:
@@ -98,7 +125,7 @@ class Dispatcher:
             answer, error = self._load(request.api_key)
         message = request.message() if request.supported else None
         try:
-            reply: Reply = await answer(self.broker, request, message)
+            reply: Reply = await answer(self.context, request, message)
         except KafkaError as refused:
             reply = error(message, request.response_version, refused.code, refused.message)
         return reply
@@ -110,6 +137,6 @@ class Dispatcher:
         return error(request.message(), request.response_version, refused.code, refused.message)
 
     def _load(self, api_key: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        module = self.apis[ApiKey(api_key)].load()
+        module = self.apis[ApiKey(api_key)].load(self.package)
         self._modules[api_key] = functions = (module.handle, module.error)
         return functions

@@ -7,9 +7,10 @@ import inspect
 import pytest
 
 from kraft.messages.registry import ApiKey, listeners, request_class, response_class
-from kraft.node.apis import BROKER_APIS, CONTROLLER_APIS, Api
+from kraft.node.apis import BROKER_APIS, BROKER_HANDLERS, CONTROLLER_APIS, CONTROLLER_HANDLERS, Api
 from tests.support.apis_page import PAGE, render
 
+PACKAGES = {"broker": BROKER_HANDLERS, "controller": CONTROLLER_HANDLERS}
 ROWS = [
     (side, key, api)
     for side, apis in (("broker", BROKER_APIS), ("controller", CONTROLLER_APIS))
@@ -19,7 +20,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("side", "key", "api"), ROWS, ids=lambda value: getattr(value, "name", None))
 def test_each_row_has_a_handler_and_keeps_to_its_spec(side: str, key: ApiKey, api: Api) -> None:
-    module = api.load()
+    module = api.load(PACKAGES[side])
     assert inspect.iscoroutinefunction(module.handle)
     assert callable(module.error)
     assert f"(key {int(key)})" in (module.__doc__ or ""), "the card names the key"
@@ -37,7 +38,7 @@ def test_each_handler_can_say_that_a_whole_request_failed(side: str, key: ApiKey
     if key is ApiKey.PRODUCE:
         message.acks = -1  # with acks=0 there is no response
     for version in range(api.oldest, api.newest + 1):
-        response = api.load().error(message, version, ErrorCode.UNKNOWN_SERVER_ERROR, "it broke")
+        response = api.load(PACKAGES[side]).error(message, version, ErrorCode.UNKNOWN_SERVER_ERROR, "it broke")
         assert isinstance(response, response_class(key))
         encode(response, version)
 

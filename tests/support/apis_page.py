@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kraft.messages.registry import ApiKey, listeners, request_class
-from kraft.node.apis import BROKER_APIS, CONTROLLER_APIS, Api
+from kraft.node.apis import BROKER_APIS, BROKER_HANDLERS, CONTROLLER_APIS, CONTROLLER_HANDLERS, Api
 
 PAGE = Path(__file__).parents[2] / "docs" / "apis.md"
 
@@ -29,17 +29,17 @@ Notes:
 
 def render() -> str:
     sections = [_HEAD]
-    sections.append(_served("At a broker's listener", BROKER_APIS))
-    sections.append(_served("At a controller's listener", CONTROLLER_APIS))
+    sections.append(_served("At a broker's listener", BROKER_APIS, BROKER_HANDLERS))
+    sections.append(_served("At a controller's listener", CONTROLLER_APIS, CONTROLLER_HANDLERS))
     sections.append(_missing())
     return "\n".join(sections)
 
 
-def _served(title: str, apis: Mapping[ApiKey, Api]) -> str:
+def _served(title: str, apis: Mapping[ApiKey, Api], package: str) -> str:
     lines = [f"## {title}", "", "| key | API | versions offered | specified | handler |", "|---|---|---|---|---|"]
     for key in sorted(apis):
         api = apis[key]
-        path = f"kraft/node/handlers/{api.module}.py"
+        path = f"{package.replace('.', '/')}/{api.module}.py"
         offered = _range((api.oldest, api.newest))
         lines.append(f"| {int(key)} | {_name(key)} | {offered} | {_specified(key)} | [{api.module}](../{path}) |")
     return "\n".join([*lines, ""])

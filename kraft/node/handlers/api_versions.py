@@ -10,6 +10,7 @@ takes the version to try next (KIP-511). More keys would look like the final ans
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from kraft.config.features import SUPPORTED_FEATURES
 from kraft.messages.api_versions_request import ApiVersionsRequest
@@ -20,7 +21,8 @@ from kraft.messages.api_versions_response import (
     SupportedFeatureKey,
 )
 from kraft.messages.registry import ApiKey
-from kraft.node.apis import BROKER_APIS, CONTROLLER_APIS
+from kraft.metadata.image import Image
+from kraft.node.apis import BROKER_APIS, Api
 from kraft.node.broker import Broker
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
@@ -32,8 +34,15 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 async def handle(broker: Broker, request: Request, message: ApiVersionsRequest | None) -> Reply:
+    return offer(BROKER_APIS, broker.image, request, message)
+
+
+def offer(
+    apis: Mapping[ApiKey, Api], image: Image, request: Request, message: ApiVersionsRequest | None
+) -> ApiVersionsResponse:
+    """What a listener offers, and the features of the cluster. ``message`` is None in a version that it does not."""
     if message is None:
-        api = BROKER_APIS[ApiKey.API_VERSIONS]
+        api = apis[ApiKey.API_VERSIONS]
         known = ApiVersion(ApiKey.API_VERSIONS, api.oldest, api.newest)
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[known])
     if request.api_version >= SOFTWARE_VERSION:
@@ -41,8 +50,6 @@ async def handle(broker: Broker, request: Request, message: ApiVersionsRequest |
         if not all(_SOFTWARE.fullmatch(name) for name in names):
             return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
         request.connection.client_software_name, request.connection.client_software_version = names
-    apis = CONTROLLER_APIS if request.connection.listener in broker.config.listeners.controller_names else BROKER_APIS
-    image = broker.image
     return ApiVersionsResponse(
         api_keys=[ApiVersion(key, api.oldest, api.newest) for key, api in sorted(apis.items())],
         supported_features=[

@@ -1,0 +1,19 @@
+"""DescribeQuorum (key 55): who leads the metadata quorum, and how far each replica is (KIP-595).
+
+Versions 0 to 2: 1 has timestamps (KIP-836), 2 directory ids and the voters' endpoints (KIP-853).
+
+Only the leader knows; anybody else says NOT_LEADER_OR_FOLLOWER. The voters are known by their ids alone, so no
+directory id is told but the leader's own.
+"""
+
+from __future__ import annotations
+
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest
+from kraft.node.control_plane import ControlPlane
+from kraft.node.handlers.describe_quorum import error as error
+from kraft.node.quorum_description import describe_quorum
+from kraft.rpc.channel import Reply, Request
+
+
+async def handle(plane: ControlPlane, request: Request, message: DescribeQuorumRequest) -> Reply:
+    return describe_quorum(plane.quorum, plane.clock, message, request.api_version)
