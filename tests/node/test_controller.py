@@ -263,7 +263,7 @@ async def test_a_controller_that_lost_its_epoch_turns_everybody_away(tmp_path: P
 @pytest.mark.parametrize("level", [16, 22])
 async def test_a_level_that_cannot_be_written(tmp_path: Path, level: int) -> None:
     with pytest.RaisesGroup(
-        pytest.RaisesExc(MetadataError, match=f"metadata.version is {level}"), flatten_subgroups=True
+        pytest.RaisesExc(MetadataError, match=f"metadata.version (is )?{level}"), flatten_subgroups=True
     ):
         async with running(tmp_path, level=level):
             pass
