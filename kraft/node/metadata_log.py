@@ -134,7 +134,7 @@ class MetadataLog:
     @property
     def last_epoch(self) -> int:
         """The epoch of the last record, of the one before the start if there is none."""
-        return max(self._log.epochs.latest, self._begins_at.epoch)
+        return max(self._log.epochs.epoch_at(self.end_offset - 1), self._begins_at.epoch)
 
     @property
     def snapshot(self) -> SnapshotId | None:

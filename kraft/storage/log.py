@@ -363,6 +363,8 @@ class Log:
 
     def _drop(self, segments: list[Segment]) -> None:
         """Take segments out of the log and delete them at once, newest first."""
+        # Once what is appended in their place is durable they must not come back.
+        self._directory_unsynced = True
         for segment in reversed(segments):
             self.segments.remove(segment)
             for path in segment.retire():

@@ -2,69 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 import pytest
 
 from kraft.config.topic import LogConfig
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.leader_change_message import LeaderChangeMessage
-from kraft.messages.topic_record import TopicRecord
-from kraft.metadata.image import Image
-from kraft.metadata.loader import Loader
 from kraft.node.metadata_log import METADATA_PARTITION, MetadataLog
 from kraft.raft.events import LeaderChange
-from kraft.raft.messages import EpochEnd, LogSlice
+from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
 from kraft.records.batch import iter_headers
 from kraft.records.control import ControlType, control_type
 from kraft.records.record import read_records
 from kraft.storage.directory import LastStop
 from kraft.storage.errors import StorageError
+from kraft.storage.snapshot import snapshot_name
 from kraft.wire.codec import decode
 from kraft.wire.errors import ErrorCode, KafkaError
-
-SMALL_SEGMENTS = LogConfig(segment_bytes=400, retention_ms=-1, retention_bytes=-1)
-
-
-def open_log(parent: Path, config: LogConfig = SMALL_SEGMENTS, **options: Any) -> MetadataLog:
-    return MetadataLog.open(str(parent), config, now_ms=1000, **options)
-
-
-def topic(number: int) -> TopicRecord:
-    return TopicRecord(name=f"t{number}", topic_id=UUID(int=1000 + number))
-
-
-def fill(log: MetadataLog, epoch: int, count: int, *, leader: int = 1) -> None:
-    """An epoch as its leader writes it: the LeaderChange, then ``count`` batches of one topic each."""
-    log.append_leader_change(LeaderChange(epoch, leader, (1, 2, 3), (1, 2)), 1000)
-    for _ in range(count):
-        log.append_records([topic(log.end_offset)], epoch, 1000 + log.end_offset)
-
-
-def replayed(log: MetadataLog, limit: int, image: Image | None = None) -> Image:
-    """The image up to ``limit``, from ``image`` on."""
-    loader = Loader(image)
-    while loader.image.offset + 1 < limit:
-        for batch in log.batches(loader.image.offset + 1, limit):
-            loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
-    return loader.image
-
-
-def content(log: MetadataLog) -> bytes:
-    """Every byte from the start of the log on."""
-    data, offset = b"", log.start_offset
-    while offset < log.end_offset:
-        piece, records = log.read(offset, 2**20)
-        assert records is not None
-        data, offset = data + piece, records.end_offset
-    return data
-
-
-def shape(log: MetadataLog) -> tuple[object, ...]:
-    view = log.view()
-    return view.start_offset, view.start_epoch, view.end_offset, view.epochs, view.snapshot
+from tests.node.metadata_logs import (
+    Crashes,
+    content,
+    fetch,
+    fetch_snapshot,
+    fill,
+    flush,
+    open_log,
+    replayed,
+    shape,
+    snapshot_of,
+    topic,
+)
 
 
 def test_a_new_log_is_empty(tmp_path: Path) -> None:
@@ -217,3 +186,261 @@ def test_damage_is_one_clear_line(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(StorageError, match="checksum"):
         open_log(tmp_path, LogConfig(), last_stop=LastStop.CLEAN).batches(0, 4)
+
+
+# Snapshots (KIP-630).
+
+
+def test_a_trimmed_log_begins_where_its_snapshot_ends(tmp_path: Path) -> None:
+    """KIP-630: whole segments below the snapshot go; the one that holds its end stays."""
+    log = open_log(tmp_path)
+    fill(log, 1, 10)
+    fill(log, 2, 10)
+    image = replayed(log, 15)
+    first, second = snapshot_of(log, 5), snapshot_of(log, 15)
+    assert (first, second) == (SnapshotId(5, 1), SnapshotId(15, 2))
+    log.trim(second)
+    expected = (15, 2, 22, [(2, 15)], second)
+    assert shape(log) == expected
+    names = os.listdir(log.directory)
+    assert snapshot_name(first) not in names
+    assert min(int(name[:20]) for name in names if name.endswith(".log")) in range(10, 16)
+    with pytest.raises(KafkaError) as refused:
+        log.read(14, 100)
+    assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+    log.close()
+    log = open_log(tmp_path)
+    assert shape(log) == expected
+    assert sorted(replayed(log, 22, log.load_snapshot(second)).topic_ids) == sorted(
+        {*image.topic_ids, *(f"t{number}" for number in range(15, 22))}
+    )
+
+
+def test_a_log_trimmed_to_its_very_end_goes_on_from_there(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 1, 3)
+    fill(log, 2, 3)
+    log.trim(snapshot_of(log, 8))
+    log.close()
+    for epoch in (2, 5):
+        log = open_log(tmp_path)
+        assert shape(log)[:2] == (8, 2)
+        assert log.last_epoch == 2 if epoch == 2 else 5
+        log.append_records([topic(log.end_offset)], epoch, 0)
+        log.close()
+    assert shape(open_log(tmp_path)) == (8, 2, 10, [(2, 8), (5, 9)], SnapshotId(8, 2))
+
+
+def test_a_node_that_is_far_behind_begins_with_the_snapshot_of_a_leader(tmp_path: Path) -> None:
+    """KIP-630: the log is replaced by the snapshot, then fetching goes on behind it."""
+    leader, follower = pair(tmp_path)
+    fill(leader, 1, 20)
+    fill(follower, 1, 2)
+    snapshot = snapshot_of(leader, 15)
+    leader.trim(snapshot)
+    assert fetch_snapshot(follower, leader, snapshot)
+    follower.install(snapshot)
+    assert shape(follower) == (15, 1, 15, [], snapshot)
+    assert follower.last_epoch == 1
+    fetch(follower, leader, 1)
+    assert content(follower) == content(leader)
+    follower.close()
+    follower = open_log(tmp_path / "follower")
+    assert shape(follower) == (15, 1, 21, [(1, 15)], snapshot)
+    image = replayed(follower, 21, follower.load_snapshot(snapshot))
+    assert len(image.topics) == 20
+
+
+def pair(tmp_path: Path) -> tuple[MetadataLog, MetadataLog]:
+    for name in ("leader", "follower"):
+        (tmp_path / name).mkdir()
+    return open_log(tmp_path / "leader"), open_log(tmp_path / "follower")
+
+
+@pytest.mark.parametrize("last_stop", LastStop)
+def test_a_crash_while_a_snapshot_takes_the_place_of_the_log(tmp_path: Path, last_stop: LastStop) -> None:
+    """KIP-630: whatever moment the node dies in, a start finds the old log, or the snapshot and nothing else."""
+    leader, follower = pair(tmp_path)
+    fill(leader, 2, 20)
+    fill(follower, 1, 14)
+    old = content(follower)
+    old_shape = shape(follower)
+    snapshot = snapshot_of(leader, 10)
+    crashes = Crashes(follower, tmp_path / "crashes")
+    with crashes.recorded():
+        assert fetch_snapshot(follower, leader, snapshot)
+        follower.install(snapshot)
+        flush(follower)
+    found = []
+    for copy in crashes:
+        log = open_log(copy, last_stop=last_stop)
+        found.append(shape(log))
+        assert found[-1] == old_shape or found[-1] == (10, 2, 10, [], snapshot)
+        if log.start_offset:
+            assert len(log.load_snapshot(snapshot).topics) == 9
+        else:
+            assert content(log) == old
+        assert not [name for name in os.listdir(log.directory) if name.endswith((".part", ".deleted"))]
+        log.close()
+        assert shape(open_log(copy)) == found[-1]
+    assert len(found) > 15
+    assert len({str(each) for each in found}) == 2
+
+
+@pytest.mark.parametrize("last_stop", LastStop)
+def test_a_crash_while_the_log_is_trimmed(tmp_path: Path, last_stop: LastStop) -> None:
+    """Whatever moment the node dies in, what the log and its snapshots say together is all that was there."""
+    log = open_log(tmp_path)
+    fill(log, 1, 10)
+    fill(log, 2, 10)
+    whole = replayed(log, 22)
+    log.trim(snapshot_of(log, 4))
+    newest = [snapshot_of(log, end) for end in (9, 15)][-1]
+    before, after = content(log), None
+    crashes = Crashes(log, tmp_path / "crashes")
+    with crashes.recorded():
+        log.trim(newest)
+    after = content(log)
+    starts = set()
+    for copy in crashes:
+        log = open_log(copy, last_stop=last_stop)
+        starts.add(log.start_offset)
+        assert content(log) in (before, after) if last_stop is not LastStop.POWER_LOST else content(log).endswith(after)
+        assert (log.end_offset, log.last_epoch, log.snapshot) == (22, 2, newest)
+        earliest = next(each for each in log._snapshots.all())
+        assert earliest.end_offset >= log.start_offset
+        if log.start_offset:
+            assert sorted(replayed(log, 22, log.load_snapshot(earliest)).topic_ids) == sorted(whole.topic_ids)
+        expected = shape(log)
+        log.close()
+        assert shape(open_log(copy)) == expected
+    assert 15 in starts
+    assert len(starts) > 1 or last_stop is LastStop.POWER_LOST
+
+
+@pytest.mark.parametrize("last_stop", [LastStop.KILLED, LastStop.POWER_LOST])
+def test_a_crash_while_the_log_is_cut_and_written_again(tmp_path: Path, last_stop: LastStop) -> None:
+    """A start finds a prefix of the old log or of the new one, and epochs that are those of its batches."""
+    leader, follower = pair(tmp_path)
+    fill(leader, 1, 5)
+    fill(follower, 1, 5)
+    fill(follower, 2, 15)
+    fill(leader, 3, 15)
+    old, new = content(follower), content(leader)
+    crashes = Crashes(follower, tmp_path / "crashes")
+    with crashes.recorded():
+        follower.truncate(6)
+        fetch(follower, leader, 3)
+        flush(follower)
+    for copy in crashes:
+        log = open_log(copy, last_stop=last_stop)
+        found = content(log)
+        assert old.startswith(found) or new.startswith(found)
+        epochs = {header.leader_epoch for _, header in iter_headers(found)}
+        assert {epoch for epoch, _ in log.view().epochs} == epochs
+        assert log.end_offset >= 6
+        log.abandon()
+    assert content(follower) == new
+
+
+def test_a_missing_file_of_epochs_is_made_anew(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 1, 10)
+    fill(log, 2, 10)
+    expected = shape(log)
+    log.close()
+    for last_stop in LastStop:
+        (tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint").unlink()
+        log = open_log(tmp_path, last_stop=last_stop)
+        assert shape(log) == expected
+        log.close()
+
+
+def test_after_a_power_cut_epochs_are_those_of_the_batches(tmp_path: Path) -> None:
+    """The file of epochs may be older than a truncation that the log has gone through since."""
+    log = open_log(tmp_path)
+    fill(log, 1, 2)
+    fill(log, 2, 2)
+    path = tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint"
+    stale = path.read_bytes()
+    log.truncate(3)
+    log.append_records([topic(number) for number in range(9)], 1, 0)
+    log.close()
+    path.write_bytes(stale)
+    assert shape(open_log(tmp_path, last_stop=LastStop.POWER_LOST)) == (0, 0, 12, [(1, 0)], None)
+
+
+def test_a_log_that_begins_late_without_a_snapshot_is_refused(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    snapshot = snapshot_of(log, 15)
+    log.trim(snapshot)
+    log.close()
+    (tmp_path / METADATA_PARTITION / snapshot_name(snapshot)).unlink()
+    with pytest.raises(StorageError, match="begins at offset 15, and no snapshot has what was before"):
+        open_log(tmp_path)
+
+
+def test_the_oldest_snapshot_that_reaches_back_far_enough_is_where_a_log_begins(tmp_path: Path) -> None:
+    """As Apache leaves it: the first segment begins below the snapshot, and nobody knows by how much."""
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    snapshots = [snapshot_of(log, end) for end in (3, 9, 15)]
+    log.close()
+    directory = tmp_path / METADATA_PARTITION
+    segments = sorted(name for name in os.listdir(directory) if name.endswith(".log"))
+    for name in segments[:2]:
+        (directory / name).unlink()
+    first = int(segments[2][:20])
+    assert 3 < first < 9
+    (directory / "leader-epoch-checkpoint").unlink()
+    log = open_log(tmp_path)
+    assert shape(log) == (9, 1, 21, [(1, 9)], snapshots[-1])
+    assert log._snapshots.all() == snapshots[1:]
+
+
+def test_the_snapshot_of_an_empty_log_is_none(tmp_path: Path) -> None:
+    """Later Kafkas format a directory with ``00000000000000000000-0000000000.checkpoint`` (KIP-853)."""
+    log = open_log(tmp_path)
+    log.close()
+    name = tmp_path / METADATA_PARTITION / snapshot_name(SnapshotId(0, 0))
+    name.write_bytes(b"anything")
+    (tmp_path / METADATA_PARTITION / "a-foreign.checkpoint").touch()
+    log = open_log(tmp_path)
+    fill(log, 1, 3)
+    assert shape(log) == (0, 0, 4, [(1, 0)], None)
+
+
+def test_retention_by_size(tmp_path: Path) -> None:
+    """metadata.max.retention.bytes: the oldest snapshots go while log and snapshots are larger, but for the newest."""
+    log = open_log(tmp_path, LogConfig(segment_bytes=400, retention_bytes=2000, retention_ms=-1))
+    fill(log, 1, 4)
+    snapshots = [snapshot_of(log, 3)]
+    assert log.retention_candidate(0) is None
+    fill(log, 2, 10)
+    snapshots += [snapshot_of(log, end) for end in (5, 7, 12)]
+    assert log.retention_candidate(0) is None, "nothing is trimmed that is not durable"
+    flush(log)
+    trimmed = []
+    while (candidate := log.retention_candidate(0)) is not None:
+        log.trim(candidate)
+        trimmed.append(candidate)
+    assert trimmed == snapshots[1 : 1 + len(trimmed)]
+    assert 0 < len(trimmed) <= 3
+    assert log.start_offset == trimmed[-1].end_offset
+
+
+def test_retention_by_age(tmp_path: Path) -> None:
+    """metadata.max.retention.ms counts from the last record in a snapshot."""
+    log = open_log(tmp_path, LogConfig(segment_bytes=400, retention_bytes=-1, retention_ms=100))
+    fill(log, 1, 10)
+    snapshots = [snapshot_of(log, end) for end in (3, 6, 9)]
+    flush(log)
+    assert [log.load_snapshot(each).timestamp_ms for each in snapshots] == [1002, 1005, 1008]
+    assert log.retention_candidate(1102) is None
+    assert log.retention_candidate(1103) == snapshots[1]
+    log.trim(snapshots[1])
+    assert log.retention_candidate(1105) is None
+    assert log.retention_candidate(10**9) == snapshots[2]
+    log.trim(snapshots[2])
+    assert log.retention_candidate(10**9) is None, "the newest snapshot stays"

@@ -380,6 +380,17 @@ def test_a_flush_may_be_overtaken_by_a_truncation(tmp_path: Path) -> None:
     assert log.recovery_point == log.log_end_offset == 2
 
 
+def test_a_flush_after_a_truncation_makes_sure_that_dropped_segments_stay_away(tmp_path: Path) -> None:
+    log = open_log(tmp_path, config(segment_bytes=200))
+    for _ in range(4):
+        append(log, batch([b"x" * 60]))
+    log.flush()
+    assert not log.begin_flush().directories
+    log.truncate_to(1, 0)
+    append(log, batch([b"y"]), epoch=1)
+    assert log.directory in log.begin_flush().directories
+
+
 def test_flush_messages(tmp_path: Path) -> None:
     """``flush.messages``: fsync once so many records were appended."""
     log = open_log(tmp_path, config(flush_messages=3))
