@@ -33,6 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         help="write which client can do what as Markdown, merged over the JSON beside it",
     )
+    group.addoption(
+        "--rewrite-transcripts",
+        action="store_true",
+        help="write what the cores do into tests/transcripts, to be read before it is committed",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,0 +1,157 @@
+"""A few cores of a quorum in a dictionary, and the mail between them.
+
+There is no chance here and no thread. A message waits in ``mail`` until somebody delivers it, and a timer fires when
+somebody says so. Transcripts, examples and property tests are made of this.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+
+from kraft.raft.events import Effects, RequestFailed, RequestReceived, ResponseReceived, Send, Timeout
+from kraft.raft.messages import Request
+from kraft.raft.timing import Timing
+from kraft.testing.driven import DrivenCore, Letter, Line
+from kraft.testing.words import name_of
+
+_MOST_STEPS = 10_000
+_MOST_TIMEOUTS = 100
+
+
+def _silent(text: str, kind: Line, about: Request | None) -> None:
+    pass
+
+
+class Cores:
+    """The cores of ``voters`` and ``observers``, by node id. ``now`` is in seconds, and the same for all.
+
+    ``say`` is told in words what happens, and which request it is about. ``old`` are nodes of a release without
+    pre-votes. ``sides`` tells on which side of a cut network a node is.
+    """
+
+    def __init__(
+        self,
+        voters: Iterable[int],
+        observers: Iterable[int] = (),
+        *,
+        timing: Timing | None = None,
+        say: Callable[[str, Line, Request | None], None] = _silent,
+    ) -> None:
+        self.voters = tuple(voters)
+        self.timing = timing or Timing()
+        self.say = say
+        self.now = 0.0
+        self.mail: list[Letter] = []
+        self.sides: dict[int, int] = {}
+        self.old: set[int] = set()
+        self._values = itertools.count(1)
+        self._requests = itertools.count(1)
+        self.nodes = {node_id: DrivenCore(self, node_id) for node_id in (*self.voters, *observers)}
+        for node in self.nodes.values():
+            node.start()
+
+    def stepped(self, node: DrivenCore, effects: Effects) -> None:
+        """A core took a step, and its effects are to be performed now. For those who watch."""
+
+    def append(self, node_id: int, count: int = 1) -> bool:
+        """Append new records as one batch, if this node leads; return whether it does."""
+        return self.nodes[node_id].append(list(itertools.islice(self._values, count)))
+
+    # Time.
+
+    def fire(self, node_id: int) -> None:
+        """Let time pass until the timer of a node fires. Raises ValueError if none is set."""
+        node = self.nodes[node_id]
+        if not node.free or node.deadline == math.inf:
+            raise ValueError(f"{node_id} has no timer")
+        self.now = max(self.now, node.deadline)
+        node.step(Timeout())
+        assert node.deadline > self.now or not node.free, "an expired deadline must move, or a driver spins"
+
+    def time_out(self, node_id: int) -> None:
+        """Let time pass for one node until its state changes: its timer fires, and nothing is delivered.
+
+        Raises ValueError if that will not happen.
+        """
+        node = self.nodes[node_id]
+        before = node.core.state
+        for _ in range(_MOST_TIMEOUTS):
+            self.fire(node_id)
+            after = node.core.state
+            if (type(after), after.epoch) != (type(before), before.epoch):
+                return
+        raise ValueError(f"{node_id} stays {type(before).__name__}")
+
+    def run(self, seconds: float) -> None:
+        """Let time pass for all: messages arrive at once, timers fire when they are due."""
+        end = self.now + seconds
+        for _ in range(_MOST_STEPS):
+            self.settle()
+            due = min((node for node in self.nodes.values() if node.free), key=lambda node: node.deadline, default=None)
+            if due is None or due.deadline > end:
+                self.now = end
+                return
+            self.fire(due.node_id)
+        raise AssertionError("time does not pass")
+
+    # Messages.
+
+    def post(self, letter: Letter) -> bool:
+        """Take a letter; return False if it is lost at once, because the network is cut."""
+        if self._is_cut(letter):
+            return False
+        self.mail.append(letter)
+        return True
+
+    def cut(self, *sides: Iterable[int]) -> None:
+        """Part the network: only nodes of one side reach each other. Without sides, it is whole again."""
+        self.sides = {node_id: number for number, side in enumerate(sides) for node_id in side}
+        self.mail = [letter for letter in self.mail if not self._is_cut(letter)]
+
+    def _is_cut(self, letter: Letter) -> bool:
+        return self.sides.get(letter.source) != self.sides.get(letter.target)
+
+    def may_arrive(self, letter: Letter) -> bool:
+        """A node that is writing its election state listens to nobody until that is done."""
+        return self.nodes[letter.target].writing is None
+
+    def deliver(self, letter: Letter, *, keep: bool = False) -> None:
+        """Let a letter arrive. With ``keep`` it will arrive once more. Who asks a node that is down notices at once."""
+        if not keep:
+            self.mail.remove(letter)
+        target, message = self.nodes[letter.target], letter.message
+        forgotten = isinstance(message, ResponseReceived) and letter.life != target.life
+        self.say(
+            f"{letter}{'' if target.up and not forgotten else ' (nobody hears it)'}", Line.ARRIVAL, message.request
+        )
+        if not target.up:
+            self._fail(letter)
+        elif isinstance(message, Send):
+            number = next(self._requests)
+            target.callers[number] = letter
+            target.step(RequestReceived(number, message.request))
+            if number in target.callers and target.free:
+                self.say(f"{letter.target} lets the {name_of(message.request)} wait", Line.DETAIL, message.request)
+        elif not forgotten:
+            target.step(message, letter)
+
+    def fail(self, letter: Letter) -> None:
+        """Lose a letter, and tell its sender if it was a request."""
+        self.mail.remove(letter)
+        self._fail(letter)
+
+    def _fail(self, letter: Letter) -> None:
+        sender, message = self.nodes[letter.source], letter.message
+        if isinstance(message, Send) and sender.free and letter.life == sender.life:
+            sender.step(RequestFailed(message.number, message.to, message.request))
+
+    def settle(self) -> None:
+        """Deliver, in the order in which they were sent, until no message is under way that could arrive."""
+        for _ in range(_MOST_STEPS):
+            letter = next(filter(self.may_arrive, self.mail), None)
+            if letter is None:
+                return
+            self.deliver(letter)
+        raise AssertionError("the members never come to rest")

@@ -1,0 +1,281 @@
+"""Transcripts: what a quorum does, command by command, as text that is read by people and checked by a test.
+
+A transcript is made of blocks: one or more commands, a line ``----``, and what happened, up to an empty line. Lines
+that begin with ``#`` are prose. ``replay`` performs the commands on real cores and returns the same text with what
+happened this time; a test compares. The commands are the methods ``do_…`` of :class:`Stage`; what a Raft core does is
+written as it is done, one line an effect::
+
+    timeout 1
+    ----
+    1: Unattached -> Prospective in epoch 0: no leader was found in time
+    1 sends 2 and 3: PreVote in epoch 0: my log is empty
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kraft.raft.events import Resign, ShutDown
+from kraft.raft.messages import Request
+from kraft.raft.state import Follower, Leader
+from kraft.testing.cores import Cores
+from kraft.testing.driven import DrivenCore, Letter, Line
+from kraft.testing.words import name_of
+
+_RULE = "----"
+
+
+class TranscriptError(Exception):
+    """The text is no transcript, or a command cannot be done. Says which line."""
+
+
+def replay(text: str) -> str:
+    """Perform a transcript; return it with what happened. Raises TranscriptError."""
+    stage = Stage()
+    result: list[str] = []
+    commands: list[tuple[int, str]] = []
+    told = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if told:
+            told = bool(line)
+            if told:
+                continue
+        if line == _RULE:
+            if not commands:
+                raise TranscriptError(f"line {number}: no command before {_RULE}")
+            result += [line, *_perform(stage, commands)]
+            commands, told = [], True
+            continue
+        result.append(line)
+        if line and not line.startswith("#"):
+            commands.append((number, line))
+        elif commands:
+            raise TranscriptError(f"line {number}: commands and {_RULE} belong together")
+    if commands:
+        raise TranscriptError(f"line {commands[0][0]}: what happens is missing; add {_RULE}")
+    return "\n".join(result) + "\n"
+
+
+def _perform(stage: Stage, commands: list[tuple[int, str]]) -> list[str]:
+    lines: list[str] = []
+    for number, command in commands:
+        name, *words = command.split()
+        perform: Callable[..., None] | None = getattr(stage, f"do_{name}", None)
+        if perform is None:
+            raise TranscriptError(f"line {number}: there is no command {name!r}")
+        try:
+            perform(*words)
+        except (TypeError, ValueError, KeyError) as error:
+            raise TranscriptError(f"line {number}: {command}: {error}") from error
+        lines += stage.take_lines()
+    return lines or ["ok"]
+
+
+class Stage:
+    """The cores of one transcript, and what may be commanded. ``do_x`` is the command ``x``; its words are strings."""
+
+    def __init__(self) -> None:
+        self.cores = Cores(())
+        self._lines: list[str] = []
+        self._hidden: set[str] = set()
+        self._news_only = False
+        self._with_time = False
+        self._arrival: str | None = None
+        self._indent = ""
+
+    def take_lines(self) -> list[str]:
+        lines, self._lines = self._lines, []
+        self._arrival, self._indent = None, ""
+        return lines
+
+    def _hear(self, text: str, kind: Line, about: Request | None) -> None:
+        hidden = self._news_only or (about is not None and name_of(about) in self._hidden)
+        if kind is Line.ARRIVAL:
+            # One that is hidden is shown after all if something that is not comes of it.
+            self._arrival, self._indent = (text if not self._news_only else None), ""
+            if hidden:
+                return
+        elif hidden and kind is not Line.NEWS:
+            return
+        if self._arrival is not None:
+            self._lines.append(self._arrival)
+            self._arrival, self._indent = None, "  "
+        if kind is not Line.ARRIVAL:
+            time = f"{self.cores.now:.2f} s  " if self._with_time else ""
+            self._lines.append(f"{time}{self._indent}{text}")
+
+    def _node(self, word: str) -> DrivenCore:
+        return self.cores.nodes[int(word)]
+
+    def do_hide(self, *names: str) -> None:
+        """``hide Fetch``: messages of that API are delivered, but not told, unless something else comes of them."""
+        self._hidden = set(names)
+
+    def do_show(self) -> None:
+        """``show``: nothing is hidden any more."""
+        self._hidden.clear()
+
+    # The members.
+
+    def do_quorum(self, *words: str) -> None:
+        """``quorum 1 2 3 observers 4``: new nodes with empty disks."""
+        voters, _, observers = " ".join(words).partition("observers")
+        self.cores = Cores(map(int, voters.split()), map(int, observers.split()), say=self._hear)
+        self._lines.clear()
+
+    def do_old(self, node: str) -> None:
+        """``old 3``: node 3 is of a release without pre-votes."""
+        self.cores.old.add(self._node(node).node_id)
+
+    def do_state(self, *nodes: str) -> None:
+        """``state``, ``state 1 3``: what the nodes are, and their logs, each record as its epoch.
+
+        ``|`` is the high watermark: what is left of it is committed. What is in brackets is not yet durable.
+        """
+        for node in [self._node(word) for word in nodes] or self.cores.nodes.values():
+            self._lines.append(describe(node))
+
+    # Time.
+
+    def do_timeout(self, node: str) -> None:
+        """``timeout 1``: node 1 hears nothing until it has waited long enough to change its state."""
+        self.cores.time_out(int(node))
+
+    def do_fire(self, node: str) -> None:
+        """``fire 1``: time passes until the timer of node 1 fires, once."""
+        self.cores.fire(int(node))
+
+    def do_run(self, seconds: str) -> None:
+        """``run 5``: five seconds pass, messages arrive at once. Only changes of states and logs are told."""
+        self._news_only = self._with_time = True
+        self.cores.run(float(seconds))
+        self._news_only = self._with_time = False
+
+    def do_elect(self, node: str) -> None:
+        """``elect 1``: node 1 is the first to stand, and all messages arrive. Only the result is told."""
+        self.cores.time_out(int(node))
+        self.cores.settle()
+        state = self._node(node).core.state
+        if not isinstance(state, Leader):
+            raise ValueError(f"it is {type(state).__name__}")
+        self._lines = [f"{node} leads epoch {state.epoch}"]
+
+    # Messages.
+
+    def do_deliver(self, way: str = "*->*") -> None:
+        """``deliver``, ``deliver 1->2``, ``deliver 1->*``: what is under way there now arrives."""
+        for letter in self._on(way):
+            self.cores.deliver(letter)
+
+    def do_drop(self, way: str = "*->*") -> None:
+        """``drop 1->2``: what is under way there now is lost."""
+        for letter in self._on(way):
+            self.cores.mail.remove(letter)
+            if name_of(letter.message.request) not in self._hidden:
+                self._lines.append(f"lost: {letter}")
+
+    def do_settle(self) -> None:
+        """``settle``: all messages arrive, and what follows from them. Only changes of states and logs are told."""
+        self._news_only = True
+        self.cores.settle()
+        self._news_only = False
+
+    def do_mail(self) -> None:
+        """``mail``: what is under way."""
+        shown = [letter for letter in self.cores.mail if name_of(letter.message.request) not in self._hidden]
+        self._lines += map(str, shown) if shown else ["nothing is under way"]
+
+    def _on(self, way: str) -> list[Letter]:
+        source, target = way.split("->")
+        letters = filter(self.cores.may_arrive, self.cores.mail)
+        return [each for each in letters if source in ("*", f"{each.source}") and target in ("*", f"{each.target}")]
+
+    def do_cut(self, *words: str) -> None:
+        """``cut 1 | 2 3``: the network is cut between node 1 and the others."""
+        self.cores.cut(*(map(int, side.split()) for side in " ".join(words).split("|")))
+
+    def do_heal(self) -> None:
+        """``heal``: the network is whole again."""
+        self.cores.cut()
+
+    # Logs and disks.
+
+    def do_append(self, node: str, count: str = "1") -> None:
+        """``append 1 3``: the controller on node 1 appends a batch of three records."""
+        if not self.cores.append(int(node), int(count)):
+            self._lines.append(f"{node} does not lead, and appends nothing")
+
+    def do_hold(self, node: str) -> None:
+        """``hold 1``: from now on, what node 1 writes is not durable before a ``flush``."""
+        self._node(node).held = True
+
+    def do_flush(self, node: str) -> None:
+        """``flush 1``: what node 1 has written so far is durable."""
+        held = self._node(node)
+        if held.writing is not None:
+            held.finish_writing()
+        for _ in range(len(held.unfinished)):
+            held.finish_flush()
+
+    def do_snapshot(self, node: str) -> None:
+        """``snapshot 1``: node 1 writes a snapshot of what is committed."""
+        snapshot = self._node(node).create_snapshot()
+        if snapshot is None:
+            raise ValueError("nothing new is committed")
+        self._lines.append(f"{node} writes a snapshot of all below {snapshot.end_offset}, in epoch {snapshot.epoch}")
+
+    def do_trim(self, node: str) -> None:
+        """``trim 1``: node 1 deletes what its newest snapshot covers from its log."""
+        if not self._node(node).trim():
+            raise ValueError("there is nothing to delete")
+        self._lines.append(f"{node} deletes its log below {self._node(node).core.log.start_offset}")
+
+    # Life and death.
+
+    def do_crash(self, node: str) -> None:
+        """``crash 1``: node 1 is killed, and forgets what is not durable."""
+        self._node(node).crash()
+
+    def do_restart(self, node: str) -> None:
+        """``restart 1``: node 1 starts with what is on its disk."""
+        self._node(node).start()
+
+    def do_wipe(self, node: str) -> None:
+        """``wipe 1``: the disk of node 1, which is down, is replaced by an empty one."""
+        if self._node(node).up:
+            raise ValueError("it runs")
+        self._node(node).disk.wipe()
+
+    def do_resign(self, node: str) -> None:
+        """``resign 1``: the controller on node 1 gives up its leadership."""
+        core = self._node(node)
+        core.step(Resign(core.core.epoch))
+
+    def do_stop(self, node: str) -> None:
+        """``stop 1``: node 1 is told to stop under control."""
+        self._node(node).step(ShutDown())
+
+
+def describe(node: DrivenCore) -> str:
+    """One line on a node: its state, and its log as the epochs of its records."""
+    if not node.up:
+        return f"{node.node_id} is down, log {draw_log(node, 0)}"
+    state = node.core.state
+    of = f" of {state.leader_id}" if isinstance(state, Follower) else ""
+    log = draw_log(node, node.core.high_watermark)
+    return f"{node.node_id} {type(state).__name__}{of}, epoch {state.epoch}, log {log}"
+
+
+def draw_log(node: DrivenCore, high_watermark: int) -> str:
+    """``1 1 | 2 (2)``: two committed records of epoch 1, then two of epoch 2, of which the last is not durable."""
+    log, durable = node.disk.log, node.core.log.durable_offset if node.up else node.disk.log.end
+    marks = [f"snapshot to {log.start},"] if log.start else []
+    for offset, entry in enumerate(log.entries, log.start):
+        if offset == high_watermark > 0:
+            marks.append("|")
+        opens = "(" if offset == durable else ""
+        closes = ")" if offset == log.end - 1 >= durable else ""
+        marks.append(f"{opens}{entry.epoch}{closes}")
+    if high_watermark == log.end and high_watermark > 0:
+        marks.append("|")
+    return " ".join(marks) or "empty"
