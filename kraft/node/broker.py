@@ -10,13 +10,14 @@ from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.metadata.image import Image
 from kraft.node.clock import Clock
-from kraft.node.controller import Controller
+from kraft.node.controller_channel import ControllerChannel
 from kraft.node.groups import Groups
 from kraft.node.partition import HostedPartition
 from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
 from kraft.node.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.schema import Message
 
 
 @attrs.define(eq=False)
@@ -28,7 +29,7 @@ class Broker:
     clock: Clock
     replicas: Replicas
     groups: Groups
-    controller: Controller
+    channel: ControllerChannel
     publisher: Publisher
     producer_ids: ProducerIds
     fetch_sessions: FetchSessionCache
@@ -42,13 +43,13 @@ class Broker:
         """The metadata that this broker acts on."""
         return self.replicas.image
 
-    async def change(self, message: Any, version: int | None = None) -> Any:
-        """Have the controller carry out ``message``; its response, once this broker too acts on what was changed.
+    async def change(self, message: Any, version: int | None = None, *, envelope: Message | None = None) -> Any:
+        """Have the controller carry out ``message``; its response, once this broker acts on all that it knows of.
 
         Raises:
-            KafkaError: as :meth:`Controller.request`.
+            KafkaError: as :meth:`ControllerChannel.request`.
         """
-        response = await self.controller.request(message, version)
+        response = await self.channel.request(message, version, envelope=envelope)
         await self.publisher.catch_up()
         return response
 

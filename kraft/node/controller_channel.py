@@ -100,12 +100,14 @@ class ControllerChannel:
         version: int | None = None,
         *,
         former_incarnation_gone: bool = False,
+        envelope: Message | None = None,
         timeout_ms: float = _DEFAULT_TIMEOUT_MS,
     ) -> Any:
         """Have the active controller carry out ``message`` and return its response.
 
         In ``version``, or else the newest that both sides know. ``former_incarnation_gone`` (see
-        ``kraft.controller.core.Request``) is only heard by the controller of this node.
+        ``kraft.controller.core.Request``) is only heard by the controller of this node. ``envelope`` is what goes to
+        another node instead of ``message``, and then its response is what comes back.
 
         Raises:
             KafkaError: REQUEST_TIMED_OUT after ``timeout_ms`` (it may still be carried out), UNSUPPORTED_VERSION if the
@@ -118,7 +120,7 @@ class ControllerChannel:
                     if leader_id == self._quorum.node_id:
                         answer = await self._ask_here(message, version, former_incarnation_gone, timeout_ms)
                     else:
-                        answer = await self._ask_there(message, version)
+                        answer = await self._ask_there(*((message, version) if envelope is None else (envelope, None)))
                     if answer is not None and not is_from_former_controller(answer):
                         return answer
                 with trio.move_on_after(_RETRY_BACKOFF_S):

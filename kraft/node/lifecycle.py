@@ -1,16 +1,17 @@
 """The life of a broker in the cluster (KIP-631): registered, fenced until it has caught up, unfenced, and at the end
 shut down under control.
 
-The controller gives a lease; a heartbeat every ``broker.heartbeat.interval.ms`` keeps it. The lock on the log
-directories proves that this node's former incarnation is gone, so its registration does not wait for the old lease to
-run out.
+The controller gives a lease; a heartbeat every ``broker.heartbeat.interval.ms`` keeps it. A broker that lost its lease
+is fenced and goes on asking; one whose registration is another's or nobody's any more registers again. Where this node
+is the controller too, the lock on the log directories proves that its former incarnation is gone, so its registration
+does not wait for the old lease to run out; any other controller has to be waited for, as in Apache Kafka.
 """
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import attrs
 import trio
@@ -21,7 +22,9 @@ from kraft.config.listeners import Endpoint
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
-from kraft.node.controller import Controller
+from kraft.messages.broker_registration_response import BrokerRegistrationResponse
+from kraft.metadata.image import Image
+from kraft.node.controller_channel import ControllerChannel
 from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -32,7 +35,14 @@ REGISTRATION_VERSION = 4
 HEARTBEAT_VERSION = 1
 PLAINTEXT = 0
 _POLL_S = 0.1
+_FIRST_RETRY_S = 0.05
+_LONGEST_RETRY_S = 2.0
 _CONTROLLED_SHUTDOWN_LIMIT_S = 10
+
+#: Refusals of a registration that asking again does not change.
+_FINAL = frozenset({ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REGISTRATION, ErrorCode.UNSUPPORTED_VERSION})
+#: The registration that a heartbeat speaks of is not, or no longer, ours.
+_NOT_REGISTERED = frozenset({ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED})
 
 
 @attrs.define(eq=False)
@@ -41,75 +51,140 @@ class Lifecycle:
 
     config: NodeConfig
     cluster_id: str
-    controller: Controller
+    channel: ControllerChannel
     producer_ids: ProducerIds
     publisher: Publisher
     directory_ids: Sequence[uuid.UUID]
     broker_epoch: int = -1
     incarnation_id: uuid.UUID = attrs.Factory(uuid.uuid4)
+    _advertised: Sequence[Endpoint] = ()
+    _is_fenced: bool = True
+    _wants_shut_down: bool = False
 
     async def join(self, advertised: Sequence[Endpoint]) -> None:
         """Register, catch up, be unfenced, and see all that in our own metadata: then clients may come.
 
         Raises:
-            KafkaError: the controller refuses us.
+            KafkaError: the controller refuses us, or there was none for ``initial.broker.registration.timeout.ms``.
         """
-        await self._register(advertised)
+        self._advertised = advertised
+        await self._register_in_time()
         await self.publisher.catch_up()
-        while True:
-            if not (await self._heartbeat()).is_fenced:
-                break
-            await trio.sleep(_POLL_S)
-        await self.publisher.catch_up()
+        for pause_s in _pauses():
+            if await self._beat():
+                with trio.move_on_after(self._interval_s):
+                    await self.publisher.until(self._is_seen)
+                    return
+            await trio.sleep(pause_s)
 
-    async def _register(self, advertised: Sequence[Endpoint]) -> None:
+    @property
+    def _interval_s(self) -> float:
+        return self.config.lease.broker_heartbeat_interval_ms / 1000
+
+    def _is_seen(self, image: Image) -> bool:
+        known = image.brokers.get(self.config.node_id)
+        return known is not None and known.epoch == self.broker_epoch and known.active
+
+    async def _register_in_time(self) -> None:
+        refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no controller answered")
+        with trio.move_on_after(self.config.lease.initial_broker_registration_timeout_ms / 1000):
+            for pause_s in _pauses():
+                try:
+                    await self._register()
+                except KafkaError as error:
+                    refused = error
+                    if refused.code in _FINAL:
+                        raise
+                    logger.info("not registered yet: %s", refused)
+                else:
+                    return
+                await trio.sleep(pause_s)
+        raise refused
+
+    async def _register(self) -> None:
         request = BrokerRegistrationRequest(
             broker_id=self.config.node_id,
             cluster_id=self.cluster_id,
             incarnation_id=self.incarnation_id,
-            listeners=[Listener(each.listener, each.host, each.port, PLAINTEXT) for each in advertised],
+            listeners=[Listener(each.listener, each.host, each.port, PLAINTEXT) for each in self._advertised],
             features=[Feature(name, low, high) for name, (low, high) in SUPPORTED_FEATURES.items()],
             rack=self.config.identity.broker_rack,
             log_dirs=sorted(self.directory_ids),
         )
-        response = await self.controller.request(request, REGISTRATION_VERSION, former_incarnation_gone=True)
+        response: BrokerRegistrationResponse = await self.channel.request(
+            request, REGISTRATION_VERSION, former_incarnation_gone=True
+        )
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code), "the controller refuses this broker's registration")
         self.broker_epoch = self.producer_ids.broker_epoch = response.broker_epoch
+        self._is_fenced = True
+        logger.info("registered with broker epoch %d", response.broker_epoch)
 
     async def heartbeats(self) -> None:
-        """Keep the lease, for as long as the node lives. A disk that is slow for a while costs a heartbeat, not the
-        node."""
+        """Keep the lease, for as long as the node lives. A controller that is away, or slow for a while, costs
+        heartbeats, not the node."""
+        pauses = _pauses()
+        pause_s = self._interval_s
         while True:
-            await trio.sleep(self.config.lease.broker_heartbeat_interval_ms / 1000)
-            try:
-                response = await self._heartbeat()
-            except KafkaError as failure:
-                logger.warning("heartbeat failed: %s", failure)
-                continue
-            if response.error_code:
-                logger.warning("heartbeat refused: %s", ErrorCode(response.error_code).name)
+            await trio.sleep(pause_s)
+            if await self._beat():
+                pauses = _pauses()
+                pause_s = self._interval_s
+            else:
+                pause_s = min(next(pauses), self._interval_s)
+
+    async def _beat(self) -> bool:
+        """Keep the lease, and the registration behind it; whether the broker is unfenced, as far as it was told."""
+        try:
+            response = await self._heartbeat()
+            code = ErrorCode(response.error_code)
+            if code in _NOT_REGISTERED and not self._wants_shut_down:
+                logger.warning("registering again, because a heartbeat was refused: %s", code.name)
+                await self._register()
+                return False
+        except KafkaError as failure:
+            logger.warning("heartbeat failed: %s", failure)
+            return False
+        if code:
+            logger.warning("heartbeat refused: %s", code.name)
+            return False
+        if response.is_fenced is not self._is_fenced:
+            self._is_fenced = response.is_fenced
+            logger.info("this broker is %s", "fenced" if self._is_fenced else "unfenced")
+        return not self._is_fenced
 
     async def controlled_shutdown(self) -> None:
-        """Hand leaderships over before the end, within a bounded time."""
+        """Hand leaderships over before the end, within a bounded time. From here on every heartbeat asks for it."""
+        self._wants_shut_down = True
         with trio.move_on_after(_CONTROLLED_SHUTDOWN_LIMIT_S):
             while True:
                 try:
-                    response = await self._heartbeat(want_shut_down=True)
+                    response = await self._heartbeat()
                 except KafkaError as failure:
                     logger.warning("controlled shutdown failed, stopping all the same: %s", failure)
                     return
                 if response.error_code or response.should_shut_down:
                     return
                 await trio.sleep(_POLL_S)
+        logger.warning("controlled shutdown took more than %d s, stopping all the same", _CONTROLLED_SHUTDOWN_LIMIT_S)
 
-    async def _heartbeat(self, *, want_shut_down: bool = False) -> BrokerHeartbeatResponse:
+    async def _heartbeat(self) -> BrokerHeartbeatResponse:
         request = BrokerHeartbeatRequest(
             broker_id=self.config.node_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self.publisher.offset,
             want_fence=False,
-            want_shut_down=want_shut_down,
+            want_shut_down=self._wants_shut_down,
         )
-        response: BrokerHeartbeatResponse = await self.controller.request(request, HEARTBEAT_VERSION)
+        response: BrokerHeartbeatResponse = await self.channel.request(
+            request, HEARTBEAT_VERSION, timeout_ms=self.config.lease.broker_session_timeout_ms / 2
+        )
         return response
+
+
+def _pauses() -> Iterator[float]:
+    """How long to wait before asking again, in seconds: longer each time, up to a limit."""
+    pause_s = _FIRST_RETRY_S
+    while True:
+        yield pause_s
+        pause_s = min(pause_s * 2, _LONGEST_RETRY_S)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+
 import attrs
 import trio
 
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
-from kraft.node.controller import Controller
+from kraft.node.controller_channel import ControllerChannel
 from kraft.wire.errors import ErrorCode, KafkaError
+
+logger = logging.getLogger("kraft.producers")
 
 
 @attrs.define(eq=False)
 class ProducerIds:
     """The block in use: ids from ``next_id`` up to, but not including, ``end_id``."""
 
-    controller: Controller
+    channel: ControllerChannel
     node_id: int
     broker_epoch: int = -1
     next_id: int = 0
@@ -25,7 +29,7 @@ class ProducerIds:
         """An id that no producer of this cluster ever had.
 
         Raises:
-            KafkaError: the controller could not give a block.
+            KafkaError: COORDINATOR_LOAD_IN_PROGRESS while no controller gives a block: producers then ask again.
         """
         while self.next_id >= self.end_id:
             async with self._refill:
@@ -36,8 +40,12 @@ class ProducerIds:
 
     async def _fetch_block(self) -> None:
         request = AllocateProducerIdsRequest(broker_id=self.node_id, broker_epoch=self.broker_epoch)
-        response = await self.controller.request(request)
-        if response.error_code:
-            raise KafkaError(ErrorCode(response.error_code))
+        try:
+            response = await self.channel.request(request)
+            if response.error_code:
+                raise KafkaError(ErrorCode(response.error_code))
+        except KafkaError as refused:
+            logger.warning("no producer ids from the controller: %s", refused)
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) from refused
         self.next_id = response.producer_id_start
         self.end_id = response.producer_id_start + response.producer_id_len

@@ -20,6 +20,8 @@ from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from kraft.messages.envelope_request import EnvelopeRequest
+from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.node import controller_channel
@@ -33,7 +35,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 pytestmark = pytest.mark.usefixtures("instant_retries")
 
 THIS_NODE = 1
-APIS = {18: (0, 4), 19: (2, 7), 56: (2, 3), 63: (0, 1)}
+APIS = {18: (0, 4), 19: (2, 7), 56: (2, 3), 58: (0, 0), 63: (0, 1)}
 
 Answer = Callable[[Request], Awaitable[Reply]]
 
@@ -380,6 +382,25 @@ async def test_a_message_that_cannot_be_encoded_is_an_error_of_its_own(caplog: p
         assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
         assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
     assert "seven" in caplog.text
+
+
+async def test_an_envelope_goes_to_another_node_and_the_message_itself_to_our_own() -> None:
+    """KIP-590: what a client asked goes on with who sent it."""
+
+    async def opened(request: Request) -> Reply:
+        return EnvelopeResponse(b"answer")
+
+    async def refused(request: Request) -> Reply:
+        return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
+
+    quorum, peer, local = Quorum(2), Peer(2, once(refused, opened)), Local(BrokerHeartbeatResponse())
+    async with channel_to(peer, quorum=quorum, local=local) as channel:
+        message, envelope = BrokerHeartbeatRequest(), EnvelopeRequest(b"request", b"principal", b"host")
+        assert await channel.request(message, 0, envelope=envelope) == EnvelopeResponse(b"answer")
+        assert peer.asked == [envelope, envelope]
+        quorum.elect(THIS_NODE)
+        await channel.request(message, 0, envelope=envelope)
+    assert local.asked == [(message, 0, False)]
 
 
 async def _until(so: Callable[[], bool]) -> None:

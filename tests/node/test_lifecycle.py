@@ -1,53 +1,169 @@
-"""The broker's life in the cluster, with a controller that does not always answer."""
+"""The broker's life in the cluster, with a controller that does not always answer, and not always as one would like."""
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Callable
 from typing import Any, cast
 
+import pytest
 import trio
+from immutables import Map
 
 from kraft.config.properties import from_mapping
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from kraft.messages.broker_registration_request import BrokerRegistrationRequest
+from kraft.messages.broker_registration_response import BrokerRegistrationResponse
+from kraft.metadata.image import Broker, Image
 from kraft.node.lifecycle import Lifecycle
+from kraft.node.producer_ids import ProducerIds
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
 
+TIMED_OUT = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+ALIVE = BrokerHeartbeatResponse(is_fenced=False)
+FENCED = BrokerHeartbeatResponse(is_fenced=True)
+STALE = BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+DUPLICATE = BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION)
 
-class Controller:
-    """Times out first, then answers; ``answered`` is set then."""
 
-    def __init__(self) -> None:
-        self.asked: list[BrokerHeartbeatRequest] = []
-        self.answered = trio.Event()
+def registered(epoch: int) -> BrokerRegistrationResponse:
+    return BrokerRegistrationResponse(broker_epoch=epoch)
 
-    async def request(self, message: BrokerHeartbeatRequest, version: int) -> BrokerHeartbeatResponse:
+
+class Channel:
+    """Answers what the test says, in this order, and then forever the last of it."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[Any] = []
+        self.exhausted = trio.Event()
+
+    async def request(self, message: Any, version: int, **options: Any) -> Any:
         self.asked.append(message)
-        if len(self.asked) == 1:
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-        self.answered.set()
-        return BrokerHeartbeatResponse()
+        if len(self.answers) > 1:
+            answer = self.answers.pop(0)
+        else:
+            answer = self.answers[0]
+            self.exhausted.set()
+        await trio.lowlevel.checkpoint()
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
+    @property
+    def registrations(self) -> list[BrokerRegistrationRequest]:
+        return [each for each in self.asked if isinstance(each, BrokerRegistrationRequest)]
+
+    @property
+    def heartbeats(self) -> list[BrokerHeartbeatRequest]:
+        return [each for each in self.asked if isinstance(each, BrokerHeartbeatRequest)]
 
 
 class Publisher:
-    offset = 0
+    """The metadata shows the broker with ``epoch``, unfenced."""
+
+    offset = 7
+
+    def __init__(self, epoch: int = -1) -> None:
+        broker = Broker(1, epoch, uuid.UUID(int=1), (), {}, None, False, False, ())
+        self.image = Image(brokers=Map({1: broker}))
+
+    async def catch_up(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def until(self, so: Callable[[Image], bool]) -> None:
+        if not so(self.image):
+            await trio.sleep_forever()
 
 
-def lifecycle(controller: Controller) -> Lifecycle:
+def lifecycle(channel: Channel, epoch: int = -1) -> Lifecycle:
     config = from_mapping({**SETTINGS, "log.dirs": "unused"}).config
-    return Lifecycle(config, "cluster", cast(Any, controller), cast(Any, None), cast(Any, Publisher()), [])
+    ids = ProducerIds(cast(Any, channel), 1)
+    return Lifecycle(config, "cluster", cast(Any, channel), ids, cast(Any, Publisher(epoch)), [])
+
+
+async def test_a_broker_is_ready_when_it_is_unfenced_and_knows_it(autojump_clock: object) -> None:
+    channel = Channel(registered(5), FENCED, FENCED, ALIVE)
+    broker = lifecycle(channel, epoch=5)
+    await broker.join([])
+    assert (broker.broker_epoch, broker.producer_ids.broker_epoch) == (5, 5)
+    assert [(each.broker_epoch, each.current_metadata_offset) for each in channel.heartbeats] == [(5, 7)] * 3
+
+
+async def test_a_registration_is_repeated_until_the_former_session_is_over(autojump_clock: object) -> None:
+    """KIP-631: the controller refuses a second incarnation while the lease of the first may still hold."""
+    channel = Channel(DUPLICATE, TIMED_OUT, DUPLICATE, DUPLICATE, registered(9), ALIVE)
+    await lifecycle(channel, epoch=9).join([])
+    assert len(channel.registrations) == 5
+    assert {each.incarnation_id for each in channel.registrations} == {channel.registrations[0].incarnation_id}
+
+
+@pytest.mark.parametrize("answer", [DUPLICATE, TIMED_OUT], ids=["refused", "unanswered"])
+async def test_a_broker_that_cannot_register_in_time_gives_up(autojump_clock: object, answer: Any) -> None:
+    """initial.broker.registration.timeout.ms"""
+    started = trio.current_time()
+    with pytest.raises(KafkaError):
+        await lifecycle(Channel(answer)).join([])
+    assert trio.current_time() - started == pytest.approx(60, abs=3)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.UNSUPPORTED_VERSION])
+async def test_what_asking_again_does_not_change_is_not_asked_again(autojump_clock: object, code: ErrorCode) -> None:
+    channel = Channel(BrokerRegistrationResponse(error_code=code))
+    with pytest.raises(KafkaError) as caught:
+        await lifecycle(channel).join([])
+    assert caught.value.code is code
+    assert len(channel.asked) == 1
+
+
+async def until_exhausted(channel: Channel, broker: Lifecycle) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(broker.heartbeats)
+        await channel.exhausted.wait()
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_heartbeat_that_times_out_is_followed_by_another(autojump_clock: object) -> None:
     """A disk that stalls for longer than a request may take must not end the node."""
-    controller = Controller()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(lifecycle(controller).heartbeats)
-        await controller.answered.wait()
-        nursery.cancel_scope.cancel()
+    await until_exhausted(channel := Channel(TIMED_OUT, ALIVE), lifecycle(channel))
 
 
-async def test_a_controller_that_does_not_answer_does_not_keep_the_node_from_stopping() -> None:
-    controller = Controller()
-    await lifecycle(controller).controlled_shutdown()
-    assert [request.want_shut_down for request in controller.asked] == [True]
+async def test_a_broker_that_is_fenced_goes_on_until_it_is_unfenced(autojump_clock: object) -> None:
+    channel = Channel(ALIVE, FENCED, FENCED, ALIVE)
+    await until_exhausted(channel, lifecycle(channel))
+    assert not any(each.want_fence for each in channel.heartbeats)
+    assert not channel.registrations
+
+
+@pytest.mark.parametrize("code", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED])
+async def test_a_broker_whose_registration_is_gone_registers_again(autojump_clock: object, code: ErrorCode) -> None:
+    """A controller that does not know the epoch knows another incarnation, or none."""
+    channel = Channel(ALIVE, BrokerHeartbeatResponse(error_code=code), DUPLICATE, STALE, registered(12), ALIVE)
+    broker = lifecycle(channel)
+    await until_exhausted(channel, broker)
+    assert broker.broker_epoch == broker.producer_ids.broker_epoch == 12
+    assert channel.heartbeats[-1].broker_epoch == 12
+
+
+async def test_a_controller_that_does_not_answer_does_not_keep_the_node_from_stopping(autojump_clock: object) -> None:
+    channel = Channel(TIMED_OUT)
+    await lifecycle(channel).controlled_shutdown()
+    assert [each.want_shut_down for each in channel.heartbeats] == [True]
+
+
+async def test_a_controller_that_never_lets_go_does_not_keep_the_node_from_stopping(autojump_clock: object) -> None:
+    started = trio.current_time()
+    await lifecycle(Channel(ALIVE)).controlled_shutdown()
+    assert trio.current_time() - started == pytest.approx(10)
+
+
+async def test_from_the_controlled_shutdown_on_no_heartbeat_asks_for_anything_else(autojump_clock: object) -> None:
+    """One that did would unfence a broker that the controller has just let go."""
+    channel = Channel(ALIVE, BrokerHeartbeatResponse(should_shut_down=True), STALE, STALE)
+    broker = lifecycle(channel)
+    await broker.controlled_shutdown()
+    await until_exhausted(channel, broker)
+    assert all(each.want_shut_down for each in channel.heartbeats)
+    assert not channel.registrations
