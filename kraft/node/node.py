@@ -134,6 +134,8 @@ class Node:
     listen: Listen = listen_by_tcp
     connect: Connect = connect_by_tcp
     in_thread: InThread = trio.to_thread.run_sync
+    core: Core = attrs.field(init=False)
+    """The quorum and what rests on it; there from the moment that ``run`` begins."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
     _broker_epoch: int = -1
 
@@ -147,13 +149,13 @@ class Node:
         each inside exception groups. A cancelled node closes nothing properly, as after kill -9.
         """
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, self.clock.now_ms)) as journal:
-            core = self._assemble()
-            core.quorum.tell(journal.note)
-            await self._run(core, task_status)
+            self.core = self._assemble()
+            self.core.quorum.tell(journal.note)
+            await self._run(self.core, task_status)
         for directory in self.directories:  # every log is closed
             directory.mark_clean_shutdown(self._broker_epoch)
 
-    async def _run(self, core: _Core, task_status: trio.TaskStatus[Bound]) -> None:
+    async def _run(self, core: Core, task_status: trio.TaskStatus[Bound]) -> None:
         async with trio.open_nursery() as outer:
             await outer.start(core.quorum.run, core.lead, name="quorum")
             await outer.start(core.metadata.run, name="metadata")
@@ -176,7 +178,7 @@ class Node:
             outer.cancel_scope.cancel(reason="the node stops")
 
     async def _start_control_plane(
-        self, nursery: trio.Nursery, core: _Core, stopping: trio.Event
+        self, nursery: trio.Nursery, core: Core, stopping: trio.Event
     ) -> dict[str, Endpoint]:
         """Listen for the other voters, and for brokers; where this ended up listening, by listener."""
         if core.controller is None:
@@ -187,7 +189,7 @@ class Node:
         bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="control plane")
         return bound
 
-    async def _start_tasks(self, tasks: trio.Nursery, core: _Core, controllers: dict[str, Endpoint]) -> None:
+    async def _start_tasks(self, tasks: trio.Nursery, core: Core, controllers: dict[str, Endpoint]) -> None:
         config = self.config
         if config.metrics_listener is not None:
             # Imported by those who want it: most nodes, and every test, start without.
@@ -203,7 +205,7 @@ class Node:
     async def _run_broker(
         self,
         tasks: trio.Nursery,
-        core: _Core,
+        core: Core,
         controllers: dict[str, Endpoint],
         task_status: trio.TaskStatus[Bound],
     ) -> None:
@@ -240,7 +242,7 @@ class Node:
     def _metadata_dir(self) -> str:
         return os.path.abspath(self.config.metadata_log_dir)
 
-    def _assemble(self) -> _Core:
+    def _assemble(self) -> Core:
         """What every node has, none of it running yet."""
         config = self.config
         directory = next(each for each in self.directories if each.path == self._metadata_dir)
@@ -273,7 +275,7 @@ class Node:
             )
         self._declare_metrics(quorum, metadata, controller)
         channel = ControllerChannel(quorum, identity.voters, controller, connect=self.connect)
-        return _Core(cluster_id, quorum, metadata, controller, channel)
+        return Core(cluster_id, quorum, metadata, controller, channel)
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
@@ -292,7 +294,7 @@ class Node:
             logger.warning("%s: %s", log.directory, log.recovery)
         return log
 
-    def _assemble_broker(self, core: _Core) -> tuple[Broker, Lifecycle]:
+    def _assemble_broker(self, core: Core) -> tuple[Broker, Lifecycle]:
         """The parts of the broker, none of them running yet."""
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
@@ -331,7 +333,7 @@ class Node:
 
 
 @attrs.frozen(eq=False)
-class _Core:
+class Core:
     """What every node has. ``controller`` is None where the node has not that role."""
 
     cluster_id: str

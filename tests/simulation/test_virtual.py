@@ -1,0 +1,168 @@
+"""Whole controllers in virtual time: the real nursery tree, on a network in memory (simulation, second tier)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import attrs
+import pytest
+import trio
+from trio.testing import MockClock
+
+from kraft.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kraft.metadata.image import ResourceType
+from kraft.node.controller import Controller
+from kraft.node.metadata_log import METADATA_PARTITION
+from kraft.node.node import Node
+from kraft.node.quorum import Quorum
+from kraft.raft.state import Follower, Leader
+from kraft.simulation.virtual_cluster import VirtualNode, virtual_nodes
+from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.wire.errors import KafkaError
+
+#: An election takes at most two timeouts of a second; a lost one, and a leader that fell silent, add to that.
+ELECTION_S = 20.0
+
+
+@attrs.frozen
+class Controllers:
+    """Controllers that run, by node id."""
+
+    nodes: dict[int, VirtualNode]
+    network: VirtualNetwork
+    nursery: trio.Nursery
+
+    async def start(self, node_id: int) -> None:
+        await self.nursery.start(self.nodes[node_id].run, name=self.nodes[node_id].host)
+
+    def alive(self, but: int = 0) -> dict[int, Node]:
+        """Those that run, ``but`` one."""
+        return {key: each.node for key, each in self.nodes.items() if each.node is not None and key != but}
+
+    def quorum(self, node_id: int) -> Quorum:
+        return self.alive()[node_id].core.quorum
+
+    def controller(self, node_id: int) -> Controller:
+        controller = self.alive()[node_id].core.controller
+        assert controller is not None
+        return controller
+
+    async def leader(self, but: int = 0) -> int:
+        """Wait until all of the living, ``but`` one, follow the same leader, and that is active."""
+        with trio.fail_after(ELECTION_S):
+            while True:
+                known = {(node.core.quorum.leader_id, node.core.quorum.epoch) for node in self.alive(but).values()}
+                leader, _ = known.pop()
+                if not known and leader in self.alive(but) and self.controller(leader).is_active:
+                    return leader
+                await trio.sleep(0.01)
+
+    def isolate(self, node_id: int) -> None:
+        """Cut every link of a node."""
+        host = self.nodes[node_id].host
+        self.network.isolate(host, [node.host for node in self.nodes.values() if node.host != host])
+
+    async def set(self, number: int, but: int = 0) -> None:
+        """Have the leader commit a change of the metadata."""
+        resource = AlterConfigsResource(ResourceType.BROKER, "", [AlterableConfig("log.retention.ms", 0, str(number))])
+        await self.controller(await self.leader(but)).request(IncrementalAlterConfigsRequest(resources=[resource]))
+
+    async def agree(self) -> bytes:
+        """Wait until all have committed the same; return the bytes of the logs, which are equal."""
+        leader = self.quorum(await self.leader())
+        with trio.fail_after(ELECTION_S):
+            for node in self.alive().values():
+                await node.core.metadata.replayed(leader.end_offset)
+        logs = {node.core.quorum.log.read(leader.start_offset, 2**30)[0] for node in self.alive().values()}
+        assert len(logs) == 1, "LogMatching: two logs are equal up to the lower of their high watermarks"
+        return logs.pop()
+
+
+@asynccontextmanager
+async def controllers(directory: Path, count: int = 3, seed: int = 1, **settings: str) -> AsyncIterator[Controllers]:
+    network = VirtualNetwork(seed)
+    quiet = {"metadata.max.idle.interval.ms": "0"}
+    given = {key.replace("_", "."): value for key, value in settings.items()}
+    async with trio.open_nursery() as nursery:
+        cluster = Controllers(virtual_nodes(directory, count, network, quiet | given), network, nursery)
+        for node_id in cluster.nodes:
+            await cluster.start(node_id)
+        yield cluster
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_the_next_leader_takes_over_from_memory(tmp_path: Path, autojump_clock: MockClock, seed: int) -> None:
+    """KIP-631: the other controllers follow the log, so that one of them can take over at once."""
+    async with controllers(tmp_path, seed=seed) as cluster:
+        await cluster.set(1)
+        first = await cluster.leader()
+        await cluster.nodes[first].kill()
+        await cluster.set(2)
+        second = await cluster.leader()
+        assert second != first
+        await cluster.start(first)
+        await cluster.set(3)
+        await cluster.agree()
+        configs = [node.core.metadata.image.config(ResourceType.BROKER, "") for node in cluster.alive().values()]
+        assert configs == [{"log.retention.ms": "3"}] * 3
+
+
+async def test_a_controlled_stop_needs_no_timeout(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """KIP-595: EndQuorumEpoch lets the preferred successor stand at once."""
+    async with controllers(tmp_path) as cluster:
+        first = await cluster.leader()
+        stopped_at = trio.current_time()
+        await cluster.nodes[first].stop()
+        await cluster.leader()
+        assert trio.current_time() - stopped_at < 1.0, "controller.quorum.fetch.timeout.ms is 2000"
+
+
+async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """KIP-595: a leader that no majority fetches from resigns; in the new epoch its log is truncated."""
+    async with controllers(tmp_path) as cluster:
+        await cluster.set(1)
+        old = await cluster.leader()
+        cluster.isolate(old)
+        lost = AlterConfigsResource(ResourceType.BROKER, "", [AlterableConfig("log.retention.ms", 0, "9")])
+        with pytest.raises(KafkaError, match="NOT_CONTROLLER"), trio.fail_after(ELECTION_S):
+            await cluster.controller(old).request(IncrementalAlterConfigsRequest(resources=[lost]))
+        assert not isinstance(cluster.quorum(old).state, Leader)
+        uncommitted = cluster.quorum(old).end_offset
+        await cluster.set(2, but=old)
+        cluster.network.heal()
+        await cluster.agree()
+        assert isinstance(cluster.quorum(old).state, Follower)
+        assert cluster.alive()[old].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
+        assert uncommitted > 0
+
+
+async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """KIP-630: a replica that is too far behind fetches the leader's snapshot, then the log behind it."""
+    settings = {"metadata_log_max_record_bytes_between_snapshots": "2000", "metadata_max_retention_bytes": "1"}
+    async with controllers(tmp_path, **settings) as cluster:
+        for number in range(100):
+            await cluster.set(number)
+        leader = await cluster.leader()
+        with trio.fail_after(ELECTION_S):
+            while not cluster.quorum(leader).start_offset:
+                await cluster.set(100)
+        wiped = next(key for key in cluster.nodes if key != leader)
+        await cluster.nodes[wiped].kill()
+        shutil.rmtree(tmp_path / str(wiped) / METADATA_PARTITION)
+        await cluster.start(wiped)
+        await cluster.set(101)
+        with trio.fail_after(ELECTION_S):
+            await cluster.alive()[wiped].core.metadata.replayed(cluster.quorum(leader).high_watermark)
+        assert cluster.alive()[wiped].core.metadata.snapshots_loaded == 1
+        assert cluster.quorum(wiped).start_offset > 0
+        assert cluster.alive()[wiped].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "101"}
