@@ -22,12 +22,14 @@ import trio
 
 from kraft.controller.context import ControllerConfig
 from kraft.controller.core import HANDLERS, Activated, ControllerCore, Event, Request, SessionTimeout
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.node.clock import Clock
 from kraft.node.metadata import Metadata
 from kraft.node.quorum import NotLeader, Quorum
+from kraft.node.quorum_description import describe_quorum
 from kraft.wire.errors import ErrorCode, KafkaError
 
 _QUEUED_REQUESTS = 100
@@ -95,9 +97,11 @@ class Controller:
         before the decision was committed (it may still come to be), UNKNOWN_SERVER_ERROR if it could not decide,
         UNSUPPORTED_VERSION for a message that is no request to a controller.
         """
+        newest = message.VALID_VERSIONS[1]
+        if isinstance(message, DescribeQuorumRequest):  # nothing to decide
+            return describe_quorum(self._quorum, self._clock, message, newest if version is None else version)
         if type(message) not in HANDLERS:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{type(message).__name__} is not for the controller.")
-        newest = message.VALID_VERSIONS[1]
         with trio.move_on_after(timeout_ms / 1000):
             if self._calls is None:
                 raise KafkaError(ErrorCode.NOT_CONTROLLER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import attrs
 import trio
 
 from kraft.controller.context import CLUSTER_METADATA_TOPIC
@@ -38,13 +39,15 @@ def describe_quorum(
         return _refused(message, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     now_s = trio.current_time()
     horizon_s = now_s - quorum.timing.observer_session_s
+    own = attrs.evolve(state.progress[quorum.node_id], fetched_at=now_s, caught_up_at=now_s)
+    voters = {**state.progress, quorum.node_id: own}
     observers = {key: each for key, each in state.observers.items() if each.fetched_at >= horizon_s}
     partition = PartitionData(
         partition_index=PARTITION,
         leader_id=state.leader_id,
         leader_epoch=state.epoch,
         high_watermark=quorum.high_watermark if quorum.in_touch else _UNKNOWN,
-        current_voters=[_replica(each, state.progress[each], now_s, clock) for each in sorted(state.progress)],
+        current_voters=[_replica(each, voters[each], now_s, clock) for each in sorted(voters)],
         observers=[_replica(each, observers[each], now_s, clock) for each in sorted(observers)],
     )
     topics = [TopicData(CLUSTER_METADATA_TOPIC, [partition])]

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.node.control_plane import ControlPlane
+from kraft.node.controller_handlers.deciding import decide
 from kraft.node.handlers.describe_quorum import error as error
-from kraft.node.quorum_description import describe_quorum
 from kraft.rpc.channel import Reply, Request
 
 
 async def handle(plane: ControlPlane, request: Request, message: DescribeQuorumRequest) -> Reply:
-    return describe_quorum(plane.quorum, plane.clock, message, request.api_version)
+    return decide(plane, request, message)
