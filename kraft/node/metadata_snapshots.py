@@ -20,7 +20,7 @@ from kraft.metadata.levels import record_version
 from kraft.metadata.records_of import records_of
 from kraft.raft.events import StoreChunk
 from kraft.raft.messages import SnapshotId
-from kraft.storage.atomic import sync_directory
+from kraft.storage.atomic import sync_directory, write_all
 from kraft.storage.errors import CorruptLog, StorageError
 from kraft.storage.flush import sync_file
 from kraft.storage.snapshot import (
@@ -118,14 +118,15 @@ class MetadataSnapshots:
             # A name of its own: one that is being looked through may be fetched anew meanwhile.
             name = f"{name}-{next(self._numbers)}{CHECKPOINT_SUFFIX}{PART_SUFFIX}"
             self._download = download = _Download(chunk.snapshot, os.path.join(self._directory, name))
-        if download is None or (download.snapshot, download.size) != (chunk.snapshot, chunk.position):
+        continues = download is not None and (download.snapshot, download.size) == (chunk.snapshot, chunk.position)
+        if download is None or not continues or download.size + len(data) > MAX_SNAPSHOT_BYTES:
             self._forget(download)
             return False
-        if download.size + len(data) > MAX_SNAPSHOT_BYTES:
+        try:
+            _append(download.path, data)
+        except OSError:
             self._forget(download)
-            return False
-        with open(download.path, "ab") as file:
-            file.write(data)
+            raise
         download.size += len(data)
         if chunk.last:
             self._download = None
@@ -196,6 +197,14 @@ def _load(path: str, snapshot: SnapshotId) -> Image:
 
 def _records(path: str, epoch: int) -> Iterator[object]:
     return map(decode_record, read_snapshot(path, epoch=epoch))
+
+
+def _append(path: str, data: bytes | memoryview) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        write_all(fd, data)
+    finally:
+        os.close(fd)
 
 
 def _unlink(path: str | None) -> None:
