@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import attrs
 import pytest
 import trio
-from trio.testing import MockClock
 
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -23,6 +22,7 @@ from kraft.node.metadata_log import METADATA_PARTITION
 from kraft.node.node import Node
 from kraft.node.quorum import Quorum
 from kraft.raft.state import Follower, Leader
+from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import VirtualNode, virtual_nodes
 from kraft.simulation.virtual_network import VirtualNetwork
 from kraft.wire.errors import KafkaError
@@ -98,8 +98,22 @@ async def controllers(directory: Path, count: int = 3, seed: int = 1, **settings
         nursery.cancel_scope.cancel()
 
 
+def virtually(test: Callable[[Path, int], Awaitable[None]]) -> Callable[[Path, int], None]:
+    """Run a test in virtual time; the seed is that of the scheduler, the network and every chance."""
+
+    def run(tmp_path: Path, seed: int) -> None:
+        virtual_time.run(test, tmp_path, seed, seed=seed)
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+seeds = pytest.mark.parametrize("seed", range(3))
+
+
 @pytest.mark.parametrize("seed", range(10))
-async def test_the_next_leader_takes_over_from_memory(tmp_path: Path, autojump_clock: MockClock, seed: int) -> None:
+@virtually
+async def test_the_next_leader_takes_over_from_memory(tmp_path: Path, seed: int) -> None:
     """KIP-631: the other controllers follow the log, so that one of them can take over at once."""
     async with controllers(tmp_path, seed=seed) as cluster:
         await cluster.set(1)
@@ -115,9 +129,11 @@ async def test_the_next_leader_takes_over_from_memory(tmp_path: Path, autojump_c
         assert configs == [{"log.retention.ms": "3"}] * 3
 
 
-async def test_a_controlled_stop_needs_no_timeout(tmp_path: Path, autojump_clock: MockClock) -> None:
+@seeds
+@virtually
+async def test_a_controlled_stop_needs_no_timeout(tmp_path: Path, seed: int) -> None:
     """KIP-595: EndQuorumEpoch lets the preferred successor stand at once."""
-    async with controllers(tmp_path) as cluster:
+    async with controllers(tmp_path, seed=seed) as cluster:
         first = await cluster.leader()
         stopped_at = trio.current_time()
         await cluster.nodes[first].stop()
@@ -125,11 +141,11 @@ async def test_a_controlled_stop_needs_no_timeout(tmp_path: Path, autojump_clock
         assert trio.current_time() - stopped_at < 1.0, "controller.quorum.fetch.timeout.ms is 2000"
 
 
-async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(
-    tmp_path: Path, autojump_clock: MockClock
-) -> None:
+@seeds
+@virtually
+async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(tmp_path: Path, seed: int) -> None:
     """KIP-595: a leader that no majority fetches from resigns; in the new epoch its log is truncated."""
-    async with controllers(tmp_path) as cluster:
+    async with controllers(tmp_path, seed=seed) as cluster:
         await cluster.set(1)
         old = await cluster.leader()
         cluster.isolate(old)
@@ -146,10 +162,12 @@ async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(
         assert uncommitted > 0
 
 
-async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, autojump_clock: MockClock) -> None:
+@seeds
+@virtually
+async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, seed: int) -> None:
     """KIP-630: a replica that is too far behind fetches the leader's snapshot, then the log behind it."""
     settings = {"metadata_log_max_record_bytes_between_snapshots": "2000", "metadata_max_retention_bytes": "1"}
-    async with controllers(tmp_path, **settings) as cluster:
+    async with controllers(tmp_path, seed=seed, **settings) as cluster:
         for number in range(100):
             await cluster.set(number)
         leader = await cluster.leader()
@@ -166,3 +184,24 @@ async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, autojump_clo
         assert cluster.alive()[wiped].core.metadata.snapshots_loaded == 1
         assert cluster.quorum(wiped).start_offset > 0
         assert cluster.alive()[wiped].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "101"}
+
+
+async def _history(directory: Path, seed: int) -> list[tuple[float, str]]:
+    """When which node led, over the death of two leaders."""
+    history: list[tuple[float, str]] = []
+    async with controllers(directory, count=5, seed=seed) as cluster:
+        for _ in range(2):
+            leader = await cluster.leader()
+            history.append((trio.current_time(), f"{leader} leads epoch {cluster.quorum(leader).epoch}"))
+            await cluster.nodes[leader].kill()
+        leader = await cluster.leader()
+        history.append((trio.current_time(), f"{leader} leads epoch {cluster.quorum(leader).epoch}"))
+    return history
+
+
+def test_the_same_seed_gives_the_same_history(tmp_path: Path) -> None:
+    """The canary of ``virtual_time``: what makes a run repeatable is not Trio's public face."""
+    first, again, other = [
+        virtual_time.run(_history, tmp_path / name, seed, seed=seed) for name, seed in [("a", 1), ("b", 1), ("c", 2)]
+    ]
+    assert first == again != other
