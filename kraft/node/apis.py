@@ -78,6 +78,7 @@ CONTROLLER_APIS: Mapping[ApiKey, Api] = {
     ApiKey.API_VERSIONS: Api(0, 4, "api_versions"),
     ApiKey.CREATE_TOPICS: Api(2, 7, "create_topics"),
     ApiKey.DELETE_TOPICS: Api(1, 6, "delete_topics"),
+    ApiKey.DESCRIBE_CONFIGS: Api(1, 4, "describe_configs"),
     ApiKey.ALTER_CONFIGS: Api(0, 2, "alter_configs"),
     ApiKey.CREATE_PARTITIONS: Api(0, 3, "create_partitions"),
     ApiKey.ELECT_LEADERS: Api(0, 2, "elect_leaders"),

@@ -6,7 +6,9 @@ Versions 1 to 4: 1 tells sources and synonyms (KIP-226), 3 adds types and docume
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
+from kraft.config.broker import NodeConfig
 from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.describe_configs_response import (
@@ -15,27 +17,37 @@ from kraft.messages.describe_configs_response import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from kraft.metadata.image import ResourceType
-from kraft.node.broker import Broker
+from kraft.metadata.image import Image, ResourceType
 from kraft.node.internal_topics import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
-async def handle(broker: Broker, request: Request, message: DescribeConfigsRequest) -> Reply:
+class Configured(Protocol):
+    """A node with settings of its own, and the metadata with those of everybody: a broker or a controller."""
+
+    @property
+    def node_id(self) -> int: ...
+    @property
+    def config(self) -> NodeConfig: ...
+    @property
+    def image(self) -> Image: ...
+
+
+async def handle(node: Configured, request: Request, message: DescribeConfigsRequest) -> Reply:
     says_default = request.api_version == 0  # later versions tell the source of each value instead
-    results = [_one(broker, resource, message, says_default) for resource in message.resources]
+    results = [_one(node, resource, message, says_default) for resource in message.resources]
     return DescribeConfigsResponse(results=results)
 
 
 def _one(
-    broker: Broker, resource: DescribeConfigsResource, message: DescribeConfigsRequest, says_default: bool
+    node: Configured, resource: DescribeConfigsResource, message: DescribeConfigsRequest, says_default: bool
 ) -> DescribeConfigsResult:
     answer = DescribeConfigsResult(
         error_message="", resource_type=resource.resource_type, resource_name=resource.resource_name
     )
     try:
-        entries = _entries(broker, resource)
+        entries = _entries(node, resource)
     except KafkaError as refused:
         answer.error_code = refused.code
         if refused.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # the code says it all
@@ -58,15 +70,15 @@ def _one(
     return answer
 
 
-def _entries(broker: Broker, resource: DescribeConfigsResource) -> Iterable[ConfigEntry]:
-    image, name = broker.image, resource.resource_name
+def _entries(node: Configured, resource: DescribeConfigsResource) -> Iterable[ConfigEntry]:
+    image, name = node.image, resource.resource_name
     if resource.resource_type == ResourceType.TOPIC:
         if not is_valid_topic_name(name):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         if image.topic(name) is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         overrides = image.config(ResourceType.TOPIC, name)
-        return describe_topic(overrides, _layers(broker, str(broker.node_id)), resource.configuration_keys)
+        return describe_topic(overrides, _layers(node, str(node.node_id)), resource.configuration_keys)
     if resource.resource_type == ResourceType.BROKER:
         if name == "":
             defaults: list[Layer] = [
@@ -75,19 +87,19 @@ def _entries(broker: Broker, resource: DescribeConfigsResource) -> Iterable[Conf
             entries = describe_broker(defaults, resource.configuration_keys)
             # The cluster-wide default has no settings of its own but those that were given to it.
             return [entry for entry in entries if entry.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG]
-        if name != str(broker.node_id):
-            text = f"Unexpected broker id, expected {broker.node_id} or empty string, but received {name}"
+        if name != str(node.node_id):
+            text = f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        return describe_broker(_layers(broker, name), resource.configuration_keys)
+        return describe_broker(_layers(node, name), resource.configuration_keys)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
 
 
-def _layers(broker: Broker, name: str) -> list[Layer]:
+def _layers(node: Configured, name: str) -> list[Layer]:
     """What was set on this broker, strongest first."""
     return [
-        (ConfigSource.DYNAMIC_BROKER_CONFIG, broker.image.config(ResourceType.BROKER, name)),
-        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, broker.image.config(ResourceType.BROKER, "")),
-        (ConfigSource.STATIC_BROKER_CONFIG, broker.config.values),
+        (ConfigSource.DYNAMIC_BROKER_CONFIG, node.image.config(ResourceType.BROKER, name)),
+        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, node.image.config(ResourceType.BROKER, "")),
+        (ConfigSource.STATIC_BROKER_CONFIG, node.config.values),
     ]
 
 

@@ -14,6 +14,7 @@ from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
+from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.registry import request_class
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
@@ -101,3 +102,10 @@ async def test_a_standby_names_the_active_controller(active: Serving, standby: S
     assert (await standby.ask(asked)).controller_id == -1
     brokers = await active.ask(DescribeClusterRequest(endpoint_type=1))
     assert brokers.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+
+
+async def test_a_controller_tells_its_own_settings(standby: Serving) -> None:
+    """KIP-919: tools may ask a controller itself."""
+    asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(4, "1", ["node.id"])])
+    [result] = (await standby.ask(asked)).results
+    assert [(each.name, each.value) for each in result.configs] == [("node.id", "1")]
