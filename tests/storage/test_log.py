@@ -364,7 +364,7 @@ def test_the_topic_id_is_kept(tmp_path: Path) -> None:
     log = open_log(tmp_path, config())
     assert log.topic_id is None
     log.assign_topic_id(UUID(int=1))
-    assert Path(log.directory, "partition.metadata").read_text() == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"
+    assert Path(log.directory, "partition.metadata").read_text() == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
     log.close()
     assert open_log(tmp_path, config()).topic_id == UUID(int=1)
 
