@@ -23,7 +23,7 @@ from kraft.node.raft_wire import PARTITION, Identity, sole_partition
 from kraft.raft.state import Leader, Progress
 from kraft.wire.errors import ErrorCode
 
-#: From here on the answer has directory ids and the voters' endpoints.
+#: From here on the answer has the voters' endpoints.
 _NODES_VERSION = 2
 _UNKNOWN = -1
 
@@ -51,12 +51,8 @@ def describe_quorum(
         observers=[_replica(each, observers[each], now_s, clock) for each in sorted(observers)],
     )
     topics = [TopicData(CLUSTER_METADATA_TOPIC, [partition])]
-    if version < _NODES_VERSION:
-        return DescribeQuorumResponse(topics=topics)
-    for replica in partition.current_voters:
-        if replica.replica_id == quorum.node_id:
-            replica.replica_directory_id = quorum.identity.directory_id
-    return DescribeQuorumResponse(topics=topics, nodes=_nodes(quorum.identity))
+    nodes = _nodes(quorum.identity) if version >= _NODES_VERSION else []
+    return DescribeQuorumResponse(topics=topics, nodes=nodes)
 
 
 def _replica(replica_id: int, progress: Progress, now_s: float, clock: Clock) -> ReplicaState:
