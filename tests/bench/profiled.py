@@ -17,6 +17,7 @@ from types import FrameType
 
 from kraft.node.__main__ import main
 from tests.bench.peers import KRAFT, Peer
+from tests.support.node_process import Ours
 
 INTERVAL_S = 0.001
 OUTPUT = "profile.json"
@@ -24,7 +25,7 @@ SHOWN = 16
 
 
 def profiled_kraft() -> Peer:
-    return Peer(KRAFT, "kraft, profiled", True, (sys.executable, "-m", "tests.bench.profiled"))
+    return Peer(KRAFT, "kraft, profiled", True, Ours("tests.bench.profiled"))
 
 
 def profile_of(directory: Path) -> list[tuple[str, float]]:

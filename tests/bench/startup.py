@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tests.bench.clients import create_topic, first_record_ms, produce
 from tests.bench.figures import Goal, Row, Section, Table, limit_goal
-from tests.bench.peers import KRAFT, Peer, environment
+from tests.bench.peers import KRAFT, Peer
+from tests.support.node_process import environment
 
 SETTLE_S = 2.0
 READY_LIMIT_S, RSS_LIMIT_MIB, FIRST_RECORD_LIMIT_MS, EMBEDDED_LIMIT_MS = 0.5, 80, 300, 100

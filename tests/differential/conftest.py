@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.differential.pair import Pair
-from tests.support.apache_process import running_apache
-from tests.support.fetchers import APACHE_KAFKA
+from tests.support.apache_process import APACHE_4
 from tests.support.node_process import NodeProcess
 
 SETTINGS = {
@@ -37,5 +36,8 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 @pytest.fixture(scope="session")
 def newest(ours: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """Beside the newest Apache Kafka: every version that both offer."""
-    with running_apache(APACHE_KAFKA, tmp_path_factory.mktemp("newest"), SETTINGS) as servers:
-        yield Pair.of(_port(servers), ours)
+    apache = NodeProcess(tmp_path_factory.mktemp("newest") / "1", SETTINGS, kind=APACHE_4)
+    try:
+        yield Pair.of(_port(apache.start().bootstrap_servers), ours)
+    finally:
+        apache.kill()

@@ -1,54 +1,49 @@
-"""Apache Kafka as a child process: one combined node, formatted at the metadata level that our own node has."""
+"""Apache Kafka as a kind of node process, with what makes a JVM that lives for seconds cheap."""
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.fetchers import apache_kafka, require
-from tests.support.node_process import NodeProcess
+import attrs
 
-RELEASE = "3.9-IV0"
-START_TIMEOUT_S = 60.0
-POLL_S = 0.05
+from tests.support.fetchers import (
+    APACHE_KAFKA,
+    APACHE_KAFKA_WITH_ZOOKEEPER,
+    QUICK_JVM,
+    apache_kafka,
+    maven_jars,
+    require,
+)
+from tests.support.node_process import CLUSTER_ID, RELEASE
 
-
-@contextlib.contextmanager
-def running_apache(version: str, directory: Path, settings: dict[str, str]) -> Iterator[str]:
-    """Its ``host:port``, from when it accepts connections until the block ends.
-
-    Raises:
-        RuntimeError: it ended, or opened no port within ``START_TIMEOUT_S``.
-    """
-    java = [require("java"), "-Xmx512M", "-XX:TieredStopAtLevel=1", "-cp", f"{apache_kafka(version)}/*"]
-    node = NodeProcess(directory, settings)
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / "server.properties"
-    path.write_text("".join(f"{key}={value}\n" for key, value in node.properties().items()))
-    form = ["format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(path), "--release-version", RELEASE]
-    subprocess.run([*java, "kafka.tools.StorageTool", *form], check=True, capture_output=True, timeout=START_TIMEOUT_S)
-    with (directory / "output.txt").open("wb") as output:
-        process = subprocess.Popen([*java, "kafka.Kafka", str(path)], cwd=directory, stdout=output, stderr=output)
-    try:
-        _wait_for_port(node.ports[0], process)
-        yield node.bootstrap_servers
-    finally:
-        process.kill()
-        process.wait()
+LOGGER = "org.slf4j:slf4j-simple:1.7.36"
+"""Comes before Apache's own on the class path: prints to standard error, and needs no file of its own."""
 
 
-def _wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Apache opens the listener of its clients as its last step, once it is registered and unfenced."""
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(POLL_S)
-        else:
-            return
-    raise RuntimeError("Apache Kafka did not start; see output.txt in its directory")
+@attrs.frozen
+class Apache:
+    """``kafka.Kafka`` of one version. Its jars are fetched when it is first formatted or run."""
+
+    version: str
+    jvm: tuple[str, ...] = QUICK_JVM
+    ready_mark: str = "Kafka Server started"
+    ready_timeout_s: float = 60.0
+
+    def format_command(self, properties: Path) -> list[str]:
+        form = ["format", "-t", CLUSTER_ID, "-c", str(properties), "--release-version", RELEASE]
+        return self.java("kafka.tools.StorageTool", *form)
+
+    def run_command(self, properties: Path) -> list[str]:
+        return self.java("kafka.Kafka", str(properties))
+
+    def java(self, main_class: str, *arguments: str) -> list[str]:
+        """The command that runs a class of this version."""
+        logger = maven_jars("slf4j-simple", [LOGGER])
+        form = "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS"
+        shown = ["-Dorg.slf4j.simpleLogger.showDateTime=true", form]
+        path = f"{logger}/*:{apache_kafka(self.version)}/*"
+        return [require("java"), *self.jvm, *shown, "-cp", path, main_class, *arguments]
+
+
+APACHE_3 = Apache(APACHE_KAFKA_WITH_ZOOKEEPER)
+APACHE_4 = Apache(APACHE_KAFKA)

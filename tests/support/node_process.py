@@ -1,48 +1,146 @@
-"""A real node in a process of its own: started, killed and started again on the same directory."""
+"""A real node in a process of its own: started, paused, killed and started again on the same directory.
+
+What runs there is a *kind*: the node of this project (`OURS`), or Apache Kafka (`tests.support.apache_process`).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import random
+import resource
+import shutil
 import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import attrs
 
-READY_TIMEOUT_S = 30.0
+from tests.support.eventually import eventually
+
+ROOT = Path(__file__).parents[2]
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
+RELEASE = "3.9-IV0"
+"""The metadata.version that every directory is formatted with: the newest that both lines of Apache Kafka take."""
+
+FORMAT_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+FIRST_PORT = 10_000
+_EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_SETPRIV = shutil.which("setpriv")
+# The kernel ends a node whose test was ended by kill -9, or by a time limit that does not unwind the stack.
+_WITH_ITS_PARENT = [_SETPRIV, "--pdeathsig", "KILL", "--"] if _SETPRIV else []
+
+
+class Kind(Protocol):
+    """Software that a node can run."""
+
+    ready_mark: str
+    """A line with these words says that the node has started."""
+    ready_timeout_s: float
+
+    def format_command(self, properties: Path) -> list[str]: ...
+    def run_command(self, properties: Path) -> list[str]: ...
+
+
+@attrs.frozen
+class Ours:
+    """``python -m kraft.node``, or another module that runs a node in the same way."""
+
+    module: str = "kraft.node"
+    ready_mark: str = "ready "
+    ready_timeout_s: float = 30.0
+
+    def format_command(self, properties: Path) -> list[str]:
+        form = ["storage", "format", "-t", CLUSTER_ID, "-c", str(properties), "--release-version", RELEASE]
+        return [sys.executable, "-m", "kraft", *form]
+
+    def run_command(self, properties: Path) -> list[str]:
+        return [sys.executable, "-m", self.module, str(properties)]
+
+
+OURS = Ours()
 
 
 def free_ports(count: int) -> list[int]:
-    """Loopback ports that were free a moment ago, all different."""
+    """Loopback ports that were free a moment ago, all different.
+
+    They lie below those that the kernel gives to outgoing connections: else a client that tries to reach a node that is
+    down could be given the node's own port, connect to itself, and keep the node from coming back.
+    """
+    limit = int(_EPHEMERAL_PORTS.read_text().split()[0]) if _EPHEMERAL_PORTS.exists() else 32_768
+    chance = random.SystemRandom()
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        ports: list[int] = []
+        while len(ports) < count:
+            one = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                one.bind(("127.0.0.1", chance.randrange(FIRST_PORT, limit)))
+                ports.append(one.getsockname()[1])
+        return ports
+
+
+def environment() -> dict[str, str]:
+    """For a child that runs the code of this checkout, from whatever directory, and keeps its bytecode."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {
+        **inherited,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        "PYTHONUNBUFFERED": "1",
+    }
 
 
 @attrs.define
 class NodeProcess:
-    """``python -m kraft.node FILE`` as a child process. ``start`` returns once the node has printed its ready line."""
+    """One node, which may run or not. Unless the settings say otherwise it is a cluster of its own: broker, controller.
+
+    Resource handling: a process group of its own; ``kill`` leaves nothing of it running, and may always be called.
+    """
 
     directory: Path
     settings: Mapping[str, str] = attrs.Factory(dict)
     ports: list[int] = attrs.Factory(lambda: free_ports(2))
-    process: subprocess.Popen[str] | None = None
-    output: list[str] = attrs.Factory(list)
+    """Of its clients and of the controllers."""
+    kind: Kind = OURS
+    process: subprocess.Popen[bytes] | None = None
+    is_paused: bool = False
+    _output_before: int = 0
 
     @property
     def bootstrap_servers(self) -> str:
         return f"127.0.0.1:{self.ports[0]}"
 
     @property
+    def controller_address(self) -> str:
+        return f"127.0.0.1:{self.ports[1]}"
+
+    @property
     def log_directory(self) -> Path:
         return self.directory / "data"
+
+    @property
+    def properties_path(self) -> Path:
+        return self.directory / "server.properties"
+
+    @property
+    def output_path(self) -> Path:
+        """What it printed, over all its starts."""
+        return self.directory / "output.txt"
+
+    @property
+    def output(self) -> list[str]:
+        """The lines that it printed, over all its starts."""
+        if not self.output_path.exists():
+            return []
+        return self.output_path.read_text(errors="replace").splitlines(keepends=True)
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
 
     def properties(self) -> dict[str, str]:
         client, controller = self.ports
@@ -60,71 +158,94 @@ class NodeProcess:
         }
 
     def format(self) -> None:
-        """``kraft storage format``, once."""
+        """Write the properties, and format the directory with the tool of its kind if it is not yet formatted."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / "server.properties"
-        path.write_text("".join(f"{key}={value}\n" for key, value in self.properties().items()))
+        self.properties_path.write_text("".join(f"{key}={value}\n" for key, value in self.properties().items()))
         if not (self.log_directory / "meta.properties").exists():
-            command = [
-                sys.executable,
-                "-m",
-                "kraft",
-                "storage",
-                "format",
-                "-t",
-                "MkU3OEVBNTcwNTJENDM2Qk",
-                "-c",
-                str(path),
-            ]
-            subprocess.run(command, check=True, capture_output=True, timeout=READY_TIMEOUT_S)
+            command = self.kind.format_command(self.properties_path)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=FORMAT_TIMEOUT_S, env=environment(), check=False
+            )
+            assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
 
-    def start(self) -> NodeProcess:
-        """Start, and wait for the line that begins with ``ready``.
+    def launch(self) -> None:
+        """Start the process, and do not wait for it; ``wait_ready`` does."""
+        assert not self.is_running
+        self.format()
+        self._output_before = self.output_path.stat().st_size if self.output_path.exists() else 0
+        with self.output_path.open("ab") as output:
+            self.process = subprocess.Popen(
+                [*_WITH_ITS_PARENT, *self.kind.run_command(self.properties_path)],
+                cwd=self.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=environment(),
+                start_new_session=True,
+            )
+        self.is_paused = False
+
+    def wait_ready(self) -> None:
+        """Wait for the line that says that it has started.
 
         Raises:
-            RuntimeError: the process ended, or said nothing for ``READY_TIMEOUT_S``; with what it printed.
+            RuntimeError: the process ended, or did not say so within the time of its kind; with what it printed.
         """
-        self.format()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "kraft.node", str(self.directory / "server.properties")],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-        ready = threading.Event()
-        threading.Thread(target=self._read, args=(self.process, ready), daemon=True).start()
-        if not ready.wait(READY_TIMEOUT_S) or self.process.poll() is not None:
+        with contextlib.suppress(AssertionError):
+            eventually(lambda: self._said_ready() or not self.is_running, self.kind.ready_timeout_s)
+        if not (self.is_running and self._said_ready()):
             self.kill()
             raise RuntimeError("the node did not become ready:\n" + "".join(self.output))
+
+    def _said_ready(self) -> bool:
+        with self.output_path.open("rb") as output:
+            output.seek(self._output_before)
+            return self.kind.ready_mark.encode() in output.read()
+
+    def start(self) -> NodeProcess:
+        """``launch`` and ``wait_ready``."""
+        self.launch()
+        self.wait_ready()
         return self
 
-    def _read(self, process: subprocess.Popen[str], ready: threading.Event) -> None:
-        assert process.stdout is not None
-        with process.stdout as lines:
-            for line in lines:
-                self.output.append(line)
-                if line.startswith("ready"):
-                    ready.set()
-        ready.set()
+    def pause(self) -> None:
+        """SIGSTOP: the process keeps its sockets and its memory and does nothing."""
+        self.signal(signal.SIGSTOP)
+        self.is_paused = True
+
+    def resume(self) -> None:
+        self.signal(signal.SIGCONT)
+        self.is_paused = False
+
+    def limit_file_size(self, size: int | None) -> None:
+        """From now on no write reaches beyond ``size`` bytes of a file (EFBIG), as on a full disk; None: no limit."""
+        assert self.process is not None
+        limit = resource.RLIM_INFINITY if size is None else size
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
 
     def kill(self) -> None:
         """``kill -9``: the power cord."""
-        if self.process is not None:
-            self.process.kill()
+        if self.is_running:
+            assert self.process is not None
+            os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+        self.is_paused = False
 
     def stop(self) -> int:
         """SIGTERM, the controlled stop; the exit status."""
         assert self.process is not None
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=READY_TIMEOUT_S)
+        self.signal(signal.SIGTERM)
+        return self.process.wait(timeout=STOP_TIMEOUT_S)
 
 
 @contextlib.contextmanager
-def running_node(directory: Path, **settings: str) -> Iterator[NodeProcess]:
+def running_node(directory: Path, kind: Kind = OURS, **settings: str) -> Iterator[NodeProcess]:
     """A node that is gone, whatever happens, when the block ends. Settings: dots written as underscores."""
-    node = NodeProcess(directory, {key.replace("_", "."): value for key, value in settings.items()})
+    node = NodeProcess(directory, {key.replace("_", "."): value for key, value in settings.items()}, kind=kind)
     try:
         yield node.start()
     finally:
