@@ -1,0 +1,327 @@
+"""The leader of a partition, with followers, a controller and a network that the tests play."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kraft.broker.leadership import (
+    Appended,
+    Assignment,
+    Effects,
+    Event,
+    Fetched,
+    LagChecked,
+    Leadership,
+    Proposal,
+    Refused,
+    Settled,
+    Surroundings,
+)
+from kraft.wire.errors import ErrorCode, KafkaError
+
+LAG_MS = 30_000
+LEADER, SECOND, THIRD = 1, 2, 3
+REPLICAS = (LEADER, SECOND, THIRD)
+NOW = 1_000_000.0
+
+
+def leadership(
+    *,
+    replicas: tuple[int, ...] = REPLICAS,
+    isr: tuple[int, ...] = REPLICAS,
+    end_offset: int = 0,
+    high_watermark: int = 0,
+    min_isr: int = 1,
+    active: Mapping[int, int] | None = None,
+) -> Leadership:
+    epochs = {LEADER: 10, SECOND: 20, THIRD: 30} if active is None else active
+    surroundings = Surroundings(LEADER, LAG_MS, epochs.get, lambda: min_isr)
+    return Leadership(surroundings, Assignment(replicas, isr, 5, 7), end_offset, high_watermark, NOW)
+
+
+def fetched(replica_id: int, end_offset: int, *, epoch: int | None = None) -> Fetched:
+    return Fetched(replica_id, replica_id * 10 if epoch is None else epoch, end_offset, 0)
+
+
+def test_a_leader_without_followers_commits_what_it_appends() -> None:
+    alone = leadership(replicas=(LEADER,), isr=(LEADER,), end_offset=3)
+    assert alone.high_watermark == 3
+    assert alone.step(NOW, Appended(5)) == Effects(high_watermark=5)
+
+
+def test_what_is_committed_is_what_all_in_sync_replicas_have() -> None:
+    leader = leadership()
+    assert leader.step(NOW, Appended(10)) == Effects()
+    assert leader.step(NOW, fetched(SECOND, 10)) == Effects()
+    assert leader.step(NOW, fetched(THIRD, 4)) == Effects(high_watermark=4)
+    assert leader.step(NOW, fetched(THIRD, 10)) == Effects(high_watermark=10)
+
+
+def test_a_new_leader_commits_nothing_before_it_has_heard_of_every_member() -> None:
+    leader = leadership(end_offset=10, high_watermark=6)
+    leader.step(NOW, fetched(SECOND, 10))
+    assert leader.high_watermark == 6
+
+
+def test_a_follower_out_of_sync_does_not_hold_up_the_others() -> None:
+    leader = leadership(isr=(LEADER, SECOND))
+    leader.step(NOW, Appended(10))
+    assert leader.step(NOW, fetched(SECOND, 10)) == Effects(high_watermark=10)
+
+
+def test_a_follower_that_is_about_to_join_is_waited_for() -> None:
+    """Else, with the leader alone in sync, the high watermark would always be ahead of whoever wants to join."""
+    leader = leadership(isr=(LEADER,))
+    leader.step(NOW, Appended(10))
+    assert leader.high_watermark == 10
+    assert leader.step(NOW, fetched(SECOND, 10)).proposal is not None
+    assert leader.pending is not None
+    leader.step(NOW, Refused(leader.pending, ErrorCode.INELIGIBLE_REPLICA))
+    assert leader.step(NOW, Appended(12)) == Effects()
+    assert leader.step(NOW + LAG_MS + 1, Appended(14)) == Effects(high_watermark=14)
+
+
+def test_a_follower_that_lags_is_proposed_out() -> None:
+    """replica.lag.time.max.ms; until the controller has agreed it is waited for (KIP-497)."""
+    leader = leadership()
+    leader.step(NOW, Appended(10))
+    leader.step(NOW + 1, fetched(SECOND, 10))
+    later = NOW + LAG_MS + 1
+    assert leader.step(NOW + LAG_MS, LagChecked()) == Effects()
+    effects = leader.step(later, LagChecked())
+    assert effects.proposal == Proposal(5, 7, ((LEADER, -1), (SECOND, 20)))
+    assert leader.high_watermark == 0
+    assert leader.step(later, LagChecked()) == Effects(), "one proposal at a time"
+    assert leader.step(later, Settled(effects.proposal, (LEADER, SECOND), 8)) == Effects(high_watermark=10)
+    assert (leader.isr, leader.partition_epoch, leader.pending) == ((LEADER, SECOND), 8, None)
+
+
+def test_a_follower_that_is_always_a_little_behind_does_not_lag() -> None:
+    """What counts is that it has what the leader had when it last asked."""
+    leader = leadership()
+    now = NOW
+    for end in range(10, 200, 10):
+        now += LAG_MS / 2
+        leader.step(now, Appended(end))
+        leader.step(now, fetched(SECOND, end - 10))
+        leader.step(now, fetched(THIRD, end))
+        assert leader.step(now, LagChecked()).proposal is None
+
+
+def test_a_follower_that_has_all_that_is_committed_is_proposed_with_its_epoch() -> None:
+    leader = leadership(isr=(LEADER, SECOND))
+    leader.step(NOW, Appended(10))
+    leader.step(NOW, fetched(SECOND, 8))
+    assert leader.step(NOW, fetched(THIRD, 7)).proposal is None
+    effects = leader.step(NOW, fetched(THIRD, 8))
+    assert effects.proposal == Proposal(5, 7, ((LEADER, -1), (SECOND, 20), (THIRD, 30)))
+    assert leader.maximal_isr == {LEADER, SECOND, THIRD}
+    leader.step(NOW, fetched(SECOND, 10))
+    assert leader.high_watermark == 8, "who may be in sync by now is waited for"
+
+
+def test_who_may_have_joined_is_waited_for_until_the_answer_is_known() -> None:
+    """KIP-497: the controller may have carried out a request whose answer was lost."""
+    leader = leadership(isr=(LEADER,))
+    proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
+    assert proposal is not None
+    later = NOW + LAG_MS + 1
+    leader.step(later, Refused(proposal, ErrorCode.REQUEST_TIMED_OUT))
+    assert leader.step(later, Appended(10)) == Effects()
+    assert leader.step(later, Refused(proposal, ErrorCode.INELIGIBLE_REPLICA)) == Effects(high_watermark=10)
+
+
+def test_a_new_leader_lets_nobody_join_who_has_not_reached_its_epoch() -> None:
+    leader = leadership(isr=(LEADER,), end_offset=10, high_watermark=10)
+    assert leader.step(NOW, fetched(SECOND, 9)).proposal is None
+
+
+@pytest.mark.parametrize("active", [{SECOND: 21}, {}], ids=["another incarnation", "fenced"])
+def test_who_may_not_be_in_sync_is_not_proposed(active: Mapping[int, int]) -> None:
+    """KIP-841, KIP-903"""
+    leader = leadership(isr=(LEADER,), active=active)
+    assert leader.step(NOW, fetched(SECOND, 0)).proposal is None
+
+
+def test_a_fetch_that_does_not_count() -> None:
+    leader = leadership(replicas=(LEADER, SECOND), isr=(LEADER,), active={SECOND: 20})
+    leader.check(SECOND, 20)
+    leader.check(SECOND, -1)
+    for replica, epoch, code in ((THIRD, 30, "UNKNOWN_LEADER_EPOCH"), (SECOND, 19, "NOT_LEADER_OR_FOLLOWER")):
+        with pytest.raises(KafkaError) as caught:
+            leader.check(replica, epoch)
+        assert caught.value.code.name == code
+
+
+def test_too_few_in_sync_replicas_commit_nothing() -> None:
+    """KIP-966"""
+    leader = leadership(isr=(LEADER,), min_isr=2)
+    assert leader.step(NOW, Appended(10)) == Effects()
+    few = leadership(replicas=(LEADER,), isr=(LEADER,), min_isr=2)
+    assert few.step(NOW, Appended(10)) == Effects(high_watermark=10), "there cannot be more than there are replicas"
+
+
+def test_a_request_without_an_answer_is_made_again_as_it_was() -> None:
+    leader = leadership(isr=(LEADER,))
+    proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
+    assert proposal is not None
+    assert leader.step(NOW, Refused(proposal, ErrorCode.REQUEST_TIMED_OUT)).proposal == proposal
+    assert leader.step(NOW, Refused(proposal, ErrorCode.FENCED_LEADER_EPOCH)).proposal is None
+    assert leader.pending == proposal, "until the metadata says what holds"
+    leader.step(NOW, Assignment(REPLICAS, (LEADER, THIRD), 5, 8))
+    assert (leader.pending, leader.isr) == (None, (LEADER, THIRD))
+    assert leader.step(NOW, Settled(proposal, (LEADER, SECOND), 9)) == Effects()
+    assert leader.isr == (LEADER, THIRD)
+
+
+def test_a_re_elected_leader_gives_its_followers_new_time() -> None:
+    leader = leadership()
+    leader.step(NOW, Appended(10))
+    later = NOW + LAG_MS * 2
+    leader.step(later, Assignment(REPLICAS, REPLICAS, 6, 8))
+    assert leader.epoch_start_offset == 10
+    assert leader.step(later + LAG_MS, LagChecked()).proposal is None
+    assert leader.step(later + LAG_MS + 1, LagChecked()).proposal is not None
+
+
+def test_replicas_come_and_go() -> None:
+    leader = leadership(replicas=(LEADER, SECOND), isr=(LEADER, SECOND))
+    leader.step(NOW, Assignment((LEADER, THIRD), (LEADER,), 5, 8))
+    assert set(leader.followers) == {THIRD}
+    assert leader.step(NOW, Appended(10)) == Effects(high_watermark=10)
+
+
+def test_the_low_watermark_is_that_of_the_living() -> None:
+    leader = leadership(active={SECOND: 20})
+    leader.step(NOW, Fetched(SECOND, 20, 10, 4))
+    leader.step(NOW, Fetched(THIRD, 30, 10, 2))
+    assert leader.low_watermark(6) == 4
+    assert leader.low_watermark(3) == 3
+
+
+class Replication(RuleBasedStateMachine):
+    """One leader, two followers that may lose their logs, a controller, and answers that arrive late or never."""
+
+    @initialize(min_isr=st.integers(1, 2))
+    def start(self, min_isr: int) -> None:
+        self.now = NOW
+        self.ends = dict.fromkeys(REPLICAS, 0)  # where each replica's log really ends
+        self.isr, self.partition_epoch = REPLICAS, 0  # as the controller has it
+        self.epochs = {LEADER: 1, SECOND: 1, THIRD: 1}
+        self.known_epochs = dict(self.epochs)  # as the leader's metadata has them
+        self.metadata: list[tuple[Assignment, dict[int, int]]] = []
+        self.asked: list[Proposal] = []
+        self.answers: list[Event] = []
+        surroundings = Surroundings(LEADER, LAG_MS, lambda each: self.known_epochs.get(each), lambda: min_isr)
+        self.leader = Leadership(surroundings, Assignment(REPLICAS, REPLICAS, 0, 0), 0, 0, self.now)
+
+    def step(self, event: Event) -> None:
+        before = self.leader.high_watermark
+        effects = self.leader.step(self.now, event)
+        assert effects.high_watermark in (None, self.leader.high_watermark)
+        assert self.leader.high_watermark >= before
+        assert (effects.high_watermark is None) == (self.leader.high_watermark == before)
+        if effects.proposal is not None:
+            self.asked.append(effects.proposal)
+
+    @rule(count=st.integers(1, 5))
+    def append(self, count: int) -> None:
+        self.ends[LEADER] += count
+        self.step(Appended(self.ends[LEADER]))
+
+    @rule(follower=st.sampled_from((SECOND, THIRD)), count=st.integers(0, 5))
+    def fetch(self, follower: int, count: int) -> None:
+        epoch = self.epochs.get(follower)
+        if epoch is None:
+            return
+        try:
+            self.leader.check(follower, epoch)
+        except KafkaError:
+            return
+        self.step(Fetched(follower, epoch, self.ends[follower], 0))
+        self.ends[follower] = min(self.ends[follower] + count, self.ends[LEADER])
+
+    @rule(seconds=st.integers(1, 40))
+    def wait(self, seconds: int) -> None:
+        self.now += seconds * 1000
+        self.step(LagChecked())
+
+    @rule(follower=st.sampled_from((SECOND, THIRD)), kept=st.integers(0, 10))
+    def restart(self, follower: int, kept: int) -> None:
+        """A new incarnation is taken out of the ISR when it registers; it may have lost some of its log."""
+        self.epochs[follower] = max(self.epochs.values()) + 1
+        self.ends[follower] = min(self.ends[follower], kept)
+        self._publish(tuple(each for each in self.isr if each != follower))
+
+    def _publish(self, isr: tuple[int, ...]) -> None:
+        if isr != self.isr:
+            self.isr = isr
+            self.partition_epoch += 1
+        self.metadata.append((Assignment(REPLICAS, self.isr, 0, self.partition_epoch), dict(self.epochs)))
+
+    @precondition(lambda self: self.metadata)
+    @rule()
+    def replay(self) -> None:
+        assignment, self.known_epochs = self.metadata.pop(0)
+        self.step(assignment)
+
+    @precondition(lambda self: self.asked)
+    @rule(heard=st.booleans(), answered=st.booleans())
+    def decide(self, heard: bool, answered: bool) -> None:
+        """As the controller does; the request or its answer may get lost on the way."""
+        proposal = self.asked.pop(0)
+        answer: Event = Refused(proposal, ErrorCode.REQUEST_TIMED_OUT)
+        if heard:
+            answer = self._decision(proposal)
+        self.answers.append(answer if answered else Refused(proposal, ErrorCode.REQUEST_TIMED_OUT))
+
+    def _decision(self, proposal: Proposal) -> Event:
+        if proposal.partition_epoch != self.partition_epoch:
+            return Refused(proposal, ErrorCode.INVALID_UPDATE_VERSION)
+        if any(epoch not in (-1, self.epochs[member]) for member, epoch in proposal.isr):
+            return Refused(proposal, ErrorCode.INELIGIBLE_REPLICA)
+        self._publish(tuple(member for member, _ in proposal.isr))
+        return Settled(proposal, self.isr, self.partition_epoch)
+
+    @precondition(lambda self: self.answers)
+    @rule()
+    def hear(self) -> None:
+        self.step(self.answers.pop(0))
+
+    @invariant()
+    def what_is_committed_is_on_every_member_of_the_isr(self) -> None:
+        if hasattr(self, "leader"):
+            assert all(self.ends[member] >= self.leader.high_watermark for member in self.isr)
+
+    @invariant()
+    def one_question_at_a_time(self) -> None:
+        if hasattr(self, "leader"):
+            current = [each for each in self.asked if each == self.leader.pending]
+            assert len(current) <= 1
+
+    def teardown(self) -> None:
+        """When all is well again, everybody is in sync and everything is committed."""
+        if not hasattr(self, "leader"):
+            return
+        for _ in range(8):
+            while self.asked or self.answers or self.metadata:
+                if self.asked:
+                    self.decide(heard=True, answered=True)
+                while self.answers:
+                    self.hear()
+                while self.metadata:
+                    self.replay()
+            for follower in (SECOND, THIRD):
+                self.ends[follower] = self.ends[LEADER]
+                self.fetch(follower, 0)
+        assert set(self.isr) == set(self.leader.isr) == set(REPLICAS)
+        assert self.leader.high_watermark == self.ends[LEADER]
+
+
+TestReplication = Replication.TestCase
+TestReplication.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
