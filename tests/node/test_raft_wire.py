@@ -11,6 +11,8 @@ from uuid import UUID
 
 import attrs
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kraft.config.listeners import Voter
 from kraft.messages.registry import ApiKey, request_class, response_class
@@ -35,6 +37,7 @@ from kraft.raft.messages import (
 from kraft.wire.codec import decode, encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import METADATA_TOPIC_ID, ZERO_UUID
+from tests.messages.strategies import messages, pair_id
 
 VOTERS = {n: Voter(n, f"controller{n}", 9090 + n) for n in (1, 2, 3)}
 ONE, TWO = (Identity(n, "the-cluster", UUID(int=100 + n), VOTERS, "CONTROLLER") for n in (1, 2))
@@ -341,3 +344,57 @@ def test_a_piece_of_another_snapshot_is_no_answer() -> None:
     other = attrs.evolve(FETCH_SNAPSHOT, snapshot=SnapshotId(501, 3))
     with pytest.raises(BadResponse):
         response_value(other, message, 1)
+
+
+# Whatever is sent.
+
+PAIRS = [(key, version) for key, (oldest, newest) in VERSIONS.items() for version in range(oldest, newest + 1)]
+REQUESTS = {key: request for key, request, _ in EXCHANGES}
+
+
+def seen_as_ours(topics: list[Any]) -> None:
+    """Name the metadata log, so that what is said of it is looked at."""
+    for topic in topics:
+        for name, value in [("topic_name", "__cluster_metadata"), ("name", "__cluster_metadata")]:
+            if hasattr(topic, name):
+                setattr(topic, name, value)
+        if hasattr(topic, "topic_id"):
+            topic.topic, topic.topic_id = "__cluster_metadata", METADATA_TOPIC_ID
+        for partition in topic.partitions:
+            for name in ("partition_index", "partition", "index"):
+                if hasattr(partition, name):
+                    setattr(partition, name, 0)
+
+
+@pytest.mark.parametrize(("key", "version"), PAIRS, ids=pair_id)
+@given(data=st.data())
+@settings(max_examples=30)
+def test_any_request_is_a_value_or_refused(key: ApiKey, version: int, data: st.DataObject) -> None:
+    message = data.draw(messages(request_class(key), version))
+    message.cluster_id = None
+    seen_as_ours(message.topics)
+    try:
+        value = request_value(message, version, TWO)
+    except KafkaError:
+        assert len(message.topics) != 1 or len(message.topics[0].partitions) != 1
+    except Refused as refused:
+        response = refused.response(9, 3)
+        encode(response_message(refused.request, response, TWO, version), version)
+    else:
+        assert type(value) is type(REQUESTS[key])
+
+
+@pytest.mark.parametrize(("key", "version"), PAIRS, ids=pair_id)
+@given(data=st.data())
+@settings(max_examples=30)
+def test_any_response_is_a_value_or_of_no_use(key: ApiKey, version: int, data: st.DataObject) -> None:
+    message = data.draw(messages(response_class(key), version))
+    message.error_code = 0
+    seen_as_ours(message.responses if key is ApiKey.FETCH else message.topics)
+    try:
+        response, brought = response_value(REQUESTS[key], message, version)
+    except BadResponse:
+        return
+    assert isinstance(response.error, ErrorCode)
+    assert response.leader_id is None or response.leader_id >= 0
+    assert isinstance(brought, bytes)
