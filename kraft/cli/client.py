@@ -15,6 +15,8 @@ import trio
 
 from kraft.config.listeners import address, parse_host_port
 from kraft.config.setting import ConfigError, one_line
+from kraft.messages.describe_cluster_request import DescribeClusterRequest
+from kraft.messages.describe_cluster_response import DescribeClusterResponse
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -30,6 +32,8 @@ TIMEOUT_MS = 30_000
 RETRY_S = 0.1
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
+
+_BROKERS, _CONTROLLERS = 1, 2  # endpoint types
 
 #: The newest version that the commands use, where a later one has another shape.
 _NEWEST = {
@@ -55,6 +59,14 @@ bootstrap_option = click.option(
     show_default=True,
     metavar="HOST:PORT,...",
     help="Brokers to ask first.",
+)
+controllers_option = click.option(
+    "-C",
+    "--bootstrap-controller",
+    "controllers",
+    default=None,
+    metavar="HOST:PORT,...",
+    help="Controllers to ask, instead of brokers.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -102,7 +114,7 @@ async def open_cluster(bootstrap: str) -> AsyncIterator[Cluster]:
 
 def _server(text: str) -> tuple[str, int]:
     try:
-        return parse_host_port("--bootstrap-server", text, "Value must be host:port")
+        return parse_host_port("bootstrap servers", text, "Value must be host:port")
     except ConfigError as error:
         raise click.ClickException(str(error)) from None
 
@@ -150,6 +162,14 @@ class Cluster:
     async def controller_id(self) -> int:
         """Return the broker that takes changes of topics and configurations."""
         return (await self.metadata([])).controller_id
+
+    async def describe(self, *, controllers: bool) -> DescribeClusterResponse:
+        """Describe brokers, or controllers as only these know them (KIP-919), and remember them."""
+        request = DescribeClusterRequest(endpoint_type=_CONTROLLERS if controllers else _BROKERS)
+        response: DescribeClusterResponse = await self.request(request)
+        check(response.error_code, response.error_message)
+        self._addresses |= {broker.broker_id: (broker.host, broker.port) for broker in response.brokers}
+        return response
 
     async def brokers(self) -> list[int]:
         """Return the ids of all brokers."""

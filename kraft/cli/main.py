@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
 
 from kraft import __version__
 
-COMMANDS = ("consume", "groups", "node", "produce", "simulate", "storage", "topics")
+COMMANDS = ("consume", "dump-log", "groups", "node", "produce", "quorum", "simulate", "storage", "topics")
 
 
 class LazyGroup(click.Group):
-    """A group whose command ``x`` is the function ``command`` of ``kraft.cli.x``."""
+    """A group whose command ``x-y`` is the function ``command`` of ``kraft.cli.x_y``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -21,7 +22,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"kraft.cli.{cmd_name}").command
+        command = importlib.import_module(f"kraft.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -44,4 +45,7 @@ def main() -> None:
         sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: what is left goes nowhere
+        sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

@@ -17,6 +17,14 @@ def print_columns(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> N
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
+def print_tabs(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows as Apache Kafka's tools do: each cell padded to its column, then a tab, the last one too."""
+    lines = [heading, *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
+    for line in lines:
+        click.echo("".join(f"{cell:<{width}}\t" for cell, width in zip(line, widths, strict=True)))
+
+
 def print_json(value: Any) -> None:
     """Print one JSON document on one line."""
     click.echo(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,211 @@
+"""``kraft dump-log`` of a segment or a snapshot: its batches and records, line by line as Apache Kafka's tool has them.
+
+The file is read batch by batch and only as far as it was when it was opened, so that a live log can be looked at. What
+is damaged is printed as far as it can be, and counted: the first damage is told at the end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from kraft.cli.dump_decoders import Decoder, control_text
+from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, check_batch, parse_header
+from kraft.records.record import Record, read_records
+from kraft.storage.scan import read_batch
+from kraft.wire.decode_error import DecodeError
+
+Echo = Callable[[str], object]
+
+MAX_BATCH_BYTES = 100 * 2**20
+_SHOWN_GAPS = 20
+_SEQUENCE_MASK = 0x7FFFFFFF
+
+
+class Damage(Exception):
+    """What is wrong with a file, in one line without its name."""
+
+
+@attrs.frozen
+class Printing:
+    """How much of the batches is printed. ``decode`` is None for records without keys and values."""
+
+    deep: bool
+    decode: Decoder | None
+    skip_metadata: bool
+    max_bytes: int
+
+
+def dump_batches(path: str, printing: Printing, echo: Echo) -> None:
+    """Print the batches of a file. Raises Damage once all that is sound was printed, OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        dump = _Dump(printing, echo)
+        for position, header in dump.headers(fd, os.fstat(fd).st_size):
+            dump.batch(read_batch(fd, position, header), position, header)
+    finally:
+        os.close(fd)
+    if printing.deep:
+        dump.gaps.report(os.path.abspath(path), echo)
+    if dump.invalid_bytes:
+        echo(f"Found {dump.invalid_bytes} invalid bytes at the end of {os.path.basename(path)}")
+    if dump.damage is not None:
+        raise Damage(dump.damage + (f" (and {dump.damaged - 1} more)" if dump.damaged > 1 else ""))
+
+
+@attrs.define
+class _Gaps:
+    """Offsets that do not follow each other. Compaction leaves such gaps, so they are no damage."""
+
+    last: int | None = None
+    found: int = 0
+    shown: list[tuple[int, int]] = attrs.Factory(list)
+
+    def see(self, first: int, last: int) -> None:
+        if self.last is not None and first != self.last + 1:
+            self.found += 1
+            if len(self.shown) < _SHOWN_GAPS:
+                self.shown.append((self.last, first))
+        self.last = last
+
+    def report(self, path: str, echo: Echo) -> None:
+        if self.shown:
+            echo(f"Non-consecutive offsets in {path}")
+            for before, after in self.shown:
+                echo(f"  {before} is followed by {after}")
+            if self.found > len(self.shown):
+                echo(f"  and {self.found - len(self.shown)} more")
+
+
+@attrs.define
+class _Dump:
+    """One file on its way to the screen."""
+
+    printing: Printing
+    echo: Echo
+    gaps: _Gaps = attrs.Factory(_Gaps)
+    damage: str | None = None
+    damaged: int = 0
+    invalid_bytes: int = 0
+
+    def headers(self, fd: int, size: int) -> Iterator[tuple[int, BatchHeader]]:
+        """Yield position and header of each batch within the file and the limit; stop where there is no header."""
+        position = 0
+        while position < min(size, self.printing.max_bytes):
+            try:
+                header = parse_header(os.pread(fd, min(HEADER_SIZE, size - position), position))
+                if header.size > min(size - position, MAX_BATCH_BYTES):
+                    raise CorruptBatch(f"{size - position} bytes left of a batch of {header.size}")
+            except CorruptBatch as error:
+                self.invalid_bytes = size - position
+                self._count(f"no batch at position {position}: {error}")
+                return
+            yield position, header
+            position += header.size
+
+    def batch(self, data: bytes, position: int, header: BatchHeader) -> None:
+        """Print one batch, with its records if they are wanted and sound."""
+        try:
+            check_batch(data, 0, header)
+        except CorruptBatch as error:
+            self.echo(batch_line(position, header, valid=False))
+            self._damaged(position, header, error)
+            return
+        self.echo(batch_line(position, header, valid=True))
+        if not self.printing.deep:
+            self._follow(position, header, header.base_offset, header.last_offset)
+            return
+        try:
+            for record in read_records(data, 0, header, max_bytes=MAX_BATCH_BYTES):
+                self._follow(position, header, record.offset, record.offset)
+                self.echo(_record_line(record, header, self.printing))
+        except DecodeError as error:
+            self._damaged(position, header, error)
+
+    def _follow(self, position: int, header: BatchHeader, first: int, last: int) -> None:
+        if self.gaps.last is not None and first <= self.gaps.last:
+            self._damaged(position, header, f"offset {self.gaps.last} is followed by {first}")
+        self.gaps.see(first, last)
+
+    def _damaged(self, position: int, header: BatchHeader, why: object) -> None:
+        self._count(f"damaged batch at position {position}, offset {header.base_offset}: {why}")
+
+    def _count(self, damage: str) -> None:
+        self.damage = self.damage or damage
+        self.damaged += 1
+
+
+def batch_line(position: int, header: BatchHeader, *, valid: bool) -> str:
+    """The line of a batch."""
+    try:
+        codec = header.compression.name.lower()
+    except CorruptBatch:
+        codec = "unknown"
+    horizon = header.delete_horizon_ms
+    fields = {
+        "baseOffset": header.base_offset,
+        "lastOffset": header.last_offset,
+        "count": header.count,
+        "baseSequence": header.base_sequence,
+        "lastSequence": header.last_sequence,
+        "producerId": header.producer_id,
+        "producerEpoch": header.producer_epoch,
+        "partitionLeaderEpoch": header.leader_epoch,
+        "isTransactional": _java(header.is_transactional),
+        "isControl": _java(header.is_control),
+        "deleteHorizonMs": optional_long(horizon),
+        "position": position,
+        _timestamp_name(header): header.max_timestamp,
+        "size": header.size,
+        "magic": header.magic,
+        "compresscodec": codec,
+        "crc": header.crc,
+        "isvalid": _java(valid),
+    }
+    return " ".join(f"{name}: {value}" for name, value in fields.items())
+
+
+def _record_line(record: Record, header: BatchHeader, printing: Printing) -> str:
+    """The line of a record; with only keys and values printed, an empty one for what has neither."""
+    parts = []
+    if not printing.skip_metadata:
+        sequence = -1
+        if header.base_sequence >= 0:
+            sequence = (header.base_sequence + record.offset - header.base_offset) & _SEQUENCE_MASK
+        parts.append(
+            f"offset: {record.offset} {_timestamp_name(header)}: {record.timestamp} "
+            f"keySize: {_size(record.key)} valueSize: {_size(record.value)} sequence: {sequence} "
+            f"headerKeys: [{','.join(_shown(name) for name, _ in record.headers)}]"
+        )
+    if header.is_control:
+        if not printing.skip_metadata:
+            parts.append(control_text(record))
+    elif printing.decode is not None:
+        key, value = printing.decode(record)
+        parts += [] if key is None else [f"key: {key}"]
+        parts += [] if value is None else [f"payload: {value}"]
+    return f"| {' '.join(parts)}" if parts else ""
+
+
+def optional_long(value: int | None) -> str:
+    """A number that may be missing, as Java prints it."""
+    return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
+
+
+def _java(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _timestamp_name(header: BatchHeader) -> str:
+    return "".join(word.capitalize() for word in header.timestamp_type.name.split("_"))
+
+
+def _size(data: bytes | None) -> int:
+    return -1 if data is None else len(data)
+
+
+def _shown(name: str) -> str:
+    """The name of a header; what in it is not UTF-8 is shown as the replacement character."""
+    return name.encode(errors="surrogateescape").decode(errors="replace")

@@ -1,0 +1,199 @@
+"""What ``kraft dump-log`` prints of a record's key and value, in the words of Apache Kafka's tool.
+
+A decoder takes a record and returns the two texts, None for what is not printed. What cannot be decoded is said in
+place of the text: one bad record does not hide the others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kraft.messages.group_metadata_key import GroupMetadataKey
+from kraft.messages.group_metadata_value import GroupMetadataValue
+from kraft.messages.kraft_version_record import KRaftVersionRecord
+from kraft.messages.leader_change_message import LeaderChangeMessage
+from kraft.messages.offset_commit_key import OffsetCommitKey
+from kraft.messages.offset_commit_value import OffsetCommitValue
+from kraft.messages.plain import to_plain
+from kraft.messages.snapshot_footer_record import SnapshotFooterRecord
+from kraft.messages.snapshot_header_record import SnapshotHeaderRecord
+from kraft.messages.transaction_log_key import TransactionLogKey
+from kraft.messages.transaction_log_value import TransactionLogValue
+from kraft.messages.voters_record import VotersRecord
+from kraft.metadata.delta import MetadataError
+from kraft.metadata.frame import decode_record
+from kraft.records.batch import CorruptBatch
+from kraft.records.control import ControlType, EndTransactionMarker, control_type
+from kraft.records.record import Record
+from kraft.wire.codec import decode
+from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
+from kraft.wire.schema import Message
+from kraft.wire.varint import read_uvarint
+
+Texts = tuple[str | None, str | None]
+Decoder = Callable[[Record], Texts]
+
+_VERSION = struct.Struct(">h")
+_CONTROL_KEY = struct.Struct(">hh")
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+_DELETED = "<DELETE>"
+
+_CONTROL_MESSAGES: Mapping[ControlType, tuple[str, type[Message]]] = {
+    ControlType.LEADER_CHANGE: ("LeaderChange: ", LeaderChangeMessage),
+    ControlType.SNAPSHOT_HEADER: ("SnapshotHeader ", SnapshotHeaderRecord),
+    ControlType.SNAPSHOT_FOOTER: ("SnapshotFooter ", SnapshotFooterRecord),
+    ControlType.KRAFT_VERSION: ("KRaftVersion ", KRaftVersionRecord),
+    ControlType.KRAFT_VOTERS: ("KRaftVoters ", VotersRecord),
+}
+
+_Schemas = Mapping[int, tuple[type[Message], type[Message]]]
+
+#: By the version of the key: what key and value are (``__consumer_offsets``, ``__transaction_state``).
+OFFSETS: _Schemas = {
+    0: (OffsetCommitKey, OffsetCommitValue),
+    1: (OffsetCommitKey, OffsetCommitValue),
+    2: (GroupMetadataKey, GroupMetadataValue),
+}
+TRANSACTIONS: _Schemas = {0: (TransactionLogKey, TransactionLogValue)}
+
+
+def compact_json(value: object) -> str:
+    """JSON as Kafka's tools print it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def control_text(record: Record) -> str:
+    """What a control record says. Raises DecodeError."""
+    kind = control_type(record)
+    if kind is None:
+        return f"controlType: UNKNOWN({_CONTROL_KEY.unpack_from(record.key or b'')[1]})"
+    if kind in _CONTROL_MESSAGES:
+        label, cls = _CONTROL_MESSAGES[kind]
+        message, version = _versioned(cls, record.value or b"", 0)
+        return label + compact_json(to_plain(message, version))
+    marker = EndTransactionMarker.from_record(record)
+    assert marker is not None, "what is left are the ends of transactions"
+    return f"endTxnMarker: {kind.name} coordinatorEpoch: {marker.coordinator_epoch}"
+
+
+def metadata_texts(record: Record) -> Texts:
+    """A record of ``__cluster_metadata`` as JSON."""
+    try:
+        return None, compact_json(metadata_json(record.value or b""))
+    except (MetadataError, DecodeError) as error:
+        return None, f"Error at {record.offset}, skipping. {error}"
+
+
+def metadata_json(value: bytes) -> dict[str, Any]:
+    """A framed metadata record: its type, version and fields. Raises MetadataError, DecodeError."""
+    message = decode_record(value)
+    _, position = read_uvarint(value, 0)
+    _, position = read_uvarint(value, position)
+    version, _ = read_uvarint(value, position)
+    return {"type": type_name(type(message)), "version": version, "data": to_plain(message, version)}
+
+
+def type_name(cls: type[Message]) -> str:
+    """What Kafka calls the type of a metadata record: ``NoOpRecord`` is ``NO_OP_RECORD``."""
+    return _CAPITAL.sub("_", cls.__name__).upper()
+
+
+def coordinator_decoder(schemas: _Schemas) -> Decoder:
+    """A decoder of the records of a coordinator, each an int16 version and a message."""
+
+    def texts(record: Record) -> Texts:
+        if record.key is None or len(record.key) < _VERSION.size:
+            return f"Error at offset {record.offset}, skipping. The record has no key.", None
+        (key_version,) = _VERSION.unpack_from(record.key)
+        if key_version not in schemas:
+            return f"Unknown record type {key_version} at offset {record.offset}, skipping.", None
+        key_class, value_class = schemas[key_version]
+        try:
+            key, _ = decode(key_class, min(key_version, key_class.VALID_VERSIONS[1]), record.key, _VERSION.size)
+            key_text = compact_json({"type": str(key_version), "data": to_plain(key, key_version)})
+            if record.value is None:
+                return key_text, _DELETED
+            message, version = _versioned(value_class, record.value, _VERSION.size)
+        except DecodeError as error:
+            return f"Error at offset {record.offset}, skipping. {error}", None
+        data = to_plain(message, version)
+        if isinstance(message, GroupMetadataValue) and message.protocol_type == "consumer":
+            _open_members(message, data)
+        return key_text, compact_json({"version": str(version), "data": data})
+
+    return texts
+
+
+def _open_members(message: GroupMetadataValue, data: dict[str, Any]) -> None:
+    """Show what the members of a consumer group said, where it is what consumers say."""
+    for member, plain in zip(message.members, data["members"], strict=True):
+        parts: tuple[tuple[str, type[Message], bytes], ...] = (
+            ("subscription", ConsumerProtocolSubscription, member.subscription),
+            ("assignment", ConsumerProtocolAssignment, member.assignment),
+        )
+        for name, cls, content in parts:
+            if content:
+                try:
+                    opened, version = _versioned(cls, content, _VERSION.size)
+                except DecodeError:
+                    continue
+                plain[name] = to_plain(opened, version)
+
+
+def plain_decoder(key: Callable[[bytes], str], value: Callable[[bytes], str]) -> Decoder:
+    """A decoder of keys and values that are each one thing."""
+
+    def texts(record: Record) -> Texts:
+        return (
+            None if record.key is None else key(record.key),
+            None if record.value is None else value(record.value),
+        )
+
+    return texts
+
+
+def string(data: bytes) -> str:
+    """UTF-8; what is not is shown as the replacement character."""
+    return data.decode(errors="replace")
+
+
+def integer(size: int) -> Callable[[bytes], str]:
+    """A signed big-endian number of ``size`` bytes."""
+
+    def text(data: bytes) -> str:
+        if len(data) != size:
+            return f"Error: {len(data)} bytes are no number of {size} bytes"
+        return str(int.from_bytes(data, "big", signed=True))
+
+    return text
+
+
+#: ``--key-decoder-class`` and ``--value-decoder-class``, by the last part of Kafka's class names.
+CLASSES: Mapping[str, Callable[[bytes], str]] = {
+    "DefaultDecoder": lambda data: data.hex(),
+    "IntegerDecoder": integer(4),
+    "LongDecoder": integer(8),
+    "StringDecoder": string,
+}
+
+
+def _versioned(cls: type[Message], data: bytes, position: int) -> tuple[Message, int]:
+    """The message at ``position``, and the version that the first two bytes say it is in. Raises DecodeError.
+
+    A control message has its version as its first field, everything else before itself.
+    """
+    if len(data) < _VERSION.size:
+        raise CorruptBatch(f"{len(data)} bytes are no {cls.__name__}")
+    (version,) = _VERSION.unpack_from(data)
+    if position == 0:
+        version = min(version, cls.VALID_VERSIONS[1])
+    try:
+        return decode(cls, version, data, position)[0], version
+    except UnsupportedVersionError as error:
+        raise DecodeError(str(error)) from None

@@ -1,0 +1,152 @@
+"""``kraft dump-log``: print segments, indexes and snapshots, with the options and the layout of kafka-dump-log."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import attrs
+import click
+
+from kraft.cli.dump_batches import Damage, Echo, Printing, dump_batches
+from kraft.cli.dump_decoders import (
+    CLASSES,
+    OFFSETS,
+    TRANSACTIONS,
+    Decoder,
+    coordinator_decoder,
+    metadata_texts,
+    plain_decoder,
+)
+from kraft.cli.dump_files import (
+    IndexPrinting,
+    dump_aborted_transactions,
+    dump_checkpoint,
+    dump_offset_index,
+    dump_producer_snapshot,
+    dump_time_index,
+)
+from kraft.cli.metadata_files import snapshot_of
+from kraft.storage.checkpoint import LEADER_EPOCH
+from kraft.storage.directory import BOOTSTRAP_CHECKPOINT
+from kraft.storage.errors import StorageError
+
+_ALL = 2**31 - 1
+_OFFSET_CHECKPOINT = "-offset-checkpoint"
+_DECODER = "StringDecoder"
+_DECODERS = ", ".join(sorted(CLASSES))
+
+
+@attrs.frozen
+class Options:
+    """What was asked for."""
+
+    printing: Printing
+    indexes: IndexPrinting
+
+
+@click.command("dump-log", short_help="Print segments, indexes and snapshots.")
+@click.option("--files", required=True, metavar="FILE,...", help="What to print.")
+@click.option("--print-data-log", is_flag=True, help="Print keys and values; any decoder does too.")
+@click.option("--deep-iteration", is_flag=True, help="Print records, not only batches; printing their data does too.")
+@click.option("--cluster-metadata-decoder", "decoder", flag_value="metadata", help="Print metadata records as JSON.")
+@click.option("--offsets-decoder", "decoder", flag_value="offsets", help="As for __consumer_offsets.")
+@click.option("--transaction-log-decoder", "decoder", flag_value="transactions", help="As for __transaction_state.")
+@click.option("--key-decoder-class", default=_DECODER, metavar="CLASS", help=f"How to read keys: {_DECODERS}.")
+@click.option("--value-decoder-class", default=_DECODER, metavar="CLASS", help="The same of values.")
+@click.option("--skip-record-metadata", is_flag=True, help="Print of records only keys and values.")
+@click.option("--max-bytes", type=click.IntRange(1), default=_ALL, help="How much of each log to read.")
+@click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs, and do not print them.")
+@click.option("--index-sanity-check", is_flag=True, help="Look only at whether indexes can be right.")
+def command(
+    files: str,
+    print_data_log: bool,
+    deep_iteration: bool,
+    decoder: str | None,
+    key_decoder_class: str,
+    value_decoder_class: str,
+    skip_record_metadata: bool,
+    max_bytes: int,
+    verify_index_only: bool,
+    index_sanity_check: bool,
+) -> int:
+    """Print log segments, indexes, snapshots and checkpoints. Exit status 1 if one is damaged or cannot be read."""
+    decode = _decoder(decoder, print_data_log, key_decoder_class, value_decoder_class)
+    printing = Printing(deep_iteration or decode is not None, decode, skip_record_metadata, max_bytes)
+    options = Options(printing, IndexPrinting(verify_index_only, index_sanity_check))
+    status = 0
+    for path in files.split(","):
+        try:
+            dump(path.strip(), options, _echo)
+        except Damage as damage:
+            status = _complain(f"{path}: {damage}")
+        except StorageError as error:
+            status = _complain(str(error))
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            status = _complain(f"{path}: {error.strerror or error}")
+    return status
+
+
+def _echo(line: str) -> None:
+    """Print without a flush for each of a million lines, as click would."""
+    sys.stdout.write(line + "\n")
+
+
+def _complain(what: str) -> int:
+    sys.stdout.flush()
+    click.echo(f"Error: {what}", err=True)
+    return 1
+
+
+def _decoder(name: str | None, print_data: bool, key_class: str, value_class: str) -> Decoder | None:
+    if name == "metadata":
+        return metadata_texts
+    if name is not None:
+        return coordinator_decoder(OFFSETS if name == "offsets" else TRANSACTIONS)
+    return plain_decoder(_reader(key_class), _reader(value_class)) if print_data else None
+
+
+def _reader(name: str) -> Callable[[bytes], str]:
+    reader = CLASSES.get(name.rpartition(".")[2])
+    if reader is None:
+        raise click.UsageError(f"There is no decoder {name!r}; there are {_DECODERS}.")
+    return reader
+
+
+def dump(path: str, options: Options, echo: Echo) -> None:
+    """Print one file, by what its name says it is. Raises Damage, StorageError, OSError."""
+    echo(f"Dumping {path}")
+    name = os.path.basename(path)
+    stem, suffix = os.path.splitext(name)
+    if suffix in (".log", ".checkpoint"):
+        echo(_heading(stem, suffix, name))
+        dump_batches(path, options.printing, echo)
+    elif suffix == ".index":
+        dump_offset_index(path, options.indexes, echo)
+    elif suffix == ".timeindex":
+        dump_time_index(path, options.indexes, echo)
+    elif suffix == ".snapshot":
+        dump_producer_snapshot(path, echo)
+    elif suffix == ".txnindex":
+        dump_aborted_transactions(path, echo)
+    elif name == LEADER_EPOCH or name.endswith(_OFFSET_CHECKPOINT):
+        dump_checkpoint(path, echo)
+    else:
+        echo(f"Ignoring unknown file {path}")
+
+
+def _heading(stem: str, suffix: str, name: str) -> str:
+    """What the name of a file of batches says of it. Raises Damage."""
+    if suffix == ".log":
+        if not stem.isdecimal():
+            raise Damage("its name is no offset, such as 00000000000000000000.log")
+        return f"Log starting offset: {int(stem)}"
+    if name == BOOTSTRAP_CHECKPOINT:
+        return "KRaft bootstrap snapshot"
+    snapshot = snapshot_of(name)
+    if snapshot is None:
+        raise Damage("its name is no snapshot's, such as 00000000000000000041-0000000001.checkpoint")
+    return f"Snapshot end offset: {snapshot.end_offset}, epoch: {snapshot.epoch}"

@@ -1,0 +1,109 @@
+"""The metadata that a snapshot or a directory holds, read without a lock and without a write.
+
+A directory may be a live node's: files come and go while it is read. The newest snapshot is loaded and the log behind
+it replayed, as far as it is whole; what the quorum has not committed yet is part of it, for the files do not tell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kraft.metadata.delta import Delta, MetadataError
+from kraft.metadata.frame import decode_record
+from kraft.metadata.image import Image
+from kraft.metadata.loader import Loader
+from kraft.raft.messages import SnapshotId
+from kraft.records.batch import BatchHeader, CorruptBatch
+from kraft.records.record import read_records
+from kraft.storage.directory import BOOTSTRAP_CHECKPOINT
+from kraft.storage.errors import StorageError
+from kraft.storage.scan import read_batch, walk
+from kraft.storage.snapshot import list_snapshots, read_snapshot, snapshot_name, snapshot_timestamp
+
+METADATA_PARTITION = "__cluster_metadata-0"
+
+_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+_SEGMENT = re.compile(r"([0-9]{20})\.log")
+_MAX_BATCH_BYTES = 64 * 2**20
+_ATTEMPTS = 5
+
+
+def snapshot_of(path: str) -> SnapshotId | None:
+    """What the name of a snapshot says of it, None if it is no snapshot's. The bootstrap checkpoint is of epoch 0."""
+    name = os.path.basename(path)
+    if name == BOOTSTRAP_CHECKPOINT:
+        return SnapshotId(0, 0)
+    match = _SNAPSHOT.fullmatch(name)
+    return None if match is None else SnapshotId(int(match[1]), int(match[2]))
+
+
+def snapshot_image(path: str) -> Image:
+    """Load a snapshot. Raises StorageError if it is none or damaged, OSError."""
+    snapshot = snapshot_of(path)
+    if snapshot is None:
+        raise StorageError(f"{path}: its name is no snapshot's, such as 00000000000000000041-0000000001.checkpoint")
+    timestamp_ms = snapshot_timestamp(path)
+    delta = Delta(Image())
+    try:
+        for value in read_snapshot(path, epoch=snapshot.epoch):
+            delta.replay(decode_record(value))
+    except MetadataError as error:
+        raise StorageError(f"{path}: {error}") from None
+    image, _ = delta.finish(snapshot.end_offset - 1, snapshot.epoch, timestamp_ms)
+    return image
+
+
+def directory_image(path: str) -> Image:
+    """Load the metadata of a log directory, or of its ``__cluster_metadata-0``. Raises StorageError, OSError."""
+    inner = os.path.join(path, METADATA_PARTITION)
+    directory = inner if os.path.isdir(inner) else path
+    for attempt in range(_ATTEMPTS):
+        try:
+            return _load(directory)
+        except FileNotFoundError:
+            # A live node has deleted what it no longer needs; there is something newer.
+            if attempt == _ATTEMPTS - 1 or not os.path.isdir(directory):
+                raise
+    raise AssertionError("the last attempt raises")
+
+
+def _load(directory: str) -> Image:
+    snapshots = [snapshot for snapshot in list_snapshots(directory) if snapshot.end_offset > 0]
+    segments = _segments(directory)
+    if not snapshots and not segments:
+        raise StorageError(f"{directory}: no metadata log and no snapshot is here")
+    image = snapshot_image(os.path.join(directory, snapshot_name(snapshots[-1]))) if snapshots else Image()
+    loader = Loader(image)
+    for name in segments:
+        if not _replay(os.path.join(directory, name), loader, image.offset + 1):
+            break
+    return loader.image
+
+
+def _segments(directory: str) -> list[str]:
+    return sorted(filter(_SEGMENT.fullmatch, os.listdir(directory)))
+
+
+def _replay(path: str, loader: Loader, start_offset: int) -> bool:
+    """Replay the whole batches of a segment from ``start_offset`` on; return whether it was whole to its end."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
+            if header.base_offset >= start_offset and not header.is_control:
+                records = list(_records(fd, position, header))
+                loader.load(records, header.last_offset, header.leader_epoch, header.max_timestamp)
+    except CorruptBatch:
+        return False  # where a live node is writing, or where a crash ended
+    except MetadataError as error:
+        raise StorageError(f"{path}: {error}") from None
+    finally:
+        os.close(fd)
+    return True
+
+
+def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Any]:
+    for record in read_records(read_batch(fd, position, header), 0, header, max_bytes=_MAX_BATCH_BYTES):
+        yield decode_record(record.value or b"")

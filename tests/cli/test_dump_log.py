@@ -1,0 +1,379 @@
+"""``kraft dump-log``: on sound files, on damaged ones, and beside Apache Kafka's own tool on files that it wrote."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraft.broker.producer_snapshot import encode_snapshot
+from kraft.broker.producer_state import AppendedBatch, ProducerEntry
+from kraft.cli.main import cli
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.kraft_version_record import KRaftVersionRecord
+from kraft.messages.leader_change_message import LeaderChangeMessage, Voter
+from kraft.messages.no_op_record import NoOpRecord
+from kraft.messages.offset_commit_key import OffsetCommitKey
+from kraft.messages.offset_commit_value import OffsetCommitValue
+from kraft.messages.transaction_log_key import TransactionLogKey
+from kraft.metadata.bootstrap import bootstrap_checkpoint
+from kraft.metadata.frame import encode_record
+from kraft.raft.messages import SnapshotId
+from kraft.records.batch import CHECKED_POSITION, TimestampType, checksum
+from kraft.records.compression import Compression
+from kraft.records.control import ControlType, EndTransactionMarker, control_record
+from kraft.records.record import Record, encode_batch
+from kraft.storage.snapshot import snapshot_name, write_snapshot
+from kraft.wire.codec import encode
+from tests.cli.conftest import Directories
+from tests.support.apache_tool import DUMP_LOG, apache_tool
+
+LOG = "00000000000000000000.log"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner(catch_exceptions=False).invoke(cli, ["dump-log", *map(str, arguments)], standalone_mode=False)
+
+
+def dumped(path: Path, *options: str) -> list[str]:
+    """What is printed of a sound file, without the line that names it."""
+    result = run("--files", path, *options)
+    assert (result.return_value, result.stderr) == (0, "")
+    first, *lines = result.stdout.splitlines()
+    assert first == f"Dumping {path}"
+    return lines
+
+
+def complaint(path: Path, *options: str) -> tuple[list[str], str]:
+    """What is printed of a damaged file, and the one line that says what is wrong."""
+    result = run("--files", path, *options)
+    assert result.return_value == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    return result.stdout.splitlines()[1:], line.removeprefix("Error: ")
+
+
+def batch(base_offset: int, count: int = 2, **options: object) -> bytes:
+    records = [
+        Record(base_offset + n, 1000 + n, b"k%d" % n, b"v%d" % n, (("h", b"x"), ("g", None))) for n in range(count)
+    ]
+    return encode_batch(records, base_offset=base_offset, **options)  # type: ignore[arg-type]
+
+
+def log(directory: Path, *batches: bytes) -> Path:
+    path = directory / LOG
+    path.write_bytes(b"".join(batches))
+    return path
+
+
+def control(offset: int, kind: ControlType, value: bytes) -> bytes:
+    record = control_record(kind, value, offset=offset, timestamp=5)
+    return encode_batch([record], base_offset=offset, control=True)
+
+
+def metadata(offset: int, *values: bytes) -> bytes:
+    records = [Record(offset + number, 5, None, value) for number, value in enumerate(values)]
+    return encode_batch(records, base_offset=offset)
+
+
+def test_batches(tmp_path: Path) -> None:
+    path = log(tmp_path, batch(0), batch(2, timestamp_type=TimestampType.LOG_APPEND_TIME, compression=Compression.GZIP))
+    heading, first, second = dumped(path)
+    assert heading == "Log starting offset: 0"
+    assert first == (
+        "baseOffset: 0 lastOffset: 1 count: 2 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 "
+        "partitionLeaderEpoch: 0 isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty "
+        "position: 0 CreateTime: 1001 size: 97 magic: 2 compresscodec: none crc: 517156228 isvalid: true"
+    )
+    assert "position: 97 LogAppendTime: 1001" in second
+    assert "compresscodec: gzip" in second
+
+
+def test_records_with_and_without_their_data(tmp_path: Path) -> None:
+    path = log(tmp_path, batch(0, producer_id=5, producer_epoch=1, base_sequence=2**31 - 1))
+    line = "| offset: 1 CreateTime: 1001 keySize: 2 valueSize: 2 sequence: 0 headerKeys: [h,g]"
+    assert dumped(path, "--deep-iteration")[-1] == line
+    assert dumped(path, "--print-data-log")[-1] == f"{line} key: k1 payload: v1"
+    assert dumped(path, "--print-data-log", "--skip-record-metadata")[-1] == "| key: k1 payload: v1"
+
+
+def test_decoder_classes(tmp_path: Path) -> None:
+    records = [Record(0, 5, (7).to_bytes(4, "big"), (-2).to_bytes(8, "big", signed=True)), Record(1, 5, b"k", None)]
+    path = log(tmp_path, encode_batch(records))
+    classes = ("--key-decoder-class", "org.apache.kafka.tools.api.IntegerDecoder", "--value-decoder-class")
+    first, second = dumped(path, "--print-data-log", *classes, "LongDecoder")[-2:]
+    assert first.endswith("headerKeys: [] key: 7 payload: -2")
+    assert second.endswith("headerKeys: [] key: Error: 1 bytes are no number of 4 bytes")
+    assert dumped(path, "--print-data-log", *classes, "DefaultDecoder")[-2].endswith("payload: fffffffffffffffe")
+    with pytest.raises(Exception, match="There is no decoder 'FooDecoder'"):
+        run("--files", path, "--print-data-log", "--value-decoder-class", "FooDecoder")
+
+
+def test_metadata_records_are_json(tmp_path: Path) -> None:
+    feature = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=21), 0)
+    path = log(tmp_path, metadata(0, feature, encode_record(NoOpRecord(), 0), b"\x01\x7f\x00", b""))
+    payloads = [line.partition(" payload: ")[2] for line in dumped(path, "--cluster-metadata-decoder")[2:]]
+    assert payloads == [
+        '{"type":"FEATURE_LEVEL_RECORD","version":0,"data":{"name":"metadata.version","featureLevel":21}}',
+        '{"type":"NO_OP_RECORD","version":0,"data":{}}',
+        "Error at 2, skipping. metadata record of unknown type 127",
+        "Error at 3, skipping. malformed metadata record: the bytes end inside a variable-length integer",
+    ]
+
+
+def test_control_records(tmp_path: Path) -> None:
+    change = LeaderChangeMessage(leader_id=1, voters=[Voter(voter_id=1)], granting_voters=[Voter(voter_id=1)])
+    marker = EndTransactionMarker(committed=False, coordinator_epoch=3).to_record(offset=2, timestamp=5)
+    unknown = Record(3, 5, struct.pack(">hh", 0, 77), b"abc")
+    path = log(
+        tmp_path,
+        control(0, ControlType.LEADER_CHANGE, encode(change, 0)),
+        control(1, ControlType.KRAFT_VERSION, encode(KRaftVersionRecord(kraft_version=1), 0)),
+        encode_batch([marker], base_offset=2, control=True),
+        encode_batch([unknown], base_offset=3, control=True),
+    )
+    told = [line.partition("headerKeys: [] ")[2] for line in dumped(path, "--deep-iteration") if line.startswith("|")]
+    assert told == [
+        'LeaderChange: {"version":0,"leaderId":1,"voters":[{"voterId":1}],"grantingVoters":[{"voterId":1}]}',
+        'KRaftVersion {"version":0,"kRaftVersion":1}',
+        "endTxnMarker: ABORT coordinatorEpoch: 3",
+        "controlType: UNKNOWN(77)",
+    ]
+
+
+def test_records_of_the_coordinators(tmp_path: Path) -> None:
+    key = struct.pack(">h", 1) + encode(OffsetCommitKey(group="g", topic="t", partition=1), 1)
+    value = struct.pack(">h", 3) + encode(OffsetCommitValue(offset=4), 3)
+    transaction = struct.pack(">h", 0) + encode(TransactionLogKey(transactional_id="x"), 0)
+    records = [
+        Record(0, 5, key, value),
+        Record(1, 5, key, None),
+        Record(2, 5, transaction, None),
+        Record(3, 5, None, b""),
+    ]
+    path = log(tmp_path, encode_batch(records))
+
+    def told(option: str) -> list[str]:
+        return [line.partition("headerKeys: [] ")[2] for line in dumped(path, option)[2:]]
+
+    offset = 'key: {"type":"1","data":{"group":"g","topic":"t","partition":1}}'
+    committed = '{"version":"3","data":{"offset":4,"leaderEpoch":-1,"metadata":"","commitTimestamp":0}}'
+    assert told("--offsets-decoder")[:2] == [f"{offset} payload: {committed}", f"{offset} payload: <DELETE>"]
+    assert told("--transaction-log-decoder") == [
+        "key: Unknown record type 1 at offset 0, skipping.",
+        "key: Unknown record type 1 at offset 1, skipping.",
+        'key: {"type":"0","data":{"transactionalId":"x"}} payload: <DELETE>',
+        "key: Error at offset 3, skipping. The record has no key.",
+    ]
+
+
+def test_a_snapshot_has_its_header_and_footer(tmp_path: Path) -> None:
+    snapshot = SnapshotId(41, 2)
+    write_snapshot(tmp_path, snapshot, [encode_record(NoOpRecord(), 0)], timestamp=7)
+    lines = dumped(tmp_path / snapshot_name(snapshot), "--cluster-metadata-decoder")
+    assert lines[0] == "Snapshot end offset: 41, epoch: 2"
+    assert lines[2].endswith('SnapshotHeader {"version":0,"lastContainedLogTimestamp":7}')
+    assert lines[-1].endswith('SnapshotFooter {"version":0}')
+    bootstrap = tmp_path / "bootstrap.checkpoint"
+    bootstrap.write_bytes(bootstrap_checkpoint(21))
+    assert dumped(bootstrap)[0] == "KRaft bootstrap snapshot"
+
+
+def test_max_bytes_ends_at_a_batch(tmp_path: Path) -> None:
+    path = log(tmp_path, batch(0), batch(2), batch(4))
+    assert len(dumped(path, "--max-bytes", "98")) == 1 + 2
+
+
+@pytest.mark.parametrize(
+    ("tail", "why"),
+    [
+        (batch(4)[:40], "no batch at position 194: 40 bytes left, a batch header needs 61"),
+        (batch(4)[:90], "no batch at position 194: 90 bytes left of a batch of 97"),
+        (b"\xff" * 100, "no batch at position 194: unknown magic 255"),
+        (bytes(100), "no batch at position 194: message format 0 is not supported"),
+    ],
+)
+def test_a_tail_that_is_no_batch(tmp_path: Path, tail: bytes, why: str) -> None:
+    path = log(tmp_path, batch(0), batch(2), tail)
+    lines, said = complaint(path, "--deep-iteration")
+    assert lines[-1] == f"Found {len(tail)} invalid bytes at the end of {LOG}"
+    assert sum(line.startswith("|") for line in lines) == 4
+    assert said == f"{path}: {why}"
+
+
+def test_a_damaged_batch_does_not_hide_the_others(tmp_path: Path) -> None:
+    data = bytearray(batch(0) + batch(2) + batch(4))
+    data[97 + 70] ^= 0xFF
+    data[194 + 70] ^= 0xFF
+    path = log(tmp_path, bytes(data))
+    lines, said = complaint(path, "--deep-iteration")
+    assert [line.rpartition(" ")[2] for line in lines if "isvalid" in line] == ["true", "false", "false"]
+    assert said.startswith(f"{path}: damaged batch at position 97, offset 2: checksum ")
+    assert said.endswith(" (and 1 more)")
+
+
+def test_records_that_cannot_be_read_behind_a_checksum_that_is_right(tmp_path: Path) -> None:
+    lying = bytearray(encode_batch([Record(0, 5, b"k", b"v")], last_offset=9))
+    lying[57:61] = struct.pack(">i", 3)  # the count of its records
+    lying[17:21] = struct.pack(">I", checksum(bytes(lying[CHECKED_POSITION:])))
+    _, said = complaint(log(tmp_path, bytes(lying)), "--deep-iteration")
+    assert "damaged batch at position 0, offset 0: " in said
+
+
+def test_gaps_are_told_and_offsets_that_go_back_are_damage(tmp_path: Path) -> None:
+    path = log(tmp_path, batch(0), batch(5))
+    assert dumped(path, "--deep-iteration")[-2:] == [f"Non-consecutive offsets in {path}", "  1 is followed by 5"]
+    assert "Non-consecutive" not in dumped(path)[-1]
+    _, said = complaint(log(tmp_path, batch(5), batch(3)))
+    assert said == f"{path}: damaged batch at position 97, offset 3: offset 6 is followed by 3"
+
+
+def test_an_offset_index(tmp_path: Path) -> None:
+    log(tmp_path, batch(0), batch(2), batch(4))
+    path = tmp_path / "00000000000000000000.index"
+    path.write_bytes(struct.pack(">iiii", 3, 97, 5, 194) + bytes(80))  # a live one ends with zeros
+    assert dumped(path) == ["offset: 3 position: 97", "offset: 5 position: 194"]
+    assert dumped(path, "--verify-index-only") == []
+    assert dumped(path, "--index-sanity-check") == [f"{path} passed sanity check."]
+    path.write_bytes(struct.pack(">iiii", 4, 97, 5, 195))
+    lines, said = complaint(path)
+    assert lines[2:] == [
+        f"Mismatches in :{path}",
+        "  Index offset: 4, log offset: 3",
+        "  Index offset: 5, log offset: -1",
+    ]
+    assert said == f"{path}: 2 of 2 entries do not fit the log; delete the index, it is rebuilt"
+    path.write_bytes(struct.pack(">iiii", 5, 97, 4, 194))
+    assert complaint(path, "--index-sanity-check")[1].endswith("entries do not rise; delete the index, it is rebuilt")
+    path.write_bytes(b"")
+    assert dumped(path) == [f"{path} is empty."]
+
+
+def test_a_time_index(tmp_path: Path) -> None:
+    log(tmp_path, batch(0), batch(2))
+    path = tmp_path / "00000000000000000000.timeindex"
+    path.write_bytes(struct.pack(">qi", 1001, 3) + bytes(24))
+    assert dumped(path) == ["timestamp: 1001 offset: 3"]
+    path.write_bytes(struct.pack(">qi", 900, 1))
+    lines, said = complaint(path)
+    assert lines[1:] == [f"Found timestamp mismatch in :{path}", "  Index timestamp: 900, log timestamp: 1001"]
+    assert said.startswith(f"{path}: 1 of 1 entries do not fit the log")
+    path.write_bytes(bytes(5))
+    assert complaint(path)[1].startswith(f"{path}: 5 bytes are no whole number of entries")
+
+
+def test_an_index_without_its_log(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.index"
+    path.write_bytes(struct.pack(">ii", 3, 97))
+    lines, said = complaint(path)
+    assert lines == ["offset: 3 position: 97"]
+    assert said == f"{path}: {LOG} is not beside it, so its entries were not compared"
+
+
+def test_producers(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000010.snapshot"
+    entry = ProducerEntry(1, epoch=0, coordinator_epoch=2, last_timestamp_ms=9, transaction_first_offset=7)
+    entry.batches.append(AppendedBatch(last_sequence=5, last_offset=8, offset_delta=2, timestamp_ms=9))
+    path.write_bytes(encode_snapshot([entry]))
+    (line,) = dumped(path)
+    assert line == (
+        "producerId: 1 producerEpoch: 0 coordinatorEpoch: 2 currentTxnFirstOffset: OptionalLong[7] lastTimestamp: 9 "
+        "firstSequence: 3 lastSequence: 5 lastOffset: 8 offsetDelta: 2 timestamp: 9"
+    )
+    path.write_bytes(b"junk" * 5)
+    assert complaint(path)[1] == f"{path}: version 27253, expected 1; delete it, it is rebuilt from the log"
+
+
+def test_aborted_transactions(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.txnindex"
+    path.write_bytes(struct.pack(">hqqqq", 0, 1, 8, 9, 10))
+    assert dumped(path) == ["version: 0 producerId: 1 firstOffset: 8 lastOffset: 9 lastStableOffset: 10"]
+    path.write_bytes(bytes(40))
+    assert complaint(path)[1].startswith(f"{path}: 40 bytes are no whole number of entries")
+
+
+def test_checkpoints(tmp_path: Path) -> None:
+    path = tmp_path / "leader-epoch-checkpoint"
+    path.write_text("0\n2\n1 0\n3 17\n")
+    assert dumped(path) == ["epoch: 1 startOffset: 0", "epoch: 3 startOffset: 17"]
+    path.write_text("0\n2\n1 0\n")
+    assert complaint(path)[1].startswith(f"{path}: not a checkpoint file: 1 entries where line 2 says 2")
+    path = tmp_path / "recovery-point-offset-checkpoint"
+    path.write_text("0\n1\nt 0 17\n")
+    assert dumped(path) == ["topic: t partition: 0 offset: 17"]
+
+
+def test_files_that_are_no_such_thing(tmp_path: Path) -> None:
+    (tmp_path / "foo.log").write_bytes(b"")
+    (tmp_path / "1-2.checkpoint").write_bytes(b"")
+    assert complaint(tmp_path / "foo.log")[1].endswith("its name is no offset, such as 00000000000000000000.log")
+    assert "its name is no snapshot's" in complaint(tmp_path / "1-2.checkpoint")[1]
+    assert complaint(tmp_path / LOG)[1] == f"{tmp_path / LOG}: No such file or directory"
+    assert dumped(tmp_path / "partition.metadata") == [f"Ignoring unknown file {tmp_path / 'partition.metadata'}"]
+
+
+def test_every_file_is_printed_whatever_is_wrong_with_another(tmp_path: Path) -> None:
+    path = log(tmp_path, batch(0))
+    result = run("--files", f"{tmp_path / '00000000000000000009.log'},{path}")
+    assert result.return_value == 1
+    assert "baseOffset: 0" in result.stdout
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--cluster-metadata-decoder",),
+        ("--cluster-metadata-decoder", "--skip-record-metadata"),
+        ("--deep-iteration",),
+        (),
+    ],
+    ids=lambda options: " ".join(options) or "batches",
+)
+def test_beside_apaches_tool_on_its_metadata(apache_directories: Directories, options: tuple[str, ...]) -> None:
+    partition = apache_directories.live / "__cluster_metadata-0"
+    newest = max(partition.glob("*.checkpoint"))
+    files = [partition / LOG, newest, apache_directories.live / "bootstrap.checkpoint"]
+    compare([*files, *indexes(partition)], *options)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("topic", "option"),
+    [
+        ("orders", "--print-data-log"),
+        ("__consumer_offsets", "--offsets-decoder"),
+        ("__transaction_state", "--transaction-log-decoder"),
+    ],
+)
+def test_beside_apaches_tool_on_its_topics(apache_directories: Directories, topic: str, option: str) -> None:
+    files = []
+    for partition in sorted(apache_directories.stopped.glob(f"{topic}-*")):
+        files += [partition / LOG, *sorted(partition.glob("*.snapshot")), *sorted(partition.glob("*.txnindex"))]
+        files += [path for path in indexes(partition) if path.stat().st_size]
+    assert compare(files, option).count("\n| ") > 4
+
+
+def indexes(partition: Path) -> list[Path]:
+    return [partition / "00000000000000000000.index", partition / "00000000000000000000.timeindex"]
+
+
+def compare(files: list[Path], *options: str) -> str:
+    arguments = ("--files", ",".join(map(str, files)), *options)
+    theirs = apache_tool(DUMP_LOG, *arguments)
+    ours = run(*arguments)
+    assert ours.stderr == ""
+    assert _plain(ours.stdout) == _plain(theirs)
+    return theirs
+
+
+def _plain(text: str) -> list[object]:
+    """The lines; JSON in them as what it says, for Java writes large fractions in its own way."""
+    plain: list[object] = []
+    for line in text.splitlines():
+        head, payload, data = line.partition(" payload: {")
+        plain.append((head, json.loads("{" + data)) if payload else line)
+    return plain

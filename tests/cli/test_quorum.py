@@ -1,0 +1,183 @@
+"""``kraft quorum describe``: beside kafka-metadata-quorum, on a quorum that says what a test wants it to say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraft.cli.main import cli
+from kraft.messages.describe_quorum_response import (
+    DescribeQuorumResponse,
+    Listener,
+    Node,
+    PartitionData,
+    ReplicaState,
+    TopicData,
+)
+from kraft.messages.registry import ApiKey
+from kraft.wire.errors import ErrorCode
+from kraft.wire.uuids import ZERO_UUID
+from tests.support.apache_tool import METADATA_QUORUM, apache_tool
+from tests.support.stub_cluster import StubCluster, stub_cluster
+
+DIRECTORY = UUID(int=77)
+NOW_MS = 1_795_270_804_669
+
+
+def quorum(*voters: ReplicaState, observers: tuple[ReplicaState, ...] = (), leader_id: int = 1) -> PartitionData:
+    return PartitionData(
+        leader_id=leader_id,
+        leader_epoch=7,
+        high_watermark=400,
+        current_voters=list(voters),
+        observers=list(observers),
+    )
+
+
+def replica(
+    node_id: int,
+    end_offset: int = 400,
+    *,
+    fetched: int = NOW_MS,
+    caught_up: int = NOW_MS,
+    directory: UUID = ZERO_UUID,
+) -> ReplicaState:
+    return ReplicaState(node_id, directory, end_offset, fetched, caught_up)
+
+
+QUORUMS = {
+    "alone": quorum(replica(1)),
+    "a follower behind": quorum(
+        replica(3, 395, fetched=NOW_MS - 20, caught_up=NOW_MS - 700),
+        replica(1),
+        replica(2, 399, caught_up=NOW_MS - 30),
+        observers=(replica(4, 380, caught_up=NOW_MS - 9000), replica(5, -1, fetched=-1, caught_up=-1)),
+    ),
+    "a follower never caught up": quorum(replica(1), replica(2, 0, fetched=-1, caught_up=-1)),
+    "a leader that does not know its own time": quorum(replica(1, caught_up=-1), replica(2, 390)),
+    "all level, the leader last": quorum(replica(2), replica(3, caught_up=NOW_MS - 5), replica(1)),
+    "directories": quorum(
+        replica(1, directory=DIRECTORY), replica(2, directory=DIRECTORY), observers=(replica(9, directory=DIRECTORY),)
+    ),
+}
+NODES = [Node(1, [Listener("CONTROLLER", "127.0.0.1", 9093), Listener("EXTRA", "::1", 9094)])]
+
+
+@contextmanager
+def cluster_of(partition: PartitionData, version: int = 2) -> Iterator[StubCluster]:
+    nodes = NODES if version >= 2 else []
+
+    def answer(_: object) -> DescribeQuorumResponse:
+        return DescribeQuorumResponse(topics=[TopicData("__cluster_metadata", [partition])], nodes=nodes)
+
+    with stub_cluster({ApiKey.DESCRIBE_QUORUM: (version, answer)}) as cluster:
+        yield cluster
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner(catch_exceptions=False).invoke(cli, ["quorum", *arguments])
+
+
+def described(cluster: StubCluster, *arguments: str) -> str:
+    result = run("describe", *arguments, "--bootstrap-server", cluster.bootstrap_servers)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_status() -> None:
+    with cluster_of(QUORUMS["a follower behind"]) as cluster:
+        endpoints = '"endpoints": ["CONTROLLER://127.0.0.1:9093", "EXTRA://[::1]:9094"]'
+        assert described(cluster, "--status").splitlines() == [
+            "ClusterId:              MkU3OEVBNTcwNTJENDM2Qk",
+            "LeaderId:               1",
+            "LeaderEpoch:            7",
+            "HighWatermark:          400",
+            "MaxFollowerLag:         5",
+            "MaxFollowerLagTimeMs:   700",
+            f'CurrentVoters:          [{{"id": 3}}, {{"id": 1, {endpoints}}}, {{"id": 2}}]',
+            'CurrentObservers:       [{"id": 4}, {"id": 5}]',
+        ]
+
+
+def test_replication() -> None:
+    with cluster_of(QUORUMS["a follower never caught up"]) as cluster:
+        assert described(cluster, "--replication").splitlines() == [
+            "NodeId\tDirectoryId           \tLogEndOffset\tLag\tLastFetchTimestamp\tLastCaughtUpTimestamp\tStatus  \t",
+            "1     \tAAAAAAAAAAAAAAAAAAAAAA\t400         \t0  \t1795270804669     \t1795270804669        \tLeader  \t",
+            "2     \tAAAAAAAAAAAAAAAAAAAAAA\t0           \t400\t-1                \t-1                   \tFollower\t",
+        ]
+
+
+def test_a_controller_can_be_asked() -> None:
+    with cluster_of(QUORUMS["alone"]) as cluster:
+        result = run("describe", "--status", "--bootstrap-controller", cluster.bootstrap_controllers)
+    assert (result.exit_code, result.stdout.splitlines()[1]) == (0, "LeaderId:               1")
+
+
+def test_an_error_is_one_line() -> None:
+    refused = PartitionData(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    with cluster_of(refused) as cluster:
+        result = run("describe", "--status", "--bootstrap-server", cluster.bootstrap_servers)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in result.stderr
+
+
+def test_a_quorum_without_a_leader_is_asked_again() -> None:
+    answers = iter([PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER), QUORUMS["alone"]])
+
+    def answer(_: object) -> DescribeQuorumResponse:
+        return DescribeQuorumResponse(topics=[TopicData("__cluster_metadata", [next(answers)])])
+
+    with stub_cluster({ApiKey.DESCRIBE_QUORUM: (2, answer)}) as cluster:
+        assert "LeaderEpoch:            7\n" in described(cluster, "--status")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ([], "Give one of --status and --replication."),
+        (["--status", "--replication"], "Give one of --status and --replication."),
+        (["--status", "--human-readable"], "--human-readable goes with --replication."),
+    ],
+)
+def test_options_that_do_not_go_together(options: list[str], why: str) -> None:
+    command = [sys.executable, "-m", "kraft", "quorum", "describe", *options]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (1, f"Error: {why}\n")
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("name", QUORUMS)
+@pytest.mark.parametrize("option", ["--status", "--replication"])
+def test_beside_apaches_tool(name: str, option: str) -> None:
+    with cluster_of(QUORUMS[name]) as cluster:
+        theirs = apache_tool(METADATA_QUORUM, "--bootstrap-server", cluster.bootstrap_servers, "describe", option)
+        assert described(cluster, option) == theirs
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("version", [0, 1])
+def test_beside_apaches_tool_on_an_older_cluster(version: int) -> None:
+    with cluster_of(QUORUMS["a follower behind"], version) as cluster:
+        for option in ("--status", "--replication"):
+            theirs = apache_tool(METADATA_QUORUM, "--bootstrap-server", cluster.bootstrap_servers, "describe", option)
+            assert described(cluster, option) == theirs
+
+
+@pytest.mark.interop
+def test_human_readable_times_beside_apaches_tool() -> None:
+    def plain(text: str) -> Any:
+        return [re.split(r"\s*\t", re.sub(r"\d+ ms ago", "N ms ago", line)) for line in text.splitlines()]
+
+    with cluster_of(QUORUMS["a follower behind"]) as cluster:
+        arguments = ("describe", "--replication", "--human-readable")
+        theirs = apache_tool(METADATA_QUORUM, "--bootstrap-controller", cluster.bootstrap_controllers, *arguments)
+        assert plain(described(cluster, *arguments[1:])) == plain(theirs)
