@@ -63,6 +63,7 @@ _LIKELY: Mapping[str, tuple[Any, ...]] = {
     "protocol_type": ("consumer",),
     "name": TOPICS[:3],
     "topic": TOPICS[:3],
+    "topic_name": ("__cluster_metadata",),
     "group_id": ("readers", "others"),
     "group_instance_id": (None, None, "a", "b"),
     "generation_id": (-1, 0, 1, 2),

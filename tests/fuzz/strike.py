@@ -29,8 +29,10 @@ from tests.fuzz.frames import TOPICS, Apis, Attack, framed, header
 
 Address = tuple[str, int]
 
-CLIENT_APIS: Apis = versions(BROKER_APIS)
-CONTROL_APIS: Apis = versions(CONTROLLER_APIS)
+BY_RIGHT = frozenset({ApiKey.UNREGISTER_BROKER})
+"""What takes a broker away from the neighbour, and may: nobody who has to be fenced off is asked for it."""
+CLIENT_APIS: Apis = {key: each for key, each in versions(BROKER_APIS).items() if key not in BY_RIGHT}
+CONTROL_APIS: Apis = {key: each for key, each in versions(CONTROLLER_APIS).items() if key not in BY_RIGHT}
 PATIENCE_S = 0.3
 """How long an answer may stay away before it counts as parked (a long poll, a join)."""
 NEIGHBOUR_PATIENCE_S = 30.0
