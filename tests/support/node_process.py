@@ -142,6 +142,11 @@ class NodeProcess:
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
     def properties(self) -> dict[str, str]:
         client, controller = self.ports
         return {

@@ -32,7 +32,7 @@ class WireClient:
 
         Raises:
             EOFError: the other side closed instead.
-            TimeoutError: nothing came for ``TIMEOUT_S``.
+            TimeoutError: nothing came for the socket's time.
         """
         (length,) = struct.unpack(">i", self._exactly(4))
         return self._exactly(length)
@@ -73,7 +73,7 @@ class WireClient:
 
 
 @contextlib.contextmanager
-def wire_client(bootstrap_servers: str) -> Iterator[WireClient]:
+def wire_client(bootstrap_servers: str, timeout_s: float = TIMEOUT_S) -> Iterator[WireClient]:
     host, port = bootstrap_servers.rsplit(":", 1)
-    with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
+    with socket.create_connection((host, int(port)), timeout=timeout_s) as connection:
         yield WireClient(connection)

@@ -1,0 +1,181 @@
+"""The network between the nodes of a cluster, which a test can cut, one way or both, and slow down.
+
+Each controller is reached through one proxy, whose port is its address for everyone: in ``controller.quorum.voters``
+and among its advertised listeners, since a leader tells its followers where it is. Which node a connection comes from
+the proxy learns from the kernel: from the process that owns the other end.
+
+A cut is what a dead cable is to TCP: nothing is refused or closed, bytes just do not arrive. They do once it is mended,
+however old they have become.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import attrs
+import trio
+
+CHUNK_BYTES = 64 * 1024
+QUEUED_CHUNKS = 64
+"""Of one direction of one connection; then its sender waits."""
+STOP_TIMEOUT_S = 10.0
+STRANGER = -1
+"""The other end of a connection that no node made: a tool, or the test itself. Its links are whole unless cut."""
+
+
+@attrs.define(eq=False)
+class Link:
+    """One direction between two nodes."""
+
+    delay_s: float = 0.0
+    cut: trio.Event | None = None
+    """Set when the link is mended; None while it is whole."""
+
+    async def passes(self) -> None:
+        """Wait until bytes may pass; while one waits, the link may be mended and cut again."""
+        while self.cut is not None:
+            await self.cut.wait()
+
+
+@attrs.define(eq=False)
+class Links:
+    """The links by (from, to), for the thread of the test. A call holds for connections that are there and to come."""
+
+    ports: dict[int, int]
+    """Where each controller is reached."""
+    token: trio.lowlevel.TrioToken
+    _links: defaultdict[tuple[int, int], Link] = attrs.Factory(lambda: defaultdict(Link))
+    _owners: dict[int, int] = attrs.Factory(dict)
+
+    def belongs_to(self, node_id: int, pid: int) -> None:
+        """This process is this node from now on."""
+        self._owners[pid] = node_id
+
+    def cut(self, one: int, others: Iterable[int]) -> None:
+        """Both ways."""
+        for other in others:
+            self.cut_one_way(one, other)
+            self.cut_one_way(other, one)
+
+    def cut_one_way(self, source: int, target: int) -> None:
+        """What ``source`` says no longer reaches ``target``, whoever made the connection."""
+        self._change(lambda: self._cut(self._links[source, target]))
+
+    def delay(self, source: int, target: int, delay_s: float) -> None:
+        self._change(lambda: setattr(self._links[source, target], "delay_s", delay_s))
+
+    def heal(self) -> None:
+        """Every link is whole again, and without delay."""
+        self._change(self._heal)
+
+    @staticmethod
+    def _cut(link: Link) -> None:
+        link.cut = link.cut or trio.Event()
+
+    def _heal(self) -> None:
+        for link in self._links.values():
+            mended, link.cut, link.delay_s = link.cut, None, 0.0
+            if mended is not None:
+                mended.set()
+
+    def _change(self, change: Callable[[], None]) -> None:
+        trio.from_thread.run_sync(change, trio_token=self.token)
+
+    async def carry(self, target: int, target_port: int, near: trio.SocketStream) -> None:
+        """One connection to ``target``, until either end is gone and the other has heard of it."""
+        async with near:
+            source = self._owners.get(_owner(near, self._owners), STRANGER)
+            await self._links[source, target].passes()
+            try:
+                far = await trio.open_tcp_stream("127.0.0.1", target_port)
+            except OSError:
+                return
+            async with far, trio.open_nursery() as nursery:
+
+                async def one_way(link: Link, reader: trio.SocketStream, writer: trio.SocketStream) -> None:
+                    await _pump(link, reader, writer)
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(one_way, self._links[source, target], near, far)
+                nursery.start_soon(one_way, self._links[target, source], far, near)
+
+
+async def _pump(link: Link, reader: trio.SocketStream, writer: trio.SocketStream) -> None:
+    """Bytes and the end of them, each after the delay and only while the link is whole."""
+    send, receive = trio.open_memory_channel[tuple[float, bytes]](QUEUED_CHUNKS)
+
+    async def read() -> None:
+        async with send:
+            chunk = b"more"
+            while chunk:
+                try:
+                    chunk = await reader.receive_some(CHUNK_BYTES)
+                except trio.BrokenResourceError:
+                    chunk = b""
+                await send.send((trio.current_time() + link.delay_s, chunk))
+
+    async with trio.open_nursery() as nursery, receive:
+        nursery.start_soon(read)
+        with contextlib.suppress(trio.BrokenResourceError):
+            async for due, chunk in receive:
+                await trio.sleep_until(due)
+                await link.passes()
+                if chunk:
+                    await writer.send_all(chunk)
+        nursery.cancel_scope.cancel()
+
+
+def _owner(stream: trio.SocketStream, pids: Iterable[int]) -> int:
+    """The process, one of ``pids``, that holds the other end of this connection; STRANGER if none does."""
+    here, there = stream.socket.getsockname()[1], stream.socket.getpeername()[1]
+    wanted = {f"socket:[{inode}]" for inode in _inodes(f":{there:04X}", f":{here:04X}")}
+    for pid in list(pids):
+        with contextlib.suppress(OSError):
+            for descriptor in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    if os.readlink(f"/proc/{pid}/fd/{descriptor}") in wanted:
+                        return pid
+    return STRANGER
+
+
+def _inodes(local_port: str, remote_port: str) -> Iterator[str]:
+    """Of the sockets between these ports, as the kernel lists them; a JVM's are in the list of IPv6."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[1].endswith(local_port) and fields[2].endswith(remote_port):
+                yield fields[9]
+
+
+@contextlib.contextmanager
+def running_links(targets: Mapping[int, tuple[int, int]]) -> Iterator[Links]:
+    """Proxies for these controllers: id to the port of the proxy and the port behind it; in a thread of their own."""
+    started: queue.Queue[tuple[Links, trio.CancelScope]] = queue.Queue()
+
+    async def serve() -> None:
+        links = Links({target: port for target, (port, _) in targets.items()}, trio.lowlevel.current_trio_token())
+        async with trio.open_nursery() as nursery:
+            for target, (port, behind) in targets.items():
+                (listener,) = await trio.open_tcp_listeners(port, host="127.0.0.1")
+
+                async def handle(near: trio.SocketStream, target: int = target, behind: int = behind) -> None:
+                    with contextlib.suppress(OSError):
+                        await links.carry(target, behind, near)
+
+                nursery.start_soon(trio.serve_listeners, handle, [listener])
+            started.put((links, nursery.cancel_scope))
+
+    thread = threading.Thread(target=trio.run, args=(serve,), name="links", daemon=True)
+    thread.start()
+    links, scope = started.get(timeout=STOP_TIMEOUT_S)
+    try:
+        yield links
+    finally:
+        trio.from_thread.run_sync(scope.cancel, trio_token=links.token)
+        thread.join(STOP_TIMEOUT_S)
