@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import attrs
 import click
 import trio
 
-from kraft.cli.client import RETRY_S, TIMEOUT_S, Cluster, bootstrap_option, check, controllers_option, run
-from kraft.cli.output import print_tabs
+from kraft.cli.client import (
+    RETRY_S,
+    TIMEOUT_S,
+    Cluster,
+    bootstrap_option,
+    check,
+    controllers_option,
+    json_option,
+    run,
+)
+from kraft.cli.output import print_columns, print_json, print_tabs
+from kraft.cli.quorum_story import Line, Reign, concerned, merged, read_journal, reigns, told
+from kraft.cli.storage import load_config
 from kraft.config.listeners import address
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse, Node, ReplicaState
 from kraft.messages.describe_quorum_response import PartitionData as Quorum
+from kraft.storage.errors import StorageError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID, uuid_to_text
 
@@ -28,6 +42,8 @@ _NOT_YET = (
     ErrorCode.BROKER_NOT_AVAILABLE,
 )
 _UNKNOWN = -1
+_AGO = re.compile(r"([0-9]{1,9})([smhd])")
+_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @click.group("quorum", short_help="Describe the metadata quorum, and explain its elections.")
@@ -164,3 +180,90 @@ def print_replication(quorum: Quorum, now_ms: int | None) -> None:
         "Status",
     )
     print_tabs(heading, rows)
+
+
+@command.command("explain")
+@click.argument("directories", nargs=-1, metavar="[DIRECTORY]...")
+@click.option("--config", "configs", multiple=True, metavar="FILE", help="The server.properties of a node.")
+@click.option("--epoch", type=click.IntRange(0), help="Only how this epoch came about, and how it ended.")
+@click.option("--since", metavar="WHEN", help="Only from then on: 2026-11-21T14:22 (UTC), or 90s, 10m, 2h, 1d ago.")
+@json_option
+def explain_command(
+    directories: tuple[str, ...], configs: tuple[str, ...], epoch: int | None, since: str | None, as_json: bool
+) -> None:
+    """Tell why the controller changed, from the journals of its nodes.
+
+    Each DIRECTORY is a node's log directory; the more voters are named, the more is known. The story has who stood for
+    election, who voted for whom, and why; a star marks where a leader began or ended. Times are UTC, by each node's own
+    clock.
+    """
+    sources = [*directories, *(load_config(path).metadata_log_dir for path in configs)]
+    if not sources:
+        raise click.UsageError("Name the log directory of at least one node, or its --config.")
+    try:
+        journals = [read_journal(directory) for directory in sources]
+    except (StorageError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    unread = sum(count for _, count in journals)
+    if unread:
+        click.echo(f"Warning: {unread} lines could not be read and are left out", err=True)
+    lines = merged(lines for lines, _ in journals)
+    known = reigns(lines)
+    if epoch is not None:
+        lines, known = concerned(lines, epoch), [reign for reign in known if reign.epoch == epoch]
+    if since is not None:
+        start_ms = _moment(since, time.time_ns() // 1_000_000)
+        lines = [line for line in lines if line.ms >= start_ms]
+        known = [reign for reign in known if reign.end_ms is None or reign.end_ms >= start_ms]
+    if as_json:
+        events = [{**line.fields, "told": told(line)} for line in lines]
+        print_json({"events": events, "reigns": [attrs.asdict(reign) for reign in known]})
+    else:
+        print_story(lines, known)
+
+
+def print_story(lines: Sequence[Line], known: Sequence[Reign]) -> None:
+    """The time-line, day by day, and then who led."""
+    day = None
+    for line in lines:
+        moment = _utc(line.ms)
+        if moment.date() != day:
+            day = moment.date()
+            click.echo(f"{day} (UTC)")
+        star = "*" if line.begins_reign or line.ends_reign else " "
+        click.echo(f"{_clock(moment)} {star} node {line.node} {told(line)}")
+    if lines:
+        click.echo("")
+    rows = [
+        (
+            reign.epoch,
+            reign.leader if reign.leader is not None else "nobody",
+            f"{_utc(reign.start_ms).date()} {_clock(_utc(reign.start_ms))}",
+            None if reign.end_ms is None else f"{(reign.end_ms - reign.start_ms) / 1000:.1f} s",
+            reign.why_ended or "still leads, as far as is known",
+        )
+        for reign in known
+    ]
+    print_columns(("EPOCH", "LEADER", "SINCE", "LED FOR", "UNTIL"), rows)
+
+
+def _utc(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def _clock(moment: datetime) -> str:
+    return moment.strftime("%H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
+
+
+def _moment(text: str, now_ms: int) -> int:
+    """The time that ``--since`` names, in ms since the epoch."""
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is neither a time like 2026-11-21T14:22 nor a span like 10m", param_hint="--since"
+        ) from None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
