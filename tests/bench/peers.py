@@ -162,7 +162,7 @@ def _apache() -> Peer:
     require("java")
     apache_kafka(APACHE_KAFKA)
     jvm = ("-Xmx512M", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
-    return Peer(APACHE, f"Apache Kafka {APACHE_KAFKA}", True, Apache(APACHE_KAFKA, jvm))
+    return Peer(APACHE, f"Apache Kafka {APACHE_KAFKA}", True, Apache(APACHE_KAFKA, jvm, has_archive=False))
 
 
 def _tansu() -> Peer:

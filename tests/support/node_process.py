@@ -28,7 +28,7 @@ RELEASE = "3.9-IV0"
 """The metadata.version that every directory is formatted with: the newest that both lines of Apache Kafka take."""
 
 FORMAT_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 60.0
 FIRST_PORT = 10_000
 _EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _SETPRIV = shutil.which("setpriv")
