@@ -16,11 +16,13 @@ from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
 from kraft.records.batch import iter_headers
 from kraft.records.control import ControlType, control_type
 from kraft.records.record import read_records
+from kraft.storage import partition_metadata
 from kraft.storage.directory import LastStop
 from kraft.storage.errors import StorageError
 from kraft.storage.snapshot import snapshot_name
 from kraft.wire.codec import decode
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import METADATA_TOPIC_ID
 from tests.node.metadata_logs import (
     Crashes,
     content,
@@ -43,9 +45,7 @@ def test_a_new_log_is_empty(tmp_path: Path) -> None:
     assert log.batches(0, 0) == ()
     assert log.retention_candidate(10**15) is None
     log.close()
-    assert (tmp_path / METADATA_PARTITION / "partition.metadata").read_text() == (
-        "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n"
-    )
+    assert partition_metadata.read_topic_id(log.directory) == METADATA_TOPIC_ID
 
 
 def test_batches_are_as_apache_writes_them(tmp_path: Path) -> None:
@@ -164,6 +164,7 @@ def test_what_parts_from_the_leader_is_cut(tmp_path: Path) -> None:
     assert log.last_epoch == 1
     assert [batch.base_offset for batch in log.batches(4, 6)] == [4, 5]
     fill(log, 3, 1)
+    assert [batch.epoch for batch in log.batches(4, 8)] == [1, 1, 3, 3]
     log.close()
     assert shape(open_log(tmp_path)) == (0, 0, 8, [(1, 0), (3, 6)], None)
 
@@ -173,6 +174,15 @@ def test_a_cut_inside_of_a_batch_stops_the_node(tmp_path: Path) -> None:
     log.append_records([topic(1), topic(2)], 1, 0)
     with pytest.raises(StorageError, match="cut at 1, and no batch ends there"):
         log.truncate(1)
+
+
+def test_what_a_start_finds_is_durable(tmp_path: Path) -> None:
+    """A member that fetches, or votes, says that its whole log is durable; a killed node's may be in memory only."""
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    assert log.begin_flush().files
+    log.abandon()
+    assert not open_log(tmp_path).begin_flush().files
 
 
 def test_damage_is_one_clear_line(tmp_path: Path) -> None:
