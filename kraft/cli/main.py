@@ -10,7 +10,7 @@ import click
 
 from kraft import __version__
 
-COMMANDS = ("consume", "dump-log", "groups", "node", "produce", "quorum", "simulate", "storage", "topics")
+COMMANDS = ("consume", "dump-log", "groups", "node", "produce", "quorum", "shell", "simulate", "storage", "topics")
 
 
 class LazyGroup(click.Group):

@@ -1,0 +1,380 @@
+"""``kraft shell``: on metadata of every kind, on directories that live, and beside Apache Kafka's metadata shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from uuid import UUID
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from kraft.cli import metadata_files, shell
+from kraft.cli.main import cli
+from kraft.cli.shell_tree import resolve, tree_of
+from kraft.messages.access_control_entry_record import AccessControlEntryRecord
+from kraft.messages.client_quota_record import ClientQuotaRecord, EntityData
+from kraft.messages.config_record import ConfigRecord
+from kraft.messages.delegation_token_record import DelegationTokenRecord
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.no_op_record import NoOpRecord
+from kraft.messages.partition_record import PartitionRecord
+from kraft.messages.producer_ids_record import ProducerIdsRecord
+from kraft.messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
+from kraft.messages.register_controller_record import ControllerEndpoint, RegisterControllerRecord
+from kraft.messages.topic_record import TopicRecord
+from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
+from kraft.metadata.delta import replay
+from kraft.metadata.frame import encode_record
+from kraft.metadata.image import Image
+from kraft.metadata.levels import record_version
+from kraft.raft.messages import SnapshotId
+from kraft.records.record import Record, encode_batch
+from kraft.storage.snapshot import snapshot_name, write_snapshot
+from tests.cli.conftest import Directories
+from tests.support.apache_tool import METADATA_SHELL, apache_tool
+
+TIMESTAMP_MS = 1_795_270_902_372
+TOPIC = UUID(int=7)
+RECORDS: tuple[object, ...] = (
+    FeatureLevelRecord(name="metadata.version", feature_level=21),
+    FeatureLevelRecord(name="group.version", feature_level=1),
+    RegisterBrokerRecord(
+        broker_id=1,
+        broker_epoch=6,
+        incarnation_id=UUID(int=1),
+        end_points=[BrokerEndpoint("PLAINTEXT", "127.0.0.1", 9092, 0)],
+        features=[BrokerFeature("metadata.version", 7, 21)],
+        rack="r1",
+        fenced=False,
+        log_dirs=[UUID(int=5)],
+    ),
+    RegisterControllerRecord(
+        controller_id=1, incarnation_id=UUID(int=2), end_points=[ControllerEndpoint("CONTROLLER", "::1", 9093, 1)]
+    ),
+    TopicRecord(name="orders", topic_id=TOPIC),
+    PartitionRecord(partition_id=0, topic_id=TOPIC, replicas=[1], isr=[1], leader=1, directories=[UUID(int=5)]),
+    PartitionRecord(partition_id=10, topic_id=TOPIC, replicas=[1], isr=[1], leader=1, directories=[UUID(int=5)]),
+    TopicRecord(name="other", topic_id=UUID(int=8)),
+    ConfigRecord(resource_type=2, resource_name="orders", name="retention.ms", value="5000"),
+    ConfigRecord(resource_type=4, resource_name="", name="log.cleaner.threads", value="2"),
+    ClientQuotaRecord(
+        entity=[EntityData("user", "a(b)"), EntityData("client-id", None)], key="producer_byte_rate", value=1024.0
+    ),
+    ProducerIdsRecord(broker_id=1, broker_epoch=6, next_producer_id=1000),
+    AccessControlEntryRecord(
+        id=UUID(int=9),
+        resource_type=2,
+        resource_name="orders",
+        pattern_type=3,
+        principal="User:zed",
+        host="*",
+        operation=3,
+        permission_type=3,
+    ),
+    UserScramCredentialRecord(
+        name="alice", mechanism=1, salt=b"\x01", stored_key=b"\x02", server_key=b"\x03", iterations=4096
+    ),
+    DelegationTokenRecord(owner="User:zed", token_id="t1"),
+)
+
+
+def values(records: Iterable[object]) -> list[bytes]:
+    return [encode_record(record, record_version(record)) for record in records]
+
+
+def batch(base_offset: int, *records: object) -> bytes:
+    frames = enumerate(values(records), base_offset)
+    batched = [Record(offset, TIMESTAMP_MS, None, value) for offset, value in frames]
+    return encode_batch(batched, base_offset=base_offset, leader_epoch=1)
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    named = SnapshotId(41, 2)
+    return Path(write_snapshot(tmp_path, named, values(RECORDS), timestamp=TIMESTAMP_MS))
+
+
+def run(*arguments: object, text: str | None = None) -> Result:
+    runner = CliRunner(catch_exceptions=False)
+    return runner.invoke(cli, ["shell", *map(str, arguments)], input=text, standalone_mode=False)
+
+
+def shown(snapshot: Path, *words: str) -> list[str]:
+    result = run("--snapshot", snapshot, *words)
+    assert (result.return_value, result.stderr) == (0, "")
+    return result.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/image/provenance", "offset 40, epoch 2, time 2026-11-21T14:21:42.372Z"),
+        ("/image/features/metadataVersion", "Optional[3.9-IV0]"),
+        ("/image/features/finalized_group.version", "1"),
+        ("/image/producerIds/nextProducerId", "1000"),
+        ("/image/configs/TOPIC:orders/retention.ms", "5000"),
+        ("/image/configs/BROKER/log.cleaner.threads", "2"),
+        ("/image/clientQuotas/clientId()_user(a\\(b\\))/producer_byte_rate", "1024.0"),
+        ("/image/topics/byName/orders/id", "AAAAAAAAAAAAAAAAAAAABw"),
+        ("/image/topics/byId/AAAAAAAAAAAAAAAAAAAABw/name", "orders"),
+        (
+            "/image/topics/byName/orders/10",
+            (
+                "PartitionRegistration(replicas=[1], directories=[AAAAAAAAAAAAAAAAAAAABQ], isr=[1], removingReplicas=[], "
+                "addingReplicas=[], leader=1, leaderRecoveryState=RECOVERED, leaderEpoch=-1, partitionEpoch=-1)"
+            ),
+        ),
+        (
+            "/image/cluster/brokers/1",
+            (
+                "BrokerRegistration(id=1, epoch=6, incarnationId=AAAAAAAAAAAAAAAAAAAAAQ, "
+                "listeners=[Endpoint(listenerName='PLAINTEXT', securityProtocol=PLAINTEXT, host='127.0.0.1', port=9092)], "
+                "supportedFeatures={metadata.version: 7-21}, rack=Optional[r1], fenced=false, inControlledShutdown=false, "
+                "isMigratingZkBroker=false, directories=[AAAAAAAAAAAAAAAAAAAABQ])"
+            ),
+        ),
+        (
+            "/image/cluster/controllers/1",
+            (
+                "ControllerRegistration(id=1, incarnationId=AAAAAAAAAAAAAAAAAAAAAg, zkMigrationReady=false, "
+                "listeners=[Endpoint(listenerName='CONTROLLER', securityProtocol=SSL, host='::1', port=9093)], "
+                "supportedFeatures={})"
+            ),
+        ),
+        (
+            "/image/acls/byId/AAAAAAAAAAAAAAAAAAAACQ",
+            (
+                "StandardAcl[resourceType=TOPIC, resourceName=orders, patternType=LITERAL, principal=User:zed, host=*, "
+                "operation=READ, permissionType=ALLOW]"
+            ),
+        ),
+        (
+            "/image/scram/SCRAM-SHA-256/alice",
+            "ScramCredentialData(salt=01, storedKey=02, serverKey=03, iterations=4096)",
+        ),
+        (
+            "/image/delegationToken/t1",
+            (
+                "DelegationToken(owner=User:zed, requester=, renewers=[], issueTimestamp=0, maxTimestamp=0, "
+                "expirationTimestamp=0, tokenId=t1)"
+            ),
+        ),
+    ],
+)
+def test_a_file_of_each_kind(snapshot: Path, path: str, text: str) -> None:
+    assert shown(snapshot, "cat", path) == [text]
+
+
+def test_ls(snapshot: Path) -> None:
+    assert shown(snapshot, "ls") == ["image", "local"]
+    assert shown(snapshot, "ls", "image/topics/byName/orders") == ["0", "10", "id", "name"]
+    assert shown(snapshot, "ls", "/image/topics", "image/provenance", "/local") == [
+        "/image/provenance",
+        "",
+        "topics:",
+        "byId",
+        "byName",
+        "",
+        "local:",
+        "version",
+    ]
+
+
+def test_ls_fills_a_terminal(snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell, "_width", lambda: 40)
+    assert shown(snapshot, "ls", "/image") == [
+        "acls             features",
+        "clientQuotas     producerIds",
+        "cluster          provenance",
+        "configs          scram",
+        "delegationToken  topics",
+    ]
+
+
+def test_find_and_tree(snapshot: Path) -> None:
+    assert shown(snapshot, "find", "image/topics/byName/") == [
+        "image/topics/byName/",
+        "image/topics/byName/orders",
+        "image/topics/byName/orders/0",
+        "image/topics/byName/orders/10",
+        "image/topics/byName/orders/id",
+        "image/topics/byName/orders/name",
+        "image/topics/byName/other",
+        "image/topics/byName/other/id",
+        "image/topics/byName/other/name",
+    ]
+    assert shown(snapshot, "find", "/")[:3] == ["/", "/image", "/image/acls"]
+    assert shown(snapshot, "tree", "/image/configs") == [
+        "BROKER:",
+        "  log.cleaner.threads:",
+        "    2",
+        "TOPIC:orders:",
+        "  retention.ms:",
+        "    5000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/", ["/"]),
+        ("image/../local/./version", ["/local/version"]),
+        ("../../image/topics", ["/image/topics"]),
+        ("/image/topics/by*", ["/image/topics/byId", "/image/topics/byName"]),
+        ("/image/topics/byName/*/name", ["/image/topics/byName/orders/name", "/image/topics/byName/other/name"]),
+        ("/image/topics/byName/o?der*", ["/image/topics/byName/orders"]),
+        ("/image/{scram,topics}", ["/image/scram", "/image/topics"]),
+        ("/image/provenance/x", []),
+        ("/image/{scram", []),
+        ("/image/[a-z]*", []),
+        ("nowhere", []),
+    ],
+)
+def test_paths(path: str, found: list[str]) -> None:
+    records = [TopicRecord(name=name, topic_id=UUID(int=id)) for id, name in enumerate(("orders", "other"), 1)]
+    image, _ = replay(Image(), records, 1, 1, 0)
+    assert [str(place) for place in resolve(tree_of(image), (), path)] == found
+    if not path.startswith("/"):
+        assert [str(place) for place in resolve(tree_of(image), ("image",), f"../{path}")] == found
+
+
+def test_commands_from_standard_input(snapshot: Path) -> None:
+    result = run("--snapshot", snapshot, text="cd image/topics\npwd\n\nls by*\ncd ..\npwd\ncd\npwd\nexit\nls\n")
+    assert result.stdout.splitlines() == [
+        "/image/topics",
+        *("byId:", "AAAAAAAAAAAAAAAAAAAABw", "AAAAAAAAAAAAAAAAAAAACA", "", "byName:", "orders", "other"),
+        "/image",
+        "/",
+    ]
+    assert result.return_value == 0
+    assert run("--snapshot", snapshot, text="help\n").stdout.startswith("cat FILE...: show what is in files\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("cat /image/topics", "cat: /image/topics: Is a directory"),
+        ("cat nope", "cat: nope: no such file or directory."),
+        ("cat", "cat: name a file"),
+        ("ls /nope", "ls: /nope: no such file or directory."),
+        ("find 0", "find: 0: no such file or directory."),
+        ("tree 0", "tree: 0: no such file or directory."),
+        ("cd nope", "cd: nope: no such directory."),
+        ("cd image/provenance", "cd: image/provenance: not a directory."),
+        ("cd a b", "cd: name one directory"),
+        ("sl", "sl: no such command; there are cat, cd, find, help, ls, pwd, tree"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_status_1(snapshot: Path, words: str, complaint: str) -> None:
+    as_argument = run("--snapshot", snapshot, *words.split())
+    assert (as_argument.return_value, as_argument.stderr) == (1, f"{complaint}\n")
+    typed = run("--snapshot", snapshot, text=f"{words}\n")
+    assert (typed.return_value, typed.stderr) == (1, f"{complaint}\n")
+
+
+def test_a_quotation_that_does_not_end(snapshot: Path) -> None:
+    result = run("--snapshot", snapshot, text='cat "x\npwd\n')
+    assert result.stderr == 'cat "x: No closing quotation\n'
+    assert result.stdout == "/\n"
+
+
+def test_names_are_completed(snapshot: Path) -> None:
+    image = metadata_files.snapshot_image(str(snapshot))
+    prompt = shell.Prompt(shell.Commands(tree_of(image), width=0), image)
+
+    def completed(line: str) -> list[str]:
+        begin = max(line.rfind(" "), line.rfind("/")) + 1
+        return prompt.completedefault(line[begin:], line, begin, len(line))
+
+    assert completed("ls im") == ["image/"]
+    assert completed("ls /image/top") == ["topics/"]
+    assert completed("cat /image/topics/byName/orders/n") == ["name "]
+    assert completed("cat /image/topics/byName/o") == ["orders/", "other/"]
+    assert prompt.completenames("c") == ["cat ", "cd "]
+
+
+def test_a_log_directory(tmp_path: Path) -> None:
+    partition = tmp_path / "__cluster_metadata-0"
+    partition.mkdir()
+    write_snapshot(partition, SnapshotId(3, 1), values([TopicRecord(name="old", topic_id=TOPIC)]), timestamp=5)
+    first = batch(0, NoOpRecord(), NoOpRecord(), NoOpRecord()) + batch(3, TopicRecord(name="a", topic_id=UUID(int=1)))
+    (partition / "00000000000000000000.log").write_bytes(first)
+    torn = batch(5, TopicRecord(name="c", topic_id=UUID(int=3)))[:-1]
+    last = batch(4, TopicRecord(name="b", topic_id=UUID(int=2))) + torn
+    (partition / "00000000000000000004.log").write_bytes(last)
+    (partition / "00000000000000000003-0000000001.checkpoint.part").write_bytes(b"nonsense")
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in partition.iterdir()}
+    for named in (tmp_path, partition):
+        assert run("--directory", named, "ls", "/image/topics/byName").stdout.split() == ["a", "b", "old"]
+    assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in partition.iterdir()}
+    assert os.listdir(tmp_path) == [partition.name]
+
+
+def test_what_a_live_node_deletes_meanwhile_is_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_snapshot(tmp_path, SnapshotId(3, 1), values([TopicRecord(name="old", topic_id=TOPIC)]), timestamp=5)
+    real = metadata_files.snapshot_image
+
+    def vanishing(path: str) -> Image:
+        if path.endswith(snapshot_name(SnapshotId(3, 1))):
+            os.unlink(path)
+            write_snapshot(tmp_path, SnapshotId(9, 1), values([TopicRecord(name="new", topic_id=TOPIC)]), timestamp=6)
+        return real(path)
+
+    monkeypatch.setattr(metadata_files, "snapshot_image", vanishing)
+    assert run("--directory", tmp_path, "ls", "/image/topics/byName").stdout == "new\n"
+
+
+def complaint(*arguments: object) -> str:
+    with pytest.raises(click.ClickException) as caught:
+        run(*arguments, "ls")
+    return str(caught.value)
+
+
+def test_damage_is_one_line(snapshot: Path, tmp_path: Path) -> None:
+    data = bytearray(snapshot.read_bytes())
+    data[150] ^= 0xFF
+    snapshot.write_bytes(bytes(data))
+    assert complaint("--snapshot", snapshot).startswith(f"{snapshot}: damaged at position ")
+    assert complaint("--snapshot", tmp_path / "nope.checkpoint").startswith(f"{tmp_path / 'nope.checkpoint'}: its name")
+    missing = tmp_path / snapshot_name(SnapshotId(1, 1))
+    assert complaint("--snapshot", missing) == f"{missing}: No such file or directory"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert complaint("--directory", empty) == f"{empty}: no metadata log and no snapshot is here"
+    assert complaint("--directory", tmp_path / "nowhere") == f"{tmp_path / 'nowhere'}: No such file or directory"
+    contradiction = batch(0, PartitionRecord(partition_id=0, topic_id=TOPIC, replicas=[1], isr=[1], leader=1))
+    (empty / "00000000000000000000.log").write_bytes(contradiction)
+    assert "names topic" in complaint("--directory", empty)
+    assert complaint() == "Give one of --snapshot and --directory."
+
+
+@pytest.mark.interop
+def test_beside_apaches_shell(apache_directories: Directories, tmp_path: Path) -> None:
+    newest = max((apache_directories.stopped / "__cluster_metadata-0").glob("*.checkpoint"))
+    path = str(shutil.copy(newest, tmp_path))
+    for command in (("tree", "/image"), ("find", "/image/topics"), ("ls", "/image/cluster", "/image/scram")):
+        assert plain("\n".join(shown(Path(path), *command))) == plain(theirs(path, *command))
+
+
+def theirs(path: str, *command: str) -> str:
+    """What Apache's shell says once it has loaded the snapshot: on a busy machine it answers before that."""
+    for _ in range(10):
+        loaded = apache_tool(METADATA_SHELL, "--snapshot", path, "cat", "/image/provenance")
+        answer = apache_tool(METADATA_SHELL, "--snapshot", path, *command)
+        if "offset -1" not in answer and "offset -1" not in loaded:
+            break
+    return answer
+
+
+def plain(text: str) -> list[str]:
+    """Without what only one of them shows, and where Apache counts offsets within the snapshot."""
+    text = re.sub(r", (elr|lastKnownElr|cordonedDirectories)=(\[\]|null)", "", text)
+    text = re.sub(r"offset \d+, (epoch \d+), time \S+", r"\1", text)
+    return [line for line in text.splitlines() if line]
