@@ -125,17 +125,17 @@ def shown(snapshot: Path, *words: str) -> list[str]:
         (
             "/image/topics/byName/orders/10",
             (
-                "PartitionRegistration(replicas=[1], directories=[AAAAAAAAAAAAAAAAAAAABQ], isr=[1], removingReplicas=[], "
-                "addingReplicas=[], leader=1, leaderRecoveryState=RECOVERED, leaderEpoch=-1, partitionEpoch=-1)"
+                "PartitionRegistration(replicas=[1], directories=[AAAAAAAAAAAAAAAAAAAABQ], isr=[1], "
+                "removingReplicas=[], addingReplicas=[], leader=1, leaderRecoveryState=RECOVERED, leaderEpoch=-1, partitionEpoch=-1)"
             ),
         ),
         (
             "/image/cluster/brokers/1",
             (
                 "BrokerRegistration(id=1, epoch=6, incarnationId=AAAAAAAAAAAAAAAAAAAAAQ, "
-                "listeners=[Endpoint(listenerName='PLAINTEXT', securityProtocol=PLAINTEXT, host='127.0.0.1', port=9092)], "
-                "supportedFeatures={metadata.version: 7-21}, rack=Optional[r1], fenced=false, inControlledShutdown=false, "
-                "isMigratingZkBroker=false, directories=[AAAAAAAAAAAAAAAAAAAABQ])"
+                "listeners=[Endpoint(listenerName='PLAINTEXT', securityProtocol=PLAINTEXT, host='127.0.0.1', "
+                "port=9092)], supportedFeatures={metadata.version: 7-21}, rack=Optional[r1], fenced=false, "
+                "inControlledShutdown=false, isMigratingZkBroker=false, directories=[AAAAAAAAAAAAAAAAAAAABQ])"
             ),
         ),
         (
