@@ -9,7 +9,7 @@ No core and no clock is here. Everything runs on the caller's thread, but for wh
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -29,13 +29,13 @@ from kraft.node.metadata_batches import (
     log_slice,
     whole_batches,
 )
+from kraft.node.metadata_recovery import forget_doubtful_epochs, settle
 from kraft.node.metadata_snapshots import MetadataSnapshots
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.log_view import LogView
 from kraft.raft.messages import LogSlice, SnapshotId
 from kraft.records.batch import CorruptBatch, check_batch, iter_headers
 from kraft.records.record import read_records
-from kraft.storage.checkpoint import LEADER_EPOCH
 from kraft.storage.directory import LastStop
 from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
@@ -47,7 +47,6 @@ from kraft.wire.varint import Buffer
 #: The partition directory of the metadata log.
 METADATA_PARTITION = "__cluster_metadata-0"
 
-_BEGINNING = SnapshotId(0, 0)
 _NO_LIMIT = -1
 _READ_BYTES = 2**20
 _BATCHES_IN_MEMORY = 1_000
@@ -101,12 +100,12 @@ class MetadataLog:
             METADATA_PARTITION,
             attrs.evolve(config, retention_ms=_NO_LIMIT, retention_bytes=_NO_LIMIT),
             now_ms=now_ms,
-            last_stop=_forget_doubtful_epochs(directory, last_stop),
+            last_stop=forget_doubtful_epochs(directory, last_stop),
             cut_unsynced=False,
         )
         try:
             snapshots = MetadataSnapshots(directory)
-            begins_at = _settle(log, snapshots.all())
+            begins_at = settle(log, snapshots)
             snapshots.delete_before(begins_at)
             if log.topic_id is None:
                 log.assign_topic_id(METADATA_TOPIC_ID)
@@ -221,7 +220,8 @@ class MetadataLog:
         Raises as ``read``.
         """
         if self._recent and self._recent[0].base_offset <= offset:
-            return tuple(batch for batch in self._recent if batch.base_offset >= offset and batch.last_offset < limit)
+            newest_first = itertools.takewhile(lambda batch: batch.base_offset >= offset, reversed(self._recent))
+            return tuple(batch for batch in newest_first if batch.last_offset < limit)[::-1]
         data = self._bytes(offset, _READ_BYTES, limit)
         try:
             return tuple(_decoded(data))
@@ -338,48 +338,3 @@ def _decoded(data: bytes) -> Iterator[MetadataBatch]:
         yield MetadataBatch(
             header.base_offset, header.last_offset, header.leader_epoch, header.max_timestamp, records, header.size
         )
-
-
-# What a start finds.
-
-
-def _forget_doubtful_epochs(directory: str, last_stop: LastStop) -> LastStop:
-    """Have the epochs learned from the batches, all of which are looked at, if their file may be an old one.
-
-    It is not synced with every change, so after a power cut it may name epochs that were truncated long ago.
-    """
-    path = os.path.join(directory, LEADER_EPOCH)
-    if last_stop is LastStop.POWER_LOST:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-    return last_stop if os.path.exists(path) else LastStop.POWER_LOST
-
-
-def _settle(log: Log, snapshots: Sequence[SnapshotId]) -> SnapshotId:
-    """Let the log begin where a snapshot ends, or at the beginning; return where that is.
-
-    A snapshot that the log does not hold was installed, or about to be, when the last start ended: it takes its place.
-    """
-    entries = log.epochs.entries
-    # The epochs forget at once what was trimmed, the files only in whole segments.
-    start = max(log.log_start_offset, entries[0][1] if entries else log.log_end_offset)
-    held = [snapshot for snapshot in snapshots if _holds(log, start, snapshot)]
-    newest = snapshots[-1] if snapshots else _BEGINNING
-    if newest.end_offset > start and newest not in held:
-        log.truncate_fully_and_start_at(newest.end_offset)
-        return newest
-    if start == 0:
-        return _BEGINNING
-    if not held:
-        what = f"the log begins at offset {start}, and no snapshot has what was before"
-        raise StorageError(f"{log.directory}: {what}; restore the snapshot from a copy, or from another controller")
-    log.delete_records(held[0].end_offset)
-    return held[0]
-
-
-def _holds(log: Log, start: int, snapshot: SnapshotId) -> bool:
-    """Whether the last record that a snapshot covers is in the log, or was trimmed: then so is all before it."""
-    end_offset, epoch = snapshot
-    if end_offset == start:
-        return True
-    return start < end_offset <= log.log_end_offset and log.epochs.epoch_at(end_offset - 1) == epoch

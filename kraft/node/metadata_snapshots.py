@@ -60,7 +60,7 @@ class MetadataSnapshots:
         self._numbers = itertools.count()
         self._download: _Download | None = None
         self._fetched: dict[SnapshotId, str] = {}
-        self._checked: tuple[SnapshotId, Image] | None = None
+        self._proved: tuple[SnapshotId, Image] | None = None
         delete_leftovers(directory)
 
     def all(self) -> list[SnapshotId]:
@@ -82,10 +82,14 @@ class MetadataSnapshots:
 
     def load(self, snapshot: SnapshotId) -> Image:
         """Return the image in a snapshot, every byte of which is proved. Raises StorageError if it is damaged."""
-        checked, self._checked = self._checked, None
-        if checked is not None and checked[0] == snapshot:
-            return checked[1]
+        proved, self._proved = self._proved, None
+        if proved is not None and proved[0] == snapshot:
+            return proved[1]
         return _load(self.path(snapshot), snapshot)
+
+    def prove(self, snapshot: SnapshotId) -> None:
+        """Load a snapshot now; ``load`` will have it at hand. Raises StorageError if it is damaged."""
+        self._proved = snapshot, _load(self.path(snapshot), snapshot)
 
     def read(self, snapshot: SnapshotId, position: int, max_bytes: int) -> tuple[bytes, int]:
         """Return bytes of a snapshot from ``position`` on, and the size of the whole.
@@ -153,7 +157,7 @@ class MetadataSnapshots:
         finally:
             _unlink(part)
         sync_directory(self._directory)
-        self._checked = snapshot, image
+        self._proved = snapshot, image
         return True
 
     # Retention.

@@ -353,6 +353,23 @@ def test_a_crash_while_the_log_is_cut_and_written_again(tmp_path: Path, last_sto
     assert content(follower) == new
 
 
+def test_a_damaged_snapshot_does_not_take_the_place_of_the_log(tmp_path: Path) -> None:
+    leader, follower = pair(tmp_path)
+    fill(leader, 1, 20)
+    fill(follower, 1, 5)
+    old = shape(follower)
+    snapshot = snapshot_of(leader, 15)
+    assert fetch_snapshot(follower, leader, snapshot)
+    follower.abandon()
+    path = Path(follower.directory, snapshot_name(snapshot))
+    damaged = path.read_bytes().replace(b"t7", b"t8")
+    path.write_bytes(damaged)
+    with pytest.raises(StorageError, match=r"checksum .* delete it if"):
+        open_log(tmp_path / "follower")
+    path.unlink()
+    assert shape(open_log(tmp_path / "follower")) == old
+
+
 def test_a_missing_file_of_epochs_is_made_anew(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     fill(log, 1, 10)
