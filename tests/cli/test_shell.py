@@ -126,7 +126,8 @@ def shown(snapshot: Path, *words: str) -> list[str]:
             "/image/topics/byName/orders/10",
             (
                 "PartitionRegistration(replicas=[1], directories=[AAAAAAAAAAAAAAAAAAAABQ], isr=[1], "
-                "removingReplicas=[], addingReplicas=[], leader=1, leaderRecoveryState=RECOVERED, leaderEpoch=-1, partitionEpoch=-1)"
+                "removingReplicas=[], addingReplicas=[], leader=1, leaderRecoveryState=RECOVERED, leaderEpoch=-1, "
+                "partitionEpoch=-1)"
             ),
         ),
         (
