@@ -52,6 +52,7 @@ from kraft.raft.events import (
     SnapshotCreated,
     SnapshotRejected,
     SnapshotStored,
+    StoreChunk,
     Timeout,
 )
 from kraft.raft.messages import FetchResponse, Request, Response, SnapshotId, VoteRequest
@@ -358,10 +359,8 @@ class Quorum:
         if effects.flush:
             self._flush_wanted.set()
         if effects.store is not None:
-            if not self.log.store_chunk(effects.store, data):
+            if not self._store(effects.store, data):
                 events.append(SnapshotRejected(effects.store.snapshot))
-            elif effects.store.last:
-                self._unchecked.send_nowait(effects.store.snapshot)
         for reply in effects.replies:
             self._reply(reply.request_id, reply.response)
         for send in effects.sends:
@@ -379,6 +378,17 @@ class Quorum:
             logger.info("%s", transition)
         for witness in self._witnesses:
             witness(effects)
+
+    def _store(self, chunk: StoreChunk, data: bytes) -> bool:
+        """Keep a piece of a snapshot, and have the whole looked through after the last; False if that cannot be."""
+        if not self.log.store_chunk(chunk, data):
+            return False
+        if chunk.last:
+            try:
+                self._unchecked.send_nowait(chunk.snapshot)
+            except trio.WouldBlock:
+                return False  # those of former leaders are still being looked through
+        return True
 
     def _write_election_state(self, election: ElectionState) -> None:
         leader = NOBODY if election.leader_id is None else election.leader_id
