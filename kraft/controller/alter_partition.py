@@ -1,26 +1,32 @@
 """AlterPartition (56, KIP-497): a leader proposes the next ISR of the partitions that it leads.
 
-v2+ names topics by id; v3 gives the epoch of each member, so that a broker that was restarted meanwhile is not taken
-for the one that had caught up (KIP-903). Every partition is accepted or refused on its own.
+v0 and v1 name topics by name, v2+ by id; v1+ tell whether the leader has recovered from an unclean election (KIP-704);
+v3 gives the epoch of each member, so that a broker that was restarted meanwhile is not taken for the one that had
+caught up (KIP-903). Every partition is accepted or refused on its own.
+
+A new ISR may complete a reassignment, and that may take the lead from the proposer: it is then told so by an error,
+though its proposal is carried out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from uuid import UUID
 
-from kraft.controller.brokers import registered
 from kraft.controller.context import Context, Decision
-from kraft.controller.elections import Election, partition_change
+from kraft.controller.partition_change import Election, Target, partition_change
+from kraft.controller.registration import registered
 from kraft.messages.alter_partition_request import AlterPartitionRequest
 from kraft.messages.alter_partition_request import PartitionData as Proposal
+from kraft.messages.alter_partition_request import TopicData as ProposedTopic
 from kraft.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.delta import changed_partition
-from kraft.metadata.image import RECOVERED, RECOVERING, Partition
+from kraft.metadata.image import Topic
+from kraft.metadata.partitions import RECOVERED, RECOVERING, Partition
 from kraft.wire.errors import ErrorCode, KafkaError
 
 _ANY_EPOCH = -1
+_IDS_FROM = 2  # the first version that names topics by id, and has errors of its own
 
 
 def alter_partition(context: Context, request: AlterPartitionRequest) -> Decision:
@@ -29,39 +35,42 @@ def alter_partition(context: Context, request: AlterPartitionRequest) -> Decisio
         registered(context, request.broker_id, request.broker_epoch)
     except KafkaError as error:
         return Decision((), AlterPartitionResponse(error_code=error.code))
-    records: list[PartitionChangeRecord] = []
+    records: dict[tuple[str, int], PartitionChangeRecord | None] = {}
     topics: list[TopicData] = []
-    for topic in request.topics:
+    for proposed in request.topics:
         partitions: list[PartitionData] = []
-        for proposal in topic.partitions:
+        for proposal in proposed.partitions:
+            answer = PartitionData(partition_index=proposal.partition_index, error_code=ErrorCode.NONE)
+            partitions.append(answer)
             try:
-                record, partition = _settle(context, request.broker_id, topic.topic_id, proposal)
+                topic = _topic(context, proposed)
+                if (topic.name, proposal.partition_index) in records:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST)
+                record, after = _settle(context, request.broker_id, topic, proposal)
+                records[topic.name, proposal.partition_index] = record
+                _tell(context, request.broker_id, after, answer)
             except KafkaError as error:
-                partitions.append(PartitionData(partition_index=proposal.partition_index, error_code=error.code))
-                continue
-            if record is not None:
-                records.append(record)
-            partitions.append(
-                PartitionData(
-                    partition_index=proposal.partition_index,
-                    error_code=ErrorCode.NONE,
-                    leader_id=partition.leader,
-                    leader_epoch=partition.leader_epoch,
-                    isr=list(partition.isr),
-                    leader_recovery_state=partition.leader_recovery_state,
-                    partition_epoch=partition.partition_epoch,
-                )
-            )
-        topics.append(TopicData(topic_id=topic.topic_id, partitions=partitions))
-    return Decision(tuple(records), AlterPartitionResponse(error_code=ErrorCode.NONE, topics=topics))
+                answer.error_code = error.code
+        topics.append(TopicData(topic_name=proposed.topic_name, topic_id=proposed.topic_id, partitions=partitions))
+    decided = tuple(record for record in records.values() if record is not None)
+    return Decision(decided, AlterPartitionResponse(error_code=ErrorCode.NONE, topics=topics))
+
+
+def _topic(context: Context, proposed: ProposedTopic) -> Topic:
+    if context.version < _IDS_FROM:
+        topic, code = context.image.topic(proposed.topic_name), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    else:
+        topic, code = context.image.topics.get(proposed.topic_id), ErrorCode.UNKNOWN_TOPIC_ID
+    if topic is None:
+        raise KafkaError(code)
+    return topic
 
 
 def _settle(
-    context: Context, broker_id: int, topic_id: UUID, proposal: Proposal
+    context: Context, broker_id: int, topic: Topic, proposal: Proposal
 ) -> tuple[PartitionChangeRecord | None, Partition]:
-    if topic_id not in context.image.topics:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-    partition = context.image.partition(topic_id, proposal.partition_index)
+    """The record, if anything changes, and the partition after it."""
+    partition = topic.partitions.get(proposal.partition_index)
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     epochs = {member.broker_id: member.broker_epoch for member in proposal.new_isr_with_epochs}
@@ -72,13 +81,10 @@ def _settle(
         broker = context.image.brokers.get(member)
         epoch = epochs.get(member, _ANY_EPOCH)
         if broker is None or not broker.active or epoch not in (_ANY_EPOCH, broker.epoch):
-            raise KafkaError(ErrorCode.INELIGIBLE_REPLICA)
-    index = proposal.partition_index
-    # The members are active as of now, the leader among them: it stays.
-    record = partition_change(topic_id, index, partition, tuple(isr), Election.ONLINE, lambda replica: True)
-    if proposal.leader_recovery_state != partition.leader_recovery_state:
-        record = record or PartitionChangeRecord(topic_id=topic_id, partition_id=index)
-        record.leader_recovery_state = proposal.leader_recovery_state
+            by_id = context.version >= _IDS_FROM
+            raise KafkaError(ErrorCode.INELIGIBLE_REPLICA if by_id else ErrorCode.OPERATION_NOT_ATTEMPTED)
+    target = Target.of(partition, isr=isr, recovery_state=proposal.leader_recovery_state)
+    record = partition_change(context, topic, proposal.partition_index, target, Election.CONFIGURED)
     return record, partition if record is None else changed_partition(partition, record)
 
 
@@ -102,3 +108,15 @@ def _check_isr(partition: Partition, isr: Sequence[int], recovery_state: int) ->
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     if recovery_state == RECOVERING and (len(isr) > 1 or partition.leader_recovery_state == RECOVERED):
         raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+
+def _tell(context: Context, broker_id: int, partition: Partition, answer: PartitionData) -> None:
+    """Say in the answer what is now true. Raises KafkaError if the proposer leads no more."""
+    if partition.leader != broker_id:
+        by_id = context.version >= _IDS_FROM
+        raise KafkaError(ErrorCode.NEW_LEADER_ELECTED if by_id else ErrorCode.FENCED_LEADER_EPOCH)
+    answer.leader_id = partition.leader
+    answer.leader_epoch = partition.leader_epoch
+    answer.isr = list(partition.isr)
+    answer.leader_recovery_state = partition.leader_recovery_state
+    answer.partition_epoch = partition.partition_epoch

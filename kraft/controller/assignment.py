@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kraft.controller.context import Context
+from kraft.controller.partition_change import default_directory
 from kraft.messages.partition_record import PartitionRecord
-from kraft.metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, Image, Partition
+from kraft.metadata.image import Image
+from kraft.metadata.partitions import Partition
 from kraft.metadata.records_of import partition_record
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -17,8 +19,7 @@ def new_partition(context: Context, topic_id: UUID, index: int, replicas: Sequen
 
     Raises KafkaError INVALID_REPLICA_ASSIGNMENT if no replica is active.
     """
-    image = context.image
-    isr = tuple(replica for replica in replicas if image.brokers[replica].active)
+    isr = tuple(replica for replica in replicas if context.is_active(replica))
     if not isr:
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -31,17 +32,9 @@ def new_partition(context: Context, topic_id: UUID, index: int, replicas: Sequen
         leader=isr[0],
         leader_epoch=0,
         partition_epoch=0,
-        directories=[_directory(image, replica) for replica in replicas],
+        directories=tuple(default_directory(context, replica) for replica in replicas),
     )
     return partition_record(topic_id, index, partition)
-
-
-def _directory(image: Image, broker_id: int) -> UUID:
-    """A broker with one directory has no choice to make; one with several will assign it (KIP-858)."""
-    directories = image.brokers[broker_id].log_dirs
-    if not directories:
-        return DIRECTORY_MIGRATING
-    return directories[0] if len(directories) == 1 else DIRECTORY_UNASSIGNED
 
 
 def check_manual(image: Image, replicas: Sequence[int], replication_factor: int | None) -> None:

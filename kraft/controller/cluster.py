@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kraft.controller.brokers import registered
+from kraft.config.features import METADATA_VERSION
 from kraft.controller.context import Context, Decision
+from kraft.controller.registration import registered
 from kraft.messages.abort_transaction_record import AbortTransactionRecord
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
@@ -16,10 +17,15 @@ from kraft.messages.end_transaction_record import EndTransactionRecord
 from kraft.messages.producer_ids_record import ProducerIdsRecord
 from kraft.messages.register_controller_record import ControllerEndpoint, ControllerFeature, RegisterControllerRecord
 from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
+from kraft.metadata.delta import MetadataError
+from kraft.metadata.levels import CONTROLLER_REGISTRATION, MIGRATION_STATE, TRANSACTIONS
 from kraft.wire.errors import ErrorCode, KafkaError
 
 #: How many producer ids a broker gets at a time (KIP-730).
 PRODUCER_ID_BLOCK_SIZE = 1000
+
+#: ZkMigrationStateRecord: MIGRATION and PRE_MIGRATION. The others are NONE and POST_MIGRATION.
+_MIGRATING = (1, 2)
 
 
 def allocate_producer_ids(context: Context, request: AllocateProducerIdsRequest) -> Decision:
@@ -42,6 +48,10 @@ def allocate_producer_ids(context: Context, request: AllocateProducerIdsRequest)
 
 def register_controller(context: Context, request: ControllerRegistrationRequest) -> Decision:
     """Note where a controller is reached and which features it supports (KIP-919)."""
+    if context.level < CONTROLLER_REGISTRATION:
+        message = f"Controllers register from metadata.version {CONTROLLER_REGISTRATION} on."
+        code = ErrorCode.UNSUPPORTED_VERSION
+        return Decision((), ControllerRegistrationResponse(error_code=code, error_message=message))
     record = RegisterControllerRecord(
         controller_id=request.controller_id,
         incarnation_id=request.incarnation_id,
@@ -66,16 +76,25 @@ def register_controller(context: Context, request: ControllerRegistrationRequest
 def activation_records(context: Context, in_transaction: bool, bootstrap: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a new active controller appends before anything else (KIP-868).
 
-    On an empty log the ``bootstrap`` records (metadata.version is the first) as one transaction; on any other
-    nothing, but an end to the transaction that a predecessor left open.
+    An end to the transaction that a predecessor left open; and on a log without metadata the ``bootstrap`` records
+    (metadata.version is the first), as one transaction if their level knows transactions.
+
+    Raises MetadataError for a log that no controller here can go on with.
     """
+    records: list[Any] = []
     if in_transaction:
-        return (AbortTransactionRecord(reason="The controller that began it is gone."),)
-    if context.image.metadata_version:
-        return ()
-    return (
-        BeginTransactionRecord(name="Bootstrap records"),
-        *bootstrap,
-        ZkMigrationStateRecord(zk_migration_state=0),
-        EndTransactionRecord(),
-    )
+        records.append(AbortTransactionRecord(reason="The controller that began it is gone."))
+    image = context.image
+    if image.zk_migration_state in _MIGRATING:
+        raise MetadataError("a migration from ZooKeeper is under way; finish it with the controllers that began it")
+    if image.metadata_version:
+        return tuple(records)
+    if image.brokers or image.topics or image.configs:
+        raise MetadataError("the log has metadata but no metadata.version: it is from a Kafka before 3.3")
+    level = next(record.feature_level for record in bootstrap if getattr(record, "name", "") == METADATA_VERSION)
+    first = [*bootstrap]
+    if level >= MIGRATION_STATE:
+        first.append(ZkMigrationStateRecord(zk_migration_state=0))
+    if level >= TRANSACTIONS:
+        first = [BeginTransactionRecord(name="Bootstrap records"), *first, EndTransactionRecord()]
+    return (*records, *first)

@@ -26,13 +26,19 @@ class Randomness(Protocol):
 
 @attrs.frozen
 class ControllerConfig:
-    """The settings that the controller reads. ``static_values`` are the node's own, Kafka's name to text."""
+    """The settings that the controller reads. ``static_values`` are the node's own, Kafka's name to text.
+
+    ``voter_ids`` (controller.quorum.voters) are the controllers that must support a feature before it is used.
+    """
 
     cluster_id: str
+    voter_ids: tuple[int, ...] = ()
     num_partitions: int = 1
     default_replication_factor: int = 1
     broker_session_timeout_ms: int = 9_000
     delete_topic_enable: bool = True
+    auto_leader_rebalance_enable: bool = True
+    leader_imbalance_check_interval_ms: int = 300_000
     static_values: Mapping[str, str] = attrs.field(factory=dict)
 
 
@@ -49,6 +55,24 @@ class Context:
     former_incarnation_gone: bool
     new_uuid: Callable[[], UUID]
     random: Randomness
+    _allows_unclean: dict[str, bool] = attrs.field(factory=dict, init=False)
+
+    @property
+    def level(self) -> int:
+        """The level of metadata.version that the cluster is at."""
+        return self.image.metadata_version
+
+    def is_active(self, broker_id: int) -> bool:
+        """Whether a broker may lead and be in an ISR."""
+        broker = self.image.brokers.get(broker_id)
+        return broker is not None and broker.active
+
+    def allows_unclean(self, topic: str) -> bool:
+        """Whether a topic may be led by a replica that was out of sync (unclean.leader.election.enable)."""
+        allows = self._allows_unclean.get(topic)
+        if allows is None:
+            allows = self._allows_unclean[topic] = self.log_config(topic).unclean_leader_election_enable
+        return allows
 
     def broker_values(self) -> dict[str, str]:
         """The broker settings that topic defaults come from: the dynamic cluster-wide ones over the static ones."""

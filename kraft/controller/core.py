@@ -7,7 +7,7 @@ not visible: the driver answers only when the records, and all before them, are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,16 +15,23 @@ import attrs
 
 from kraft.controller.alter_configs import alter_configs, incremental_alter_configs
 from kraft.controller.alter_partition import alter_partition
-from kraft.controller.brokers import broker_heartbeat, fence, register_broker, unregister_broker
 from kraft.controller.change_topics import create_partitions, delete_topics
 from kraft.controller.cluster import activation_records, allocate_producer_ids, register_controller
 from kraft.controller.context import Context, ControllerConfig, Decision, Randomness
 from kraft.controller.create_topics import create_topics
+from kraft.controller.directories import assign_replicas_to_dirs
 from kraft.controller.elect_leaders import elect_leaders
+from kraft.controller.features import update_features
+from kraft.controller.heartbeats import broker_heartbeat, fence
+from kraft.controller.reassignment import alter_partition_reassignments, list_partition_reassignments
+from kraft.controller.registration import register_broker, unregister_broker
 from kraft.controller.sessions import Sessions
+from kraft.controller.upkeep import Upkeep
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.alter_configs_request import AlterConfigsRequest
+from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from kraft.messages.alter_partition_request import AlterPartitionRequest
+from kraft.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest
@@ -33,14 +40,18 @@ from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+from kraft.messages.update_features_request import UpdateFeaturesRequest
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 
 HANDLERS: dict[type, Callable[[Context, Any], Decision]] = {
     AllocateProducerIdsRequest: allocate_producer_ids,
     AlterConfigsRequest: alter_configs,
+    AlterPartitionReassignmentsRequest: alter_partition_reassignments,
     AlterPartitionRequest: alter_partition,
+    AssignReplicasToDirsRequest: assign_replicas_to_dirs,
     BrokerHeartbeatRequest: broker_heartbeat,
     BrokerRegistrationRequest: register_broker,
     ControllerRegistrationRequest: register_controller,
@@ -49,7 +60,9 @@ HANDLERS: dict[type, Callable[[Context, Any], Decision]] = {
     DeleteTopicsRequest: delete_topics,
     ElectLeadersRequest: elect_leaders,
     IncrementalAlterConfigsRequest: incremental_alter_configs,
+    ListPartitionReassignmentsRequest: list_partition_reassignments,
     UnregisterBrokerRequest: unregister_broker,
+    UpdateFeaturesRequest: update_features,
 }
 
 
@@ -75,7 +88,7 @@ class Request:
 
 @attrs.frozen
 class SessionTimeout:
-    """``deadline_ms`` has passed: fence a broker that was not heard of."""
+    """``deadline_ms`` has passed: fence a broker that was not heard of, or do what else is due."""
 
 
 Event = Activated | Request | SessionTimeout
@@ -106,6 +119,7 @@ class ControllerCore:
         for broker in loader.image.brokers.values():
             if not broker.fenced:
                 self._sessions.touch(broker.id, broker.epoch, -1, False, now_ms)
+        self._upkeep = Upkeep(config, now_ms)
 
     @property
     def image(self) -> Image:
@@ -115,32 +129,34 @@ class ControllerCore:
     @property
     def deadline_ms(self) -> float:
         """When to send SessionTimeout; infinity for not at all."""
-        return self._sessions.next_deadline_ms()
+        return min(self._sessions.next_deadline_ms(), self._upkeep.deadline_ms(self.image))
 
     def step(self, now_ms: float, event: Event) -> Decision:
         """Decide about one event. Raises KeyError for a request that no handler takes."""
+        self._upkeep.skip(now_ms, self.image)
         match event:
             case Activated(bootstrap):
-                context = self._context(now_ms)
+                context = attrs.evolve(self._context(now_ms), image=self._loader.settled())
                 return Decision(activation_records(context, self._loader.in_transaction, bootstrap), None)
             case Request(message, version, gone):
                 return HANDLERS[type(message)](self._context(now_ms, version, gone), message)
             case SessionTimeout():
-                return self._fence_one(now_ms)
+                return self._fence_one(now_ms) or Decision(self._upkeep.do(self._context(now_ms)), None)
 
-    def replay(self, records: Iterable[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
+    def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
         """Take in the records of a decision, which end just below ``next_offset`` in the log."""
         self._next_offset = next_offset
         self._loader.load(records, next_offset - 1, epoch, timestamp_ms)
+        self._upkeep.replayed(records)
 
-    def _fence_one(self, now_ms: float) -> Decision:
+    def _fence_one(self, now_ms: float) -> Decision | None:
         """Fence the broker that is overdue longest; one at a time, so that one unit of records stays small."""
-        for broker_id in self._sessions.expired(now_ms)[:1]:
+        for broker_id in self._sessions.expired(now_ms):
             self._sessions.forget(broker_id)
             broker = self.image.brokers.get(broker_id)
             if broker is not None and not broker.fenced:
                 return Decision(tuple(fence(self._context(now_ms), broker)), None)
-        return Decision((), None)
+        return None
 
     def _context(self, now_ms: float, version: int = 0, former_incarnation_gone: bool = False) -> Context:
         return Context(

@@ -10,12 +10,13 @@ Records come as the log has them. BeginTransaction and its kin are not replayed 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 import attrs
 
+from kraft.config.features import MAX_METADATA_LEVEL, METADATA_VERSION
 from kraft.messages.access_control_entry_record import AccessControlEntryRecord
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.client_quota_record import ClientQuotaRecord
@@ -38,16 +39,9 @@ from kraft.messages.unfence_broker_record import UnfenceBrokerRecord
 from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
 from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
 from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
-from kraft.metadata.image import (
-    DIRECTORY_UNASSIGNED,
-    Broker,
-    ConfigResource,
-    Endpoint,
-    Image,
-    Partition,
-    ResourceType,
-    Topic,
-)
+from kraft.metadata.image import DIRECTORY_MIGRATING, Broker, ConfigResource, Endpoint, Image, ResourceType, Topic
+from kraft.metadata.index import IndexChange
+from kraft.metadata.partitions import MAX_PARTITIONS, Partition, Partitions, shared_partition
 
 #: PartitionChangeRecord: the fields that mean "as before".
 LEADER_UNCHANGED = -2
@@ -73,6 +67,15 @@ class Changes:
     brokers: frozenset[int]
 
 
+@attrs.frozen
+class _TopicChange:
+    """A topic, its partitions before, and those that are new or changed since."""
+
+    name: str
+    before: Partitions
+    changed: dict[int, Partition]
+
+
 class Delta:
     """The records since an image, being replayed."""
 
@@ -88,20 +91,20 @@ class Delta:
         self._acls = image.acls
         self._scram_credentials = image.scram_credentials
         self._delegation_tokens = image.delegation_tokens
-        # Tables of tables: the inner ones are copied when first touched and put back by ``finish``.
-        self._topics: dict[UUID, tuple[str, dict[int, Partition]]] = {}
+        # Tables of tables: what changes in the inner ones is gathered here and put into them by ``finish``.
+        self._topics: dict[UUID, _TopicChange] = {}
         self._configs: dict[ConfigResource, dict[str, str]] = {}
         self._deleted: dict[UUID, Topic] = {}
-        self._partitions_changed: dict[UUID, set[int]] = {}
         self._brokers_changed: set[int] = set()
 
     def copy(self) -> Delta:
         """Return a delta that can be replayed on its own, from here."""
         twin = copy.copy(self)
-        twin._topics = {topic_id: (name, dict(partitions)) for topic_id, (name, partitions) in self._topics.items()}
+        twin._topics = {
+            topic_id: attrs.evolve(change, changed=dict(change.changed)) for topic_id, change in self._topics.items()
+        }
         twin._configs = {resource: dict(values) for resource, values in self._configs.items()}
         twin._deleted = dict(self._deleted)
-        twin._partitions_changed = {topic_id: set(indexes) for topic_id, indexes in self._partitions_changed.items()}
         twin._brokers_changed = set(self._brokers_changed)
         return twin
 
@@ -114,6 +117,7 @@ class Delta:
 
     def finish(self, offset: int, epoch: int, timestamp_ms: int) -> tuple[Image, Changes]:
         """Return the image after the records, which ended at ``offset``, and how it differs from the one before."""
+        topics, index = self._finished_topics()
         image = Image(
             offset=offset,
             epoch=epoch,
@@ -122,8 +126,9 @@ class Delta:
             zk_migration_state=self._zk_migration_state,
             brokers=self._brokers,
             controllers=self._controllers,
-            topics=self._finished_topics(),
+            topics=topics,
             topic_ids=self._topic_ids,
+            index=index,
             configs=self._finished_configs(),
             client_quotas=self._client_quotas,
             next_producer_id=self._next_producer_id,
@@ -134,21 +139,27 @@ class Delta:
         changes = Changes(
             topics_created=frozenset(topic_id for topic_id in self._topics if topic_id not in self._before.topics),
             topics_deleted=self._deleted,
-            partitions={topic_id: frozenset(indexes) for topic_id, indexes in self._partitions_changed.items()},
+            partitions={
+                topic_id: frozenset(topic.changed) for topic_id, topic in self._topics.items() if topic.changed
+            },
             configs=frozenset(self._configs),
             brokers=frozenset(self._brokers_changed),
         )
         return image, changes
 
-    def _finished_topics(self) -> Any:
+    def _finished_topics(self) -> tuple[Any, Any]:
+        """The table of topics and the index of their partitions."""
         if not self._topics and not self._deleted:
-            return self._before.topics
+            return self._before.topics, self._before.index
         topics = self._before.topics.mutate()
-        for topic_id in self._deleted:
+        index = IndexChange(self._before.index)
+        for topic_id, topic in self._deleted.items():
             del topics[topic_id]
-        for topic_id, (name, partitions) in self._topics.items():
-            topics[topic_id] = Topic(topic_id, name, partitions)
-        return topics.finish()
+            index.topic(topic_id, topic.partitions, dict.fromkeys(topic.partitions))
+        for topic_id, change in self._topics.items():
+            topics[topic_id] = Topic(topic_id, change.name, change.before.changed(change.changed))
+            index.topic(topic_id, change.before, change.changed)
+        return topics.finish(), index.finish()
 
     def _finished_configs(self) -> Any:
         if not self._configs:
@@ -164,6 +175,11 @@ class Delta:
     # Features and cluster-wide facts.
 
     def _feature_level(self, record: FeatureLevelRecord) -> None:
+        if record.name == METADATA_VERSION and record.feature_level > MAX_METADATA_LEVEL:
+            raise MetadataError(
+                f"the cluster is now at metadata.version {record.feature_level}; this node knows those up to "
+                f"{MAX_METADATA_LEVEL}"
+            )
         if record.feature_level == 0:
             self._features = _without(self._features, record.name)
         else:
@@ -242,15 +258,13 @@ class Delta:
         alive = record.topic_id in self._before.topics and record.topic_id not in self._deleted
         if record.name in self._topic_ids or record.topic_id in self._topics or alive:
             raise MetadataError(f"TopicRecord creates {record.name!r} with id {record.topic_id}, which exists")
-        self._deleted.pop(record.topic_id, None)
         self._topic_ids = self._topic_ids.set(record.name, record.topic_id)
-        self._topics[record.topic_id] = (record.name, {})
+        self._topics[record.topic_id] = _TopicChange(record.name, Partitions(), {})
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
-        name, _ = self._editable_topic(record, record.topic_id)
+        name = self._changing_topic(record, record.topic_id).name
         del self._topics[record.topic_id]
         self._topic_ids = self._topic_ids.delete(name)
-        self._partitions_changed.pop(record.topic_id, None)
         before = self._before.topics.get(record.topic_id)
         if before is not None:
             self._deleted[record.topic_id] = before
@@ -259,41 +273,40 @@ class Delta:
             self._configs[resource] = {}
 
     def _partition(self, record: PartitionRecord) -> None:
-        partition = Partition(
-            replicas=record.replicas,
-            isr=record.isr,
-            leader=record.leader,
-            leader_epoch=record.leader_epoch,
-            partition_epoch=record.partition_epoch,
-            directories=record.directories or (DIRECTORY_UNASSIGNED,) * len(record.replicas),
-            leader_recovery_state=record.leader_recovery_state,
-            removing_replicas=record.removing_replicas,
-            adding_replicas=record.adding_replicas,
+        replicas = tuple(record.replicas)
+        if not 0 <= record.partition_id < MAX_PARTITIONS or not replicas:
+            raise MetadataError(f"PartitionRecord makes {_named(record)} with replicas {replicas}")
+        if record.eligible_leader_replicas or record.last_known_elr:
+            raise _has_eligible_leaders(record)
+        partition = shared_partition(
+            replicas,
+            tuple(record.isr),
+            record.leader,
+            record.leader_epoch,
+            record.partition_epoch,
+            _directories(record, replicas, record.directories),
+            record.leader_recovery_state,
+            tuple(record.removing_replicas),
+            tuple(record.adding_replicas),
         )
-        self._put_partition(record, record.topic_id, record.partition_id, partition)
+        self._changing_topic(record, record.topic_id).changed[record.partition_id] = partition
 
     def _change_partition(self, record: PartitionChangeRecord) -> None:
-        _, partitions = self._editable_topic(record, record.topic_id)
-        old = partitions.get(record.partition_id)
+        topic = self._changing_topic(record, record.topic_id)
+        old = topic.changed.get(record.partition_id) or topic.before.get(record.partition_id)
         if old is None:
-            raise MetadataError(
-                f"PartitionChangeRecord for partition {record.partition_id} of {record.topic_id}: absent"
-            )
-        self._put_partition(record, record.topic_id, record.partition_id, changed_partition(old, record))
+            raise MetadataError(f"PartitionChangeRecord changes {_named(record)}, which does not exist")
+        topic.changed[record.partition_id] = changed_partition(old, record)
 
-    def _editable_topic(self, record: object, topic_id: UUID) -> tuple[str, dict[int, Partition]]:
-        edited = self._topics.get(topic_id)
-        if edited is not None:
-            return edited
+    def _changing_topic(self, record: object, topic_id: UUID) -> _TopicChange:
+        change = self._topics.get(topic_id)
+        if change is not None:
+            return change
         topic = self._before.topics.get(topic_id)
         if topic is None or topic_id in self._deleted:
             raise MetadataError(f"{type(record).__name__} names topic {topic_id}, which does not exist")
-        self._topics[topic_id] = edited = (topic.name, dict(topic.partitions))
-        return edited
-
-    def _put_partition(self, record: object, topic_id: UUID, index: int, partition: Partition) -> None:
-        self._editable_topic(record, topic_id)[1][index] = partition
-        self._partitions_changed.setdefault(topic_id, set()).add(index)
+        self._topics[topic_id] = change = _TopicChange(topic.name, topic.partitions, {})
+        return change
 
     # Configurations, quotas, and what is kept as its record.
 
@@ -339,25 +352,51 @@ class Delta:
 
 
 def changed_partition(old: Partition, record: PartitionChangeRecord) -> Partition:
-    """Return ``old`` after ``record``. Naming a leader, even the same one, starts a new leader epoch."""
+    """Return ``old`` after ``record``. Naming a leader, even the same one, starts a new leader epoch.
+
+    Raises MetadataError if the record cannot be meant.
+    """
+    if record.eligible_leader_replicas or record.last_known_elr:
+        raise _has_eligible_leaders(record)
     leader_named = record.leader != LEADER_UNCHANGED
     replicas = old.replicas if record.replicas is None else tuple(record.replicas)
-    if record.directories is not None:
-        directories = tuple(record.directories)
-    else:
-        known = dict(zip(old.replicas, old.directories, strict=True))
-        directories = tuple(known.get(replica, DIRECTORY_UNASSIGNED) for replica in replicas)
+    if not replicas:
+        raise MetadataError(f"PartitionChangeRecord leaves {_named(record)} without replicas")
+    # Directories that are not told stay in their places, whoever is now there. Only a cluster below metadata.version
+    # 17 leaves them out when there come to be more or fewer.
+    directories = old.directories if record.directories is None else record.directories
     recovery_kept = record.leader_recovery_state == RECOVERY_STATE_UNCHANGED
-    return Partition(
-        replicas=replicas,
-        isr=old.isr if record.isr is None else record.isr,
-        leader=record.leader if leader_named else old.leader,
-        leader_epoch=old.leader_epoch + leader_named,
-        partition_epoch=old.partition_epoch + 1,
-        directories=directories,
-        leader_recovery_state=old.leader_recovery_state if recovery_kept else record.leader_recovery_state,
-        removing_replicas=old.removing_replicas if record.removing_replicas is None else record.removing_replicas,
-        adding_replicas=old.adding_replicas if record.adding_replicas is None else record.adding_replicas,
+    return shared_partition(
+        replicas,
+        old.isr if record.isr is None else tuple(record.isr),
+        record.leader if leader_named else old.leader,
+        old.leader_epoch + leader_named,
+        old.partition_epoch + 1,
+        _directories(record, replicas, directories),
+        old.leader_recovery_state if recovery_kept else record.leader_recovery_state,
+        old.removing_replicas if record.removing_replicas is None else tuple(record.removing_replicas),
+        old.adding_replicas if record.adding_replicas is None else tuple(record.adding_replicas),
+    )
+
+
+def _directories(record: Any, replicas: tuple[int, ...], directories: Sequence[UUID]) -> tuple[UUID, ...]:
+    """The directories of the replicas. Where no replica has one that is known, a record need not have any."""
+    if len(directories) == len(replicas):
+        return tuple(directories)
+    if any(directory != DIRECTORY_MIGRATING for directory in directories):
+        counts = f"{len(directories)} directories for {len(replicas)} replicas"
+        raise MetadataError(f"{type(record).__name__} gives {_named(record)} {counts}")
+    return (DIRECTORY_MIGRATING,) * len(replicas)
+
+
+def _named(record: Any) -> str:
+    return f"partition {record.partition_id} of topic {record.topic_id}"
+
+
+def _has_eligible_leaders(record: Any) -> MetadataError:
+    return MetadataError(
+        f"{type(record).__name__} gives {_named(record)} eligible leader replicas (KIP-966), "
+        f"which metadata.version {MAX_METADATA_LEVEL} does not have"
     )
 
 

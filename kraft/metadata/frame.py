@@ -6,20 +6,32 @@ writes this log would leave any.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from kraft.messages.registry import record_class
 from kraft.metadata.delta import MetadataError
-from kraft.wire.codec import decode, encode
+from kraft.wire.codec import decode, encode_spliced
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.varint import read_uvarint, uvarint
 
 FRAME_VERSION = 1
 
+_Head = tuple[type[Any], int, int]
+#: What begins a record is three bytes as a rule: read once for each kind of record there is.
+_HEAD_SIZE = 3
+_heads: dict[bytes, _Head] = {}
+
 
 def encode_record(record: Any, version: int) -> bytes:
     """Return the frame of ``record``."""
-    return uvarint(FRAME_VERSION) + uvarint(record.API_KEY) + uvarint(version) + encode(record, version)
+    frame, _ = encode_spliced(record, version, _prefix(record.API_KEY, version))
+    return bytes(frame)
+
+
+@cache
+def _prefix(record_type: int, version: int) -> bytes:
+    return uvarint(FRAME_VERSION) + uvarint(record_type) + uvarint(version)
 
 
 def decode_record(value: bytes) -> Any:
@@ -29,21 +41,29 @@ def decode_record(value: bytes) -> Any:
     malformed or left over.
     """
     try:
-        frame_version, position = read_uvarint(value, 0)
-        if frame_version != FRAME_VERSION:
-            raise MetadataError(f"metadata record in frame version {frame_version}; only {FRAME_VERSION} is known")
-        record_type, position = read_uvarint(value, position)
-        version, position = read_uvarint(value, position)
-        try:
-            cls = record_class(record_type)
-        except KeyError:
-            raise MetadataError(f"metadata record of unknown type {record_type}") from None
-        lowest, highest = cls.VALID_VERSIONS
-        if not lowest <= version <= highest:
-            raise MetadataError(f"{cls.__name__} in version {version}; versions {lowest} to {highest} are known")
+        cls, version, position = _heads.get(value[:_HEAD_SIZE]) or _read_head(value)
         record, end = decode(cls, version, value, position)
     except DecodeError as error:
         raise MetadataError(f"malformed metadata record: {error}") from None
     if end != len(value):
         raise MetadataError(f"{len(value) - end} bytes left over behind a {cls.__name__}")
     return record
+
+
+def _read_head(value: bytes) -> _Head:
+    """The class and version of the record in a frame, and where it begins. Raises MetadataError and DecodeError."""
+    frame_version, position = read_uvarint(value, 0)
+    if frame_version != FRAME_VERSION:
+        raise MetadataError(f"metadata record in frame version {frame_version}; only {FRAME_VERSION} is known")
+    record_type, position = read_uvarint(value, position)
+    version, position = read_uvarint(value, position)
+    try:
+        cls = record_class(record_type)
+    except KeyError:
+        raise MetadataError(f"metadata record of unknown type {record_type}") from None
+    lowest, highest = cls.VALID_VERSIONS
+    if not lowest <= version <= highest:
+        raise MetadataError(f"{cls.__name__} in version {version}; versions {lowest} to {highest} are known")
+    if position == _HEAD_SIZE:
+        _heads[value[:_HEAD_SIZE]] = cls, version, position
+    return cls, version, position

@@ -12,8 +12,7 @@ Maps are unordered: sort before the order can be seen by anyone.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any
 from uuid import UUID
@@ -26,16 +25,13 @@ from kraft.messages.access_control_entry_record import AccessControlEntryRecord
 from kraft.messages.delegation_token_record import DelegationTokenRecord
 from kraft.messages.register_controller_record import RegisterControllerRecord
 from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
-
-NO_LEADER = -1
+from kraft.metadata.index import Index, partitions_in
+from kraft.metadata.partitions import Partition, Partitions
 
 #: Directory ids that name no directory (KIP-858): chosen before directories had ids, not chosen yet, and failed.
 DIRECTORY_MIGRATING = UUID(int=0)
 DIRECTORY_UNASSIGNED = UUID(int=1)
 DIRECTORY_LOST = UUID(int=2)
-
-RECOVERED = 0
-RECOVERING = 1
 
 
 class ResourceType(IntEnum):
@@ -54,46 +50,13 @@ ConfigResource = tuple[int, str]
 QuotaEntity = tuple[tuple[str, str | None], ...]
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _one_of_equals(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return values
-
-
-def _ids(ids: Iterable[int]) -> tuple[int, ...]:
-    """One tuple for all equal ones: a million partitions have only so many different replica lists."""
-    return _one_of_equals(tuple(ids))
-
-
-def _directories(ids: Iterable[UUID]) -> tuple[UUID, ...]:
-    return _one_of_equals(tuple(ids))
-
-
-@attrs.frozen(weakref_slot=False)
-class Partition:
-    """One partition: who holds it, who is in sync, who leads.
-
-    ``leader_epoch`` counts leaders, ``partition_epoch`` counts changes of any kind. ``directories`` runs parallel to
-    ``replicas``. While ``isr`` would become empty its last member stays in it and ``leader`` is NO_LEADER.
-    """
-
-    replicas: tuple[int, ...] = attrs.field(converter=_ids)
-    isr: tuple[int, ...] = attrs.field(converter=_ids)
-    leader: int
-    leader_epoch: int
-    partition_epoch: int
-    directories: tuple[UUID, ...] = attrs.field(converter=_directories)
-    leader_recovery_state: int = RECOVERED
-    removing_replicas: tuple[int, ...] = attrs.field(default=(), converter=_ids)
-    adding_replicas: tuple[int, ...] = attrs.field(default=(), converter=_ids)
-
-
 @attrs.frozen
 class Topic:
-    """A topic and its partitions. ``partitions`` is never written to."""
+    """A topic and its partitions, by number and in the order of their numbers."""
 
     id: UUID
     name: str
-    partitions: Mapping[int, Partition]
+    partitions: Partitions
 
 
 @attrs.frozen
@@ -129,6 +92,16 @@ class Broker:
     def endpoint(self, listener: str) -> Endpoint | None:
         return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)
 
+    def has_online(self, directory: UUID) -> bool:
+        """Whether a replica in ``directory`` is within reach (KIP-858).
+
+        One that has yet to choose its directory is. So is any while the broker has not told its directories: it
+        registered before there was need to.
+        """
+        if directory in (DIRECTORY_UNASSIGNED, DIRECTORY_MIGRATING):
+            return True
+        return directory != DIRECTORY_LOST and (not self.log_dirs or directory in self.log_dirs)
+
 
 _NOTHING: Map[Any, Any] = Map()
 
@@ -146,6 +119,7 @@ class Image:
     controllers: Map[int, RegisterControllerRecord] = _NOTHING
     topics: Map[UUID, Topic] = _NOTHING
     topic_ids: Map[str, UUID] = _NOTHING
+    index: Index = _NOTHING
     configs: Map[ConfigResource, Mapping[str, str]] = _NOTHING
     client_quotas: Map[QuotaEntity, Mapping[str, float]] = _NOTHING
     next_producer_id: int = 0
@@ -174,5 +148,12 @@ class Image:
         """Every partition, topics by name and partitions by number: an order that is the same in every process."""
         for _, topic_id in sorted(self.topic_ids.items()):
             topic = self.topics[topic_id]
-            for index in sorted(topic.partitions):
+            for index, partition in topic.partitions.items():
+                yield topic, index, partition
+
+    def partitions_of(self, key: int) -> Iterator[tuple[Topic, int, Partition]]:
+        """The partitions in whose ISR a broker is, or those under another key of the index, in the same order."""
+        found = ((self.topics[topic_id], mask) for topic_id, mask in self.index.get(key, _NOTHING).items())
+        for topic, mask in sorted(found, key=lambda pair: pair[0].name):
+            for index in partitions_in(mask):
                 yield topic, index, topic.partitions[index]

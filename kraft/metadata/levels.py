@@ -1,27 +1,68 @@
-"""The record versions in which the metadata log is written.
+"""What each level of metadata.version brought, and the versions in which records are written.
 
-They are the same for every metadata.version from 17 (3.7-IV2, which gave directories ids) to 21 (3.9-IV0), and that
-is the range a controller here is active at. A record type that is not listed is written at version 0.
+A record is written in the lowest version that says all that it says. What it may say is the controller's care: below a
+level from the list here it leaves out what came with it, and so no record is in a version that its level does not have.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from kraft.config.features import MAX_METADATA_LEVEL, MIN_METADATA_LEVEL
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.register_broker_record import RegisterBrokerRecord
 
 #: The levels of metadata.version, both included, at which a controller can write.
-WRITABLE_LEVELS = (17, 21)
+WRITABLE_LEVELS = (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL)
 
-_RECORD_VERSIONS: dict[type, int] = {
-    RegisterBrokerRecord: 3,  # log directories (KIP-858)
-    PartitionRecord: 1,  # a directory for each replica
-    PartitionChangeRecord: 1,
-    BrokerRegistrationChangeRecord: 2,
-}
+#: The log says whether the cluster came from ZooKeeper (KIP-866).
+MIGRATION_STATE = 8
+#: Who leaves the ISR costs the leader no epoch any more (KAFKA-15021).
+EPOCH_OUTLIVES_ISR = 12
+#: Metadata transactions (KIP-868).
+TRANSACTIONS = 13
+#: Controllers register (KIP-919).
+CONTROLLER_REGISTRATION = 15
+#: Brokers tell their log directories, and partitions in which of them their replicas are (KIP-858).
+DIRECTORIES = 17
+
+#: The levels that changed what records say. Going back over one of them could lose what was said.
+_CHANGED_RECORDS = frozenset({MIGRATION_STATE, 11, TRANSACTIONS, 14, CONTROLLER_REGISTRATION, DIRECTORIES})
+
+
+def can_go_back(level: int, lower: int) -> bool:
+    """Whether a cluster at ``level`` says nothing that it could not say at a ``lower`` one."""
+    return not any(lower < changed <= level for changed in _CHANGED_RECORDS)
 
 
 def record_version(record: object) -> int:
     """Return the version in which ``record`` is written."""
-    return _RECORD_VERSIONS.get(type(record), 0)
+    version = _VERSIONS.get(type(record))
+    return 0 if version is None else version(record)
+
+
+def _register_broker_version(record: RegisterBrokerRecord) -> int:
+    return 3 if record.log_dirs else 2 if record.is_migrating_zk_broker else 1
+
+
+def _partition_version(record: PartitionRecord) -> int:
+    return 1 if record.directories else 0
+
+
+def _partition_change_version(record: PartitionChangeRecord) -> int:
+    return 0 if record.directories is None else 1
+
+
+def _registration_change_version(record: BrokerRegistrationChangeRecord) -> int:
+    return 2 if record.log_dirs else 1 if record.in_controlled_shutdown else 0
+
+
+_VERSIONS: dict[type, Callable[[Any], int]] = {
+    RegisterBrokerRecord: _register_broker_version,
+    PartitionRecord: _partition_version,
+    PartitionChangeRecord: _partition_change_version,
+    BrokerRegistrationChangeRecord: _registration_change_version,
+}

@@ -34,6 +34,13 @@ class Loader:
             copy._open = self._open[0].copy(), self._open[1].copy()
         return copy
 
+    def settled(self) -> Image:
+        """The image, as it will be if the open transaction is aborted; it has the offset from before."""
+        if self._open is None:
+            return self.image
+        image, _ = self._open[1].finish(self.image.offset, self.image.epoch, self.image.timestamp_ms)
+        return image
+
     def load(
         self, records: Iterable[object], offset: int, epoch: int, timestamp_ms: int
     ) -> tuple[Image, Changes] | None:

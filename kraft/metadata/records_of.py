@@ -18,14 +18,17 @@ from kraft.messages.producer_ids_record import ProducerIdsRecord
 from kraft.messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
 from kraft.messages.topic_record import TopicRecord
 from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
-from kraft.metadata.image import Broker, Image, Partition, Topic
+from kraft.metadata.image import DIRECTORY_MIGRATING, Broker, Image, Topic
+from kraft.metadata.levels import MIGRATION_STATE
+from kraft.metadata.partitions import Partition
 
 
 def records_of(image: Image) -> Iterator[object]:
     """Yield the records of a snapshot of ``image``. metadata.version is the first."""
     for name in sorted(image.features, key=lambda name: (name != METADATA_VERSION, name)):
         yield FeatureLevelRecord(name=name, feature_level=image.features[name])
-    yield ZkMigrationStateRecord(zk_migration_state=image.zk_migration_state)
+    if image.metadata_version >= MIGRATION_STATE or image.zk_migration_state:
+        yield ZkMigrationStateRecord(zk_migration_state=image.zk_migration_state)
     for _, broker in sorted(image.brokers.items()):
         yield broker_record(broker)
     for _, controller in sorted(image.controllers.items()):
@@ -66,7 +69,8 @@ def broker_record(broker: Broker) -> RegisterBrokerRecord:
 
 
 def partition_record(topic_id: UUID, index: int, partition: Partition) -> PartitionRecord:
-    """Return the record that states ``partition`` as it is."""
+    """Return the record that states ``partition`` as it is. Directories that nobody knows are left out."""
+    known = any(directory != DIRECTORY_MIGRATING for directory in partition.directories)
     return PartitionRecord(
         partition_id=index,
         topic_id=topic_id,
@@ -78,14 +82,14 @@ def partition_record(topic_id: UUID, index: int, partition: Partition) -> Partit
         leader_recovery_state=partition.leader_recovery_state,
         leader_epoch=partition.leader_epoch,
         partition_epoch=partition.partition_epoch,
-        directories=list(partition.directories),
+        directories=list(partition.directories) if known else [],
     )
 
 
 def _topic_records(topic: Topic) -> Iterator[object]:
     yield TopicRecord(name=topic.name, topic_id=topic.id)
-    for index in sorted(topic.partitions):
-        yield partition_record(topic.id, index, topic.partitions[index])
+    for index, partition in topic.partitions.items():
+        yield partition_record(topic.id, index, partition)
 
 
 def _quota_records(image: Image) -> Iterator[ClientQuotaRecord]:

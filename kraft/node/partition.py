@@ -10,7 +10,7 @@ import attrs
 import trio
 
 from kraft.config.topic import LogConfig
-from kraft.metadata.image import Partition
+from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
 from kraft.records.produced import ProduceRules
 from kraft.records.record import Record, read_records

@@ -19,7 +19,8 @@ import trio
 
 from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
-from kraft.metadata.image import NO_LEADER, Image, Partition, ResourceType, Topic
+from kraft.metadata.image import Image, ResourceType, Topic
+from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.node.clock import Clock
 from kraft.node.partition import HostedPartition
 from kraft.storage.checkpoint import (

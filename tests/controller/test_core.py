@@ -19,9 +19,9 @@ from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopi
 from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.metadata.frame import decode_record, encode_record
-from kraft.metadata.image import NO_LEADER, Partition
 from kraft.metadata.levels import record_version
 from kraft.metadata.loader import Loader
+from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.wire.errors import ErrorCode
 from tests.controller.toy import ToyCluster
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
 from kraft.controller.context import ControllerConfig
 from kraft.controller.core import Activated, ControllerCore, Event, Request, SessionTimeout
+from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
@@ -21,12 +22,13 @@ from kraft.messages.create_topics_request import (
 )
 from kraft.messages.create_topics_response import CreatableTopicResult
 from kraft.messages.feature_level_record import FeatureLevelRecord
-from kraft.metadata.image import Image, Partition
+from kraft.metadata.image import Image, Topic
 from kraft.metadata.loader import Loader
+from kraft.metadata.partitions import Partition
 from kraft.wire.errors import ErrorCode
 
 CLUSTER_ID = "toy"
-BOOTSTRAP = (FeatureLevelRecord(name="metadata.version", feature_level=21),)
+LEVEL = 21
 
 
 def numbered_uuids(start: int) -> Iterator[UUID]:
@@ -37,9 +39,11 @@ def numbered_uuids(start: int) -> Iterator[UUID]:
 
 
 class ToyCluster:
-    """A controller, its log, and brokers by number."""
+    """A controller, its log, and brokers by number. A new log begins at ``level`` of metadata.version."""
 
-    def __init__(self, config: ControllerConfig | None = None, log: list[Any] | None = None) -> None:
+    def __init__(
+        self, config: ControllerConfig | None = None, log: list[Any] | None = None, *, level: int = LEVEL
+    ) -> None:
         self.config = config or ControllerConfig(CLUSTER_ID)
         self.now_ms = 0.0
         self.log: list[Any] = []
@@ -51,7 +55,7 @@ class ToyCluster:
         self.core = ControllerCore(
             self.config, loader, len(self.log), lambda: next(self._uuids), random.Random(7), self.now_ms
         )
-        self.send(Activated(BOOTSTRAP))
+        self.send(Activated((FeatureLevelRecord(name="metadata.version", feature_level=level),)))
 
     @property
     def image(self) -> Image:
@@ -85,8 +89,10 @@ class ToyCluster:
         response: BrokerRegistrationResponse = self.ask(message, gone=gone)
         return response
 
-    def heartbeat(self, broker_id: int, *, fence: bool = False, stop: bool = False) -> BrokerHeartbeatResponse:
-        """A heartbeat of a broker that has replayed everything."""
+    def heartbeat(
+        self, broker_id: int, *, fence: bool = False, stop: bool = False, offline: Sequence[UUID] = ()
+    ) -> BrokerHeartbeatResponse:
+        """A heartbeat of a broker that has replayed everything, with those of its directories that have failed."""
         response: BrokerHeartbeatResponse = self.ask(
             BrokerHeartbeatRequest(
                 broker_id=broker_id,
@@ -94,23 +100,26 @@ class ToyCluster:
                 current_metadata_offset=len(self.log) - 1,
                 want_fence=fence,
                 want_shut_down=stop,
+                offline_log_dirs=list(offline),
             )
         )
         return response
 
-    def start(self, *broker_ids: int, rack: str | None = None) -> None:
+    def start(self, *broker_ids: int, **fields: Any) -> None:
         """Register brokers and unfence them."""
         for broker_id in broker_ids:
-            assert self.register(broker_id, rack=rack).error_code == ErrorCode.NONE
+            assert self.register(broker_id, **fields).error_code == ErrorCode.NONE
             assert not self.heartbeat(broker_id).is_fenced
 
     def pass_time(self, milliseconds: float, *, alive: tuple[int, ...] = ()) -> None:
-        """Let time pass, with heartbeats of the brokers in ``alive`` at its end, and fence who is late."""
+        """Let time pass, with heartbeats of the brokers in ``alive`` at its end, and do what is then due."""
         self.now_ms += milliseconds
         for broker_id in alive:
             self.heartbeat(broker_id)
         while self.core.deadline_ms <= self.now_ms:
+            before = self.core.deadline_ms, len(self.log)
             self.send(SessionTimeout())
+            assert before != (self.core.deadline_ms, len(self.log)), "what was due must be done, or its driver spins"
 
     # Topics.
 
@@ -138,7 +147,26 @@ class ToyCluster:
         result: CreatableTopicResult = response.topics[0]
         return result
 
-    def partition(self, name: str = "t", index: int = 0) -> Partition:
+    def topic(self, name: str = "t") -> Topic:
         topic = self.image.topic(name)
         assert topic is not None
-        return topic.partitions[index]
+        return topic
+
+    def in_sync(self, *isr: int, name: str = "t", index: int = 0) -> Any:
+        """The leader proposes an ISR; the answer for the partition."""
+        partition = self.partition(name, index)
+        data = PartitionData(
+            partition_index=index,
+            leader_epoch=partition.leader_epoch,
+            partition_epoch=partition.partition_epoch,
+            new_isr_with_epochs=[BrokerState(broker_id=member) for member in isr],
+        )
+        request = AlterPartitionRequest(
+            broker_id=partition.leader,
+            broker_epoch=self.image.brokers[partition.leader].epoch,
+            topics=[TopicData(topic_id=self.topic(name).id, partitions=[data])],
+        )
+        return self.ask(request).topics[0].partitions[0]
+
+    def partition(self, name: str = "t", index: int = 0) -> Partition:
+        return self.topic(name).partitions[index]

@@ -144,6 +144,7 @@ def _partition_records(draw: st.DrawFn, topic_id: UUID) -> PartitionRecord:
 @st.composite
 def _partition_changes(draw: st.DrawFn, topic_id: UUID, index: int) -> PartitionChangeRecord:
     replicas = draw(st.none() | _replicas)
+    directories = None if replicas is None else draw(st.lists(_uuids, min_size=len(replicas), max_size=len(replicas)))
     return PartitionChangeRecord(
         partition_id=index,
         topic_id=topic_id,
@@ -153,6 +154,7 @@ def _partition_changes(draw: st.DrawFn, topic_id: UUID, index: int) -> Partition
         removing_replicas=draw(st.none() | st.lists(_small, max_size=1)),
         adding_replicas=draw(st.none() | st.lists(_small, max_size=1)),
         leader_recovery_state=draw(st.integers(-1, 1)),
+        directories=directories,
     )
 
 

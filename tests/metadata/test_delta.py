@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.messages.config_record import ConfigRecord
+from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.messages.topic_record import TopicRecord
 from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
 from kraft.metadata.delta import Delta, MetadataError, replay
-from kraft.metadata.image import DIRECTORY_UNASSIGNED, Image
+from kraft.metadata.image import DIRECTORY_MIGRATING, Image
 from kraft.metadata.records_of import records_of
 from tests.metadata.records import histories
 
@@ -119,12 +120,23 @@ def test_a_smaller_isr_keeps_the_leader_epoch() -> None:
     assert (partition.isr, partition.leader_epoch, partition.partition_epoch) == ((1,), 5, 8)
 
 
-def test_new_replicas_have_no_directory_yet() -> None:
-    """KIP-858: a replica keeps its directory; one that has not chosen has the reserved id."""
-    image = image_of(*one_partition(), PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[2, 3]))
+def test_directories_that_are_not_told_stay_in_their_places() -> None:
+    """KIP-858: a change of replicas tells the directories if, place by place, they are not those from before."""
+    image = image_of(*one_partition(), PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[3, 2]))
     partition = image.partition(TOPIC_ID, 0)
     assert partition is not None
-    assert partition.directories == (UUID(int=102), DIRECTORY_UNASSIGNED)
+    assert (partition.directory(3), partition.directory(2)) == (UUID(int=101), UUID(int=102))
+
+
+@pytest.mark.parametrize("replicas", [[1], [2, 3], [1, 2, 3]])
+def test_before_replicas_had_directories(replicas: list[int]) -> None:
+    """metadata.version 16 and before: no record has directories, and any number of replicas is to be migrated."""
+    topic, partition = one_partition()
+    partition.directories = []
+    image = image_of(topic, partition, PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=replicas))
+    found = image.partition(TOPIC_ID, 0)
+    assert found is not None
+    assert found.directories == (DIRECTORY_MIGRATING,) * len(replicas)
 
 
 def test_the_configuration_of_a_topic_dies_with_it() -> None:
@@ -139,6 +151,15 @@ def test_the_configuration_of_a_topic_dies_with_it() -> None:
     [
         PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, isr=[1]),
         PartitionChangeRecord(partition_id=0, topic_id=UUID(int=1), isr=[1]),
+        PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[1]),
+        PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[]),
+        PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, directories=[UUID(int=101)]),
+        PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, eligible_leader_replicas=[2]),
+        PartitionRecord(partition_id=-1, topic_id=TOPIC_ID, replicas=[1], directories=[UUID(int=101)]),
+        PartitionRecord(partition_id=2**31 - 1, topic_id=TOPIC_ID, replicas=[1], directories=[UUID(int=101)]),
+        PartitionRecord(partition_id=1, topic_id=TOPIC_ID),
+        PartitionRecord(partition_id=1, topic_id=TOPIC_ID, replicas=[1], last_known_elr=[1]),
+        FeatureLevelRecord(name="metadata.version", feature_level=22),
         RemoveTopicRecord(topic_id=UUID(int=1)),
         TopicRecord(name="t", topic_id=UUID(int=2)),
         UnregisterBrokerRecord(broker_id=1, broker_epoch=1),

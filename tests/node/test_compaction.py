@@ -13,7 +13,7 @@ from kraft.config.properties import from_mapping
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from kraft.metadata.image import Partition
+from kraft.metadata.partitions import Partition
 from kraft.node.clock import Clock
 from kraft.node.compaction import Compaction
 from kraft.node.partition import HostedPartition

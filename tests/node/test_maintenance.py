@@ -10,7 +10,7 @@ from typing import Any
 import trio
 
 from kraft.config.properties import from_mapping
-from kraft.metadata.image import Partition
+from kraft.metadata.partitions import Partition
 from kraft.node.clock import Clock
 from kraft.node.maintenance import Maintenance
 from kraft.node.partition import HostedPartition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-from kraft.metadata.image import Partition
+from kraft.metadata.partitions import Partition
 from kraft.node.partition import HostedPartition
 from kraft.storage.cleaner import Cleaning
 from kraft.storage.log import Log

@@ -13,7 +13,7 @@ from kraft.messages.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from kraft.metadata.image import NO_LEADER, Partition
+from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.node.broker import Broker
 from kraft.node.handlers.authorized import TOPIC_OPERATIONS
 from kraft.node.handlers.metadata import alive_brokers

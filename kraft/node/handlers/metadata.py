@@ -30,7 +30,8 @@ from kraft.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from kraft.metadata.image import NO_LEADER, Image, Partition, Topic
+from kraft.metadata.image import Image, Topic
+from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.node.broker import Broker
 from kraft.node.handlers.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kraft.node.internal_topics import creatable, is_internal, is_valid_topic_name

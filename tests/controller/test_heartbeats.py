@@ -1,17 +1,9 @@
-"""Registration, heartbeats, fencing and controlled shutdown (KIP-631)."""
+"""Heartbeats, fencing, controlled shutdown and failed directories (KIP-631, KIP-858)."""
 
 from __future__ import annotations
 
-from typing import Any
-from uuid import UUID
-
-import pytest
-
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
-from kraft.messages.broker_registration_request import Feature
-from kraft.messages.register_broker_record import RegisterBrokerRecord
-from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
-from kraft.metadata.image import NO_LEADER
+from kraft.metadata.partitions import NO_LEADER
 from kraft.wire.errors import ErrorCode
 from tests.controller.toy import ToyCluster
 
@@ -22,75 +14,6 @@ def cluster(*broker_ids: int) -> ToyCluster:
     toy = ToyCluster()
     toy.start(*broker_ids)
     return toy
-
-
-@pytest.mark.parametrize(
-    ("fields", "code"),
-    [
-        ({"cluster_id": "other"}, ErrorCode.INCONSISTENT_CLUSTER_ID),
-        ({"log_dirs": []}, ErrorCode.INVALID_REGISTRATION),
-        ({"log_dirs": [UUID(int=500), UUID(int=500)]}, ErrorCode.INVALID_REGISTRATION),
-        ({"log_dirs": [UUID(int=99)]}, ErrorCode.INVALID_REGISTRATION),
-        ({"log_dirs": [UUID(int=10_001)]}, ErrorCode.INVALID_REGISTRATION),  # broker 1 has it
-        ({"features": []}, ErrorCode.UNSUPPORTED_VERSION),
-        (
-            {"features": [Feature(name="metadata.version", min_supported_version=22, max_supported_version=25)]},
-            ErrorCode.UNSUPPORTED_VERSION,
-        ),
-        ({"is_migrating_zk_broker": True}, ErrorCode.BROKER_ID_NOT_REGISTERED),
-        ({}, ErrorCode.NONE),
-    ],
-)
-def test_what_a_registration_must_be(fields: dict[str, Any], code: ErrorCode) -> None:
-    assert cluster(1).register(2, **fields).error_code == code
-
-
-def test_the_broker_epoch_is_the_offset_of_the_registration() -> None:
-    toy = cluster(1)
-    toy.create()
-    response = toy.register(1, incarnation=1, gone=True)
-    record = toy.log[response.broker_epoch]
-    assert isinstance(record, RegisterBrokerRecord)
-    assert record.broker_epoch == response.broker_epoch
-
-
-def test_a_second_incarnation_must_wait_for_the_session_of_the_first() -> None:
-    """KIP-631: a broker with an id that another live process has gets DUPLICATE_BROKER_REGISTRATION."""
-    toy = cluster(1)
-    assert toy.register(1, incarnation=1).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
-    toy.pass_time(SESSION_MS)
-    assert toy.register(1, incarnation=1).error_code == ErrorCode.NONE
-
-
-def test_proof_that_the_first_is_gone_makes_the_wait_needless() -> None:
-    toy = cluster(1)
-    assert toy.register(1, incarnation=1, gone=True).error_code == ErrorCode.NONE
-
-
-def test_a_broker_in_controlled_shutdown_may_come_back_at_once() -> None:
-    toy = cluster(1, 2)
-    toy.create(assignment={0: [1, 2]})
-    toy.heartbeat(1, stop=True)
-    assert toy.register(1, incarnation=1).error_code == ErrorCode.NONE
-
-
-def test_the_same_incarnation_may_register_again_and_stays_as_it_was() -> None:
-    toy = cluster(1)
-    first = toy.image.brokers[1].epoch
-    response = toy.register(1)
-    assert response.error_code == ErrorCode.NONE
-    assert response.broker_epoch > first
-    assert not toy.image.brokers[1].fenced
-
-
-def test_a_new_incarnation_leads_nothing_until_it_is_unfenced() -> None:
-    toy = cluster(1)
-    toy.create()
-    toy.register(1, incarnation=1, gone=True)
-    partition = toy.partition()
-    assert (partition.leader, partition.isr, partition.leader_epoch) == (NO_LEADER, (1,), 1)
-    toy.heartbeat(1)
-    assert (toy.partition().leader, toy.partition().leader_epoch) == (1, 2)
 
 
 def test_a_broker_is_unfenced_once_it_has_replayed_its_registration() -> None:
@@ -106,7 +29,7 @@ def test_heartbeats_of_strangers() -> None:
     toy = cluster(1)
     stale = BrokerHeartbeatRequest(broker_id=1, broker_epoch=toy.image.brokers[1].epoch - 1)
     assert toy.ask(stale).error_code == ErrorCode.STALE_BROKER_EPOCH
-    assert toy.ask(BrokerHeartbeatRequest(broker_id=9)).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert toy.ask(BrokerHeartbeatRequest(broker_id=9)).error_code == ErrorCode.STALE_BROKER_EPOCH
 
 
 def test_a_silent_broker_is_fenced_when_its_session_is_over() -> None:
@@ -195,13 +118,3 @@ def test_a_new_controller_gives_every_broker_a_full_session() -> None:
     assert successor.register(1, incarnation=1).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
     successor.pass_time(SESSION_MS)
     assert successor.image.brokers[1].fenced
-
-
-def test_unregistering() -> None:
-    toy = cluster(1, 2)
-    toy.create(assignment={0: [1, 2]})
-    assert toy.ask(UnregisterBrokerRequest(broker_id=1)).error_code == ErrorCode.NONE
-    assert 1 not in toy.image.brokers
-    assert (toy.partition().leader, toy.partition().isr, toy.partition().replicas) == (2, (2,), (1, 2))
-    assert toy.ask(UnregisterBrokerRequest(broker_id=1)).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
-    assert toy.core.deadline_ms == SESSION_MS  # of broker 2

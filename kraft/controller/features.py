@@ -1,0 +1,107 @@
+"""UpdateFeatures (57, KIP-584, KIP-778): move the cluster to other levels of its features, all of them or none.
+
+v0 says by ``allow_downgrade`` what v1+ say by an upgrade type. A failure is told for the request as a whole; of success
+v0 and v1 tell each feature too. kraft.version cannot leave 0 here, because the quorum is one of static voters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from enum import IntEnum
+
+from kraft.config.features import METADATA_VERSION, NAME_OF_LEVEL, SUPPORTED_FEATURES
+from kraft.controller.context import Context, Decision
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kraft.messages.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
+from kraft.metadata.levels import CONTROLLER_REGISTRATION, can_go_back
+from kraft.wire.errors import ErrorCode, KafkaError, shortened
+
+_RESULTS_UP_TO = 1  # the last version with a result for each feature
+_UNSUPPORTED = (0, 0)
+
+
+class UpgradeType(IntEnum):
+    """Which way a feature may go, as UpdateFeatures v1+ numbers it."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+def update_features(context: Context, request: UpdateFeaturesRequest) -> Decision:
+    """Finalize new levels; with validate_only only say whether that could be done."""
+    records: list[FeatureLevelRecord] = []
+    try:
+        times = Counter(update.feature for update in request.feature_updates)
+        for update in request.feature_updates:
+            if times[update.feature] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{shortened(update.feature)} is named more than once.")
+            _check(context, update)
+            if update.max_version_level != context.image.features.get(update.feature, 0):
+                records.append(FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level))
+    except KafkaError as error:
+        return Decision((), UpdateFeaturesResponse(error_code=error.code, error_message=error.message))
+    results = [
+        UpdatableFeatureResult(feature=update.feature, error_code=ErrorCode.NONE, error_message=None)
+        for update in request.feature_updates
+        if context.version <= _RESULTS_UP_TO
+    ]
+    response = UpdateFeaturesResponse(error_code=ErrorCode.NONE, error_message=None, results=results)
+    return Decision(() if request.validate_only else tuple(records), response)
+
+
+def _check(context: Context, update: FeatureUpdateKey) -> None:
+    """Raise KafkaError INVALID_UPDATE_VERSION unless the cluster can go where ``update`` wants it."""
+    name, level = update.feature, update.max_version_level
+    present = context.image.features.get(name, 0)
+    way = _way(context, update)
+    if way is None:
+        _refuse(update, f"there is no upgrade type {update.upgrade_type}.")
+    if level < 0:
+        _refuse(update, "levels begin at 0.")
+    for who, (lowest, highest) in _supporters(context, name):
+        if not lowest <= level <= highest:
+            supported = f"levels {lowest} to {highest}" if highest else "no such feature"
+            _refuse(update, f"{who} supports {supported}.")
+    _check_controllers(context, update)
+    if level < present and way is UpgradeType.UPGRADE:
+        _refuse(update, f"the cluster is at {present} already, and a downgrade was not asked for.")
+    if level > present and way is not UpgradeType.UPGRADE:
+        _refuse(update, f"the cluster is at {present}, and this would be no downgrade.")
+    if name == METADATA_VERSION and level < present and not can_go_back(present, level):
+        _refuse(update, "the metadata may hold what it could not say at that level.")
+
+
+def _way(context: Context, update: FeatureUpdateKey) -> UpgradeType | None:
+    if context.version == 0:
+        return UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else UpgradeType.UPGRADE
+    return UpgradeType(update.upgrade_type) if update.upgrade_type in UpgradeType.__members__.values() else None
+
+
+def _supporters(context: Context, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Who has to support a level, and which ones it supports: this controller, all brokers and all controllers."""
+    yield "this controller", SUPPORTED_FEATURES.get(name, _UNSUPPORTED)
+    for _, broker in sorted(context.image.brokers.items()):
+        yield f"broker {broker.id}", broker.features.get(name, _UNSUPPORTED)
+    for _, controller in sorted(context.image.controllers.items()):
+        found = (f for f in controller.features if f.name == name)
+        feature = next(((f.min_supported_version, f.max_supported_version) for f in found), _UNSUPPORTED)
+        yield f"controller {controller.controller_id}", feature
+
+
+def _check_controllers(context: Context, update: FeatureUpdateKey) -> None:
+    """Raise KafkaError unless what every voter supports is known; before KIP-919 there was no way to know."""
+    if context.level >= CONTROLLER_REGISTRATION:
+        for voter in context.config.voter_ids:
+            if voter not in context.image.controllers:
+                _refuse(update, f"controller {voter} has not registered, so what it supports is not known.")
+
+
+def _refuse(update: FeatureUpdateKey, reason: str) -> None:
+    level = str(update.max_version_level)
+    if update.feature == METADATA_VERSION and update.max_version_level in NAME_OF_LEVEL:
+        level += f" ({NAME_OF_LEVEL[update.max_version_level]})"
+    message = f"No feature was updated: {shortened(update.feature)} cannot go to {level}: {reason}"
+    raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, message)

@@ -1,0 +1,157 @@
+"""The next state of a partition, and the record that says it. The only place that chooses leaders.
+
+A leader comes from the ISR, from brokers that are active, and from directories that are in reach. If the last member of
+an ISR goes, it stays in the ISR as the one that knows everything acknowledged, and the partition has no leader until it
+is back: unless the topic allows unclean.leader.election, which trades that knowledge for a leader.
+
+A reassignment (KIP-455) is complete as soon as every replica that is to stay is in sync; whatever change makes it so
+completes it in the same record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import attrs
+
+from kraft.controller.context import Context
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, Topic
+from kraft.metadata.levels import DIRECTORIES, EPOCH_OUTLIVES_ISR
+from kraft.metadata.partitions import NO_LEADER, RECOVERING, Partition
+
+
+class Election(Enum):
+    """How far an election may go."""
+
+    PREFERRED = "the first replica if it can lead"
+    ONLINE = "the present leader if it can lead, else the first replica that can"
+    UNCLEAN = "as ONLINE, but rather a replica that is out of sync than none"
+    CONFIGURED = "UNCLEAN where the topic allows it, else ONLINE"
+
+
+@attrs.frozen
+class Target:
+    """What a partition is to become, but for its leader. ``directories``: of replicas that have chosen a new one."""
+
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    removing_replicas: tuple[int, ...]
+    adding_replicas: tuple[int, ...]
+    leader_recovery_state: int
+    directories: Mapping[int, UUID]
+
+    @classmethod
+    def of(
+        cls,
+        partition: Partition,
+        *,
+        isr: Sequence[int] | None = None,
+        replicas: Sequence[int] | None = None,
+        removing: Sequence[int] | None = None,
+        adding: Sequence[int] | None = None,
+        recovery_state: int | None = None,
+        directories: Mapping[int, UUID] | None = None,
+    ) -> Target:
+        """What is not given stays as it is in ``partition``."""
+        return cls(
+            isr=partition.isr if isr is None else tuple(isr),
+            replicas=partition.replicas if replicas is None else tuple(replicas),
+            removing_replicas=partition.removing_replicas if removing is None else tuple(removing),
+            adding_replicas=partition.adding_replicas if adding is None else tuple(adding),
+            leader_recovery_state=partition.leader_recovery_state if recovery_state is None else recovery_state,
+            directories=directories or {},
+        )
+
+    def completed(self) -> Target:
+        """This target, with the reassignment done if all replicas that stay are in sync."""
+        if not self.removing_replicas and not self.adding_replicas:
+            return self
+        replicas = tuple(replica for replica in self.replicas if replica not in self.removing_replicas)
+        isr = tuple(replica for replica in self.isr if replica not in self.removing_replicas)
+        if not replicas or not set(replicas) <= set(isr):
+            return self
+        return attrs.evolve(self, isr=isr, replicas=replicas, removing_replicas=(), adding_replicas=())
+
+
+def partition_change(
+    context: Context,
+    topic: Topic,
+    index: int,
+    target: Target,
+    election: Election,
+    active: Callable[[int], bool] | None = None,
+) -> PartitionChangeRecord | None:
+    """Return the record that brings a partition to ``target`` and settles who leads, or None if nothing changes.
+
+    ``active`` says which brokers are, if it is not as in the image.
+    """
+    partition = topic.partitions[index]
+    target = target.completed()
+    directories = _directories(context, partition, target)
+
+    def able(replica: int) -> bool:
+        is_active = context.is_active(replica) if active is None else active(replica)
+        return is_active and context.image.brokers[replica].has_online(directories[replica])
+
+    isr, recovery_state = target.isr, target.leader_recovery_state
+    leader = _choose(partition, target, election, able)
+    if leader == NO_LEADER and _may_be_unclean(context, topic, election):
+        leader = next(filter(able, target.replicas), NO_LEADER)
+        if leader != NO_LEADER:
+            isr, recovery_state = (leader,), RECOVERING
+    changes: dict[str, Any] = {}
+    shrinks = isr and context.level < EPOCH_OUTLIVES_ISR and not set(partition.isr) <= set(isr)
+    # A leader that stays is named too if it must know by its epoch that a replica has gone.
+    if leader != partition.leader or shrinks or not set(partition.replicas) <= directories.keys():
+        changes["leader"] = leader
+    if isr and isr != partition.isr:
+        changes["isr"] = list(isr)
+    if target.replicas != partition.replicas:
+        changes["replicas"] = list(target.replicas)
+    if target.removing_replicas != partition.removing_replicas:
+        changes["removing_replicas"] = list(target.removing_replicas)
+    if target.adding_replicas != partition.adding_replicas:
+        changes["adding_replicas"] = list(target.adding_replicas)
+    if recovery_state != partition.leader_recovery_state:
+        changes["leader_recovery_state"] = recovery_state
+    if context.level >= DIRECTORIES and tuple(directories.values()) != partition.directories:
+        changes["directories"] = list(directories.values())
+    return PartitionChangeRecord(topic_id=topic.id, partition_id=index, **changes) if changes else None
+
+
+def _choose(partition: Partition, target: Target, election: Election, able: Callable[[int], bool]) -> int:
+    """The leader of a clean election."""
+    eligible = [replica for replica in target.replicas if replica in target.isr and able(replica)]
+    if election is Election.PREFERRED and target.replicas[0] in eligible:
+        return target.replicas[0]
+    if partition.leader in eligible:
+        return partition.leader
+    return eligible[0] if eligible else NO_LEADER
+
+
+def _may_be_unclean(context: Context, topic: Topic, election: Election) -> bool:
+    return election is Election.UNCLEAN or (election is Election.CONFIGURED and context.allows_unclean(topic.name))
+
+
+def _directories(context: Context, partition: Partition, target: Target) -> dict[int, UUID]:
+    """Where each replica of the target is, in their order."""
+    known = dict(zip(partition.replicas, partition.directories, strict=True))
+    return {
+        replica: target.directories.get(replica) or known.get(replica) or default_directory(context, replica)
+        for replica in target.replicas
+    }
+
+
+def default_directory(context: Context, broker_id: int) -> UUID:
+    """Where a new replica is: a broker with one directory has no choice to make, one with several tells (KIP-858)."""
+    if context.level < DIRECTORIES:
+        return DIRECTORY_MIGRATING
+    broker = context.image.brokers.get(broker_id)
+    directories = () if broker is None else broker.log_dirs
+    if broker is not None and not directories:
+        return DIRECTORY_MIGRATING
+    return directories[0] if len(directories) == 1 else DIRECTORY_UNASSIGNED

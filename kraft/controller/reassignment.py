@@ -1,0 +1,155 @@
+"""AlterPartitionReassignments (45) and ListPartitionReassignments (46), KIP-455: partitions move to other brokers.
+
+The new replicas are added to the old ones at once; the old ones go when all new ones are in sync, which is settled
+where the ISR is (``kraft.controller.partition_change``). A cancelled reassignment goes back to the former replicas.
+
+AlterPartitionReassignments v1 can forbid that the replication factor changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kraft.controller.assignment import check_manual
+from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION, Context, Decision
+from kraft.controller.partition_change import Election, Target, partition_change
+from kraft.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+)
+from kraft.messages.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.messages.list_partition_reassignments_response import (
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.metadata.image import Topic
+from kraft.metadata.index import REASSIGNED
+from kraft.metadata.partitions import Partition
+from kraft.wire.errors import ErrorCode, KafkaError
+
+
+def alter_partition_reassignments(context: Context, request: AlterPartitionReassignmentsRequest) -> Decision:
+    """Begin, change or (without replicas) cancel the reassignment of each partition, or refuse it on its own."""
+    records: dict[tuple[str, int], PartitionChangeRecord] = {}
+    answer: list[ReassignableTopicResponse] = []
+    for topic in request.topics:
+        results: list[ReassignablePartitionResponse] = []
+        for wanted in topic.partitions:
+            index = wanted.partition_index
+            result = ReassignablePartitionResponse(partition_index=index, error_code=ErrorCode.NONE, error_message=None)
+            results.append(result)
+            try:
+                if (topic.name, index) in records:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "The partition is named more than once.")
+                record = _altered(context, topic.name, wanted, request.allow_replication_factor_change)
+                if len(records) == MAX_RECORDS_PER_USER_OPERATION:
+                    raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many partitions in one request.")
+            except KafkaError as error:
+                result.error_code, result.error_message = error.code, error.message
+                continue
+            if record is not None:
+                records[topic.name, index] = record
+        answer.append(ReassignableTopicResponse(name=topic.name, partitions=results))
+    response = AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        responses=answer,
+    )
+    return Decision(tuple(records.values()), response)
+
+
+def _altered(
+    context: Context, name: str, wanted: ReassignablePartition, any_factor: bool
+) -> PartitionChangeRecord | None:
+    topic = context.image.topic(name)
+    partition = None if topic is None else topic.partitions.get(wanted.partition_index)
+    if topic is None or partition is None:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {name}-{wanted.partition_index}."
+        )
+    if wanted.replicas is None:
+        return _cancelled(context, topic, wanted.partition_index, partition)
+    check_manual(context.image, wanted.replicas, None)
+    original = _original(partition)
+    if not any_factor and len(wanted.replicas) != len(_target(partition)):
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"The replication factor would change from {len(_target(partition))} to {len(wanted.replicas)}.",
+        )
+    removing = sorted(set(partition.replicas) - set(wanted.replicas))
+    target = Target.of(
+        partition,
+        replicas=[*wanted.replicas, *removing],
+        removing=removing,
+        adding=sorted(set(wanted.replicas) - set(original)),
+    )
+    return partition_change(context, topic, wanted.partition_index, target, Election.ONLINE)
+
+
+def _cancelled(context: Context, topic: Topic, index: int, partition: Partition) -> PartitionChangeRecord | None:
+    if not partition.is_reassigned:
+        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+    replicas = _original(partition)
+    if not replicas:
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "There are no replicas to go back to.")
+    isr = [replica for replica in partition.isr if replica in replicas]
+    if not isr:
+        if not context.allows_unclean(topic.name):
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"None of the former replicas of {topic.name}-{index} is in sync, and the topic allows no unclean "
+                "leader.",
+            )
+        isr = [replicas[0]]
+    target = Target.of(partition, isr=isr, replicas=replicas, removing=(), adding=())
+    return partition_change(context, topic, index, target, Election.CONFIGURED)
+
+
+def _original(partition: Partition) -> list[int]:
+    """The replicas from before the reassignment, if one is under way."""
+    return [replica for replica in partition.replicas if replica not in partition.adding_replicas]
+
+
+def _target(partition: Partition) -> list[int]:
+    """The replicas that there will be."""
+    return [replica for replica in partition.replicas if replica not in partition.removing_replicas]
+
+
+def list_partition_reassignments(context: Context, request: ListPartitionReassignmentsRequest) -> Decision:
+    """What is under way, of all topics or of the partitions named."""
+    if request.topics is None:
+        found: Iterable[tuple[Topic, int, Partition]] = context.image.partitions_of(REASSIGNED)
+    else:
+        found = _named(context, request)
+    topics: dict[str, OngoingTopicReassignment] = {}
+    for topic, index, partition in found:
+        ongoing = topics.setdefault(topic.name, OngoingTopicReassignment(name=topic.name))
+        ongoing.partitions.append(
+            OngoingPartitionReassignment(
+                partition_index=index,
+                replicas=list(partition.replicas),
+                adding_replicas=list(partition.adding_replicas),
+                removing_replicas=list(partition.removing_replicas),
+            )
+        )
+    response = ListPartitionReassignmentsResponse(
+        error_code=ErrorCode.NONE, error_message=None, topics=list(topics.values())
+    )
+    return Decision((), response)
+
+
+def _named(context: Context, request: ListPartitionReassignmentsRequest) -> Iterator[tuple[Topic, int, Partition]]:
+    for wanted in request.topics or ():
+        topic = context.image.topic(wanted.name)
+        for index in dict.fromkeys(wanted.partition_indexes):
+            partition = None if topic is None else topic.partitions.get(index)
+            if topic is not None and partition is not None and partition.is_reassigned:
+                yield topic, index, partition

@@ -1,0 +1,138 @@
+"""Brokers come and go for good: BrokerRegistration (62) and UnregisterBroker (64), KIP-631.
+
+A broker registers fenced, under a new epoch. The same incarnation may register again, to tell what it could not tell
+before (its directories, when the cluster has come to metadata.version 17) or because it did not hear the answer: it
+keeps its epoch and its state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kraft.config.features import METADATA_VERSION
+from kraft.controller.context import Context, Decision
+from kraft.controller.elections import without_broker
+from kraft.messages.broker_registration_request import BrokerRegistrationRequest
+from kraft.messages.broker_registration_response import BrokerRegistrationResponse
+from kraft.messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
+from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
+from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+from kraft.messages.unregister_broker_response import UnregisterBrokerResponse
+from kraft.metadata.image import Broker
+from kraft.metadata.levels import DIRECTORIES
+from kraft.wire.errors import ErrorCode, KafkaError
+
+#: Directory ids below this one are reserved (KIP-858).
+_FIRST_FREE_DIRECTORY_ID = 100
+
+
+def registered(context: Context, broker_id: int, broker_epoch: int) -> Broker:
+    """Return the registration; raise KafkaError STALE_BROKER_EPOCH if there is none, or one of another epoch."""
+    broker = context.image.brokers.get(broker_id)
+    if broker is None or broker.epoch != broker_epoch:
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH)
+    return broker
+
+
+def register_broker(context: Context, request: BrokerRegistrationRequest) -> Decision:
+    """Register an incarnation of a broker. Its epoch is the offset of the record that registers it first."""
+    try:
+        _check_registration(context, request)
+    except KafkaError as error:
+        return Decision((), BrokerRegistrationResponse(error_code=error.code))
+    records: list[Any] = []
+    existing = context.image.brokers.get(request.broker_id)
+    if existing is not None and existing.incarnation_id == request.incarnation_id:
+        record = _record(context, request, existing.epoch)
+        record.fenced, record.in_controlled_shutdown = existing.fenced, existing.in_controlled_shutdown
+    else:
+        # What a former incarnation led nobody leads, and what it had in memory is gone.
+        records += without_broker(context, request.broker_id)
+        record = _record(context, request, context.next_offset + len(records))
+    records.append(record)
+    context.sessions.touch(request.broker_id, record.broker_epoch, -1, record.fenced, context.now_ms)
+    response = BrokerRegistrationResponse(error_code=ErrorCode.NONE, broker_epoch=record.broker_epoch)
+    return Decision(tuple(records), response)
+
+
+def _record(context: Context, request: BrokerRegistrationRequest, epoch: int) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=request.broker_id,
+        incarnation_id=request.incarnation_id,
+        broker_epoch=epoch,
+        end_points=[
+            BrokerEndpoint(name=e.name, host=e.host, port=e.port, security_protocol=e.security_protocol)
+            for e in request.listeners
+        ],
+        features=[
+            BrokerFeature(
+                name=f.name,
+                min_supported_version=f.min_supported_version,
+                max_supported_version=f.max_supported_version,
+            )
+            for f in request.features
+        ],
+        rack=request.rack,
+        log_dirs=list(request.log_dirs) if context.level >= DIRECTORIES else [],
+    )
+
+
+def _check_registration(context: Context, request: BrokerRegistrationRequest) -> None:
+    if request.cluster_id != context.config.cluster_id:
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID)
+    existing = context.image.brokers.get(request.broker_id)
+    if (
+        existing is not None
+        and existing.incarnation_id != request.incarnation_id
+        and not context.former_incarnation_gone
+        and not existing.in_controlled_shutdown
+        and context.sessions.is_alive(existing.id, existing.epoch, context.now_ms)
+    ):
+        raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+    if request.is_migrating_zk_broker:
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, "This controller takes in no brokers from ZooKeeper.")
+    if context.level >= DIRECTORIES:
+        _check_directories(context, request)
+    _check_features(context, request)
+
+
+def _check_directories(context: Context, request: BrokerRegistrationRequest) -> None:
+    """Raise KafkaError INVALID_REGISTRATION unless there are directories, each of them this broker's alone."""
+    directories = request.log_dirs
+    taken = {d for broker in context.image.brokers.values() if broker.id != request.broker_id for d in broker.log_dirs}
+    if (
+        not directories
+        or len(set(directories)) != len(directories)
+        or any(directory.int < _FIRST_FREE_DIRECTORY_ID or directory in taken for directory in directories)
+    ):
+        raise KafkaError(ErrorCode.INVALID_REGISTRATION)
+
+
+def _check_features(context: Context, request: BrokerRegistrationRequest) -> None:
+    """Raise KafkaError UNSUPPORTED_VERSION unless the broker can run at the finalized level of every feature.
+
+    A feature that is not finalized is at level 0, and a broker supports level 0 of a feature that it does not name.
+    metadata.version has no level 0: it must be named.
+    """
+    supported = {f.name: (f.min_supported_version, f.max_supported_version) for f in request.features}
+    if METADATA_VERSION not in supported:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    for name in supported.keys() | context.image.features.keys():
+        lowest, highest = supported.get(name, (0, 0))
+        if not lowest <= context.image.features.get(name, 0) <= highest:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+
+
+def unregister_broker(context: Context, request: UnregisterBrokerRequest) -> Decision:
+    """Remove a registration, alive or not; its replicas stay assigned to it."""
+    broker = context.image.brokers.get(request.broker_id)
+    if broker is None:
+        message = f"Broker ID {request.broker_id} is not currently registered"
+        code = ErrorCode.BROKER_ID_NOT_REGISTERED
+        return Decision((), UnregisterBrokerResponse(error_code=code, error_message=message))
+    context.sessions.forget(broker.id)
+    records = (
+        *without_broker(context, broker.id),
+        UnregisterBrokerRecord(broker_id=broker.id, broker_epoch=broker.epoch),
+    )
+    return Decision(records, UnregisterBrokerResponse(error_code=ErrorCode.NONE, error_message=None))
