@@ -142,10 +142,10 @@ class RaftCore:
 def _first_state(member: Member, election: ElectionState, now: float) -> State:
     """The state of a restart: what was led is given up, what was followed is followed, a vote stays given."""
     epoch = max(election.epoch, member.log.last_epoch)
-    if not member.others:
-        return Unattached(epoch, election_deadline=now)  # it has nobody to wait for
     if epoch > election.epoch:
         election = ElectionState(epoch)
+    if not member.others:
+        return Unattached(epoch, election_deadline=now, voted_for=election.voted_for)  # it has nobody to wait for
     timeout = member.timing.election_timeout(member.jitter())
     if election.leader_id == member.node_id and member.is_voter:
         others = frozenset(member.others)

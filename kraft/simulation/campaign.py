@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import platform
+from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 
 from kraft.raft.state import TRANSITIONS
-from kraft.simulation.monitor import Violation
-from kraft.simulation.plan import Fault, FaultKind, Knobs, draw_knobs, draw_plan
+from kraft.simulation.invariants import Violation
+from kraft.simulation.plan import Fault, FaultKind, Knobs, Profile, draw_knobs, draw_plan
 from kraft.simulation.world import World
 
 #: What a campaign is for: states that only faults bring about. One that never reached some of them proves little.
 RARE_STATES = (
     *(f"{before.__name__} -> {after.__name__}" for before, after in TRANSITIONS),
     *(f"fault: {kind.value}" for kind in FaultKind),
+    *(f"profile: {profile.value}" for profile in Profile),
     "diverging log cut",
     "failed fsync",
+    "granted: GRANTED_AGAIN",
+    "killed in fsync",
     "log trimmed",
     "refused: LEADER_ALIVE",
     "refused: SHORTER_LOG",
@@ -28,10 +34,12 @@ RARE_STATES = (
     "torn write",
 )
 
+_HASH_BITS = 128
+
 
 @attrs.frozen
 class Verdict:
-    """What came of one seed. ``invariant`` is None if all held."""
+    """What came of one seed. ``invariant`` is None if all held; ``coverage`` is how often each state was reached."""
 
     seed: int
     invariant: str | None
@@ -53,6 +61,7 @@ def run_seed(
     knobs = draw_knobs(seed) if knobs is None else knobs
     plan = draw_plan(seed, knobs) if plan is None else plan
     world = World(seed, knobs, plan, trace)
+    world.cover(f"profile: {knobs.profile.value}")
     invariant, text = None, ""
     try:
         world.run()
@@ -61,8 +70,57 @@ def run_seed(
     except Exception as error:  # whatever a core raises
         invariant, text = "NoIllegalState", f"NoIllegalState: {type(error).__name__}: {error}"
     return Verdict(
-        seed, invariant, text, world.now, world.events, len(world.monitor.committed), world.trace_hash, world.coverage
+        seed, invariant, text, world.now, world.events, len(world.history.committed), world.trace_hash, world.coverage
     )
+
+
+@attrs.define
+class Tally:
+    """What a campaign adds up to. ``reached`` counts the seeds that reached a state, ``times`` how often they did.
+
+    ``trace`` is the sum of the seeds' trace hashes: two machines that ran the same seeds compare this one number.
+    """
+
+    seeds: int = 0
+    simulated_s: float = 0.0
+    events: int = 0
+    committed: int = 0
+    trace: int = 0
+    failures: list[Verdict] = attrs.field(factory=list)
+    reached: Counter[str] = attrs.field(factory=Counter)
+    times: Counter[str] = attrs.field(factory=Counter)
+
+    def add(self, verdict: Verdict) -> None:
+        self.seeds += 1
+        self.simulated_s += verdict.simulated_s
+        self.events += verdict.events
+        self.committed += verdict.committed
+        self.trace = (self.trace + int(verdict.trace_hash, 16)) % 2**_HASH_BITS
+        self.reached.update(verdict.coverage.keys())
+        self.times.update(verdict.coverage)
+        if verdict.invariant is not None:
+            self.failures.append(verdict)
+
+    def never_reached(self) -> list[str]:
+        return [name for name in RARE_STATES if not self.reached[name]]
+
+    def rows(self) -> list[tuple[str, int, int]]:
+        """(state, seeds that reached it, times in all), the rarest first."""
+        names = sorted(self.reached, key=lambda name: (self.reached[name], name))
+        return [(name, self.reached[name], self.times[name]) for name in names]
+
+    def figures(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return {
+            "python": platform.python_version(),
+            "seeds": self.seeds,
+            "failed": [[failure.seed, failure.text] for failure in self.failures],
+            "simulated_s": round(self.simulated_s),
+            "events": self.events,
+            "committed": self.committed,
+            "trace": f"{self.trace:032x}",
+            "coverage": {name: [seeds, times] for name, seeds, times in self.rows()},
+        }
 
 
 def shrink(plan: Sequence[Fault], fails: Callable[[Sequence[Fault]], bool]) -> tuple[Fault, ...]:

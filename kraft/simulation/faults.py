@@ -29,7 +29,7 @@ def strike(world: World, fault: Fault) -> None:
 def _bearable(world: World, node: SimulatedNode) -> bool:
     """Without directory ids (KIP-853) a quorum takes a new disk for the old one: it must hold nothing of its own."""
     rotten = sum(world.nodes[voter].disk.rotten for voter in world.voters)
-    return world.monitor.may_lose(node) and rotten < (len(world.voters) - 1) // 2
+    return world.history.may_lose(node) and rotten < (len(world.voters) - 1) // 2
 
 
 def _crash(world: World, node: SimulatedNode, duration: float) -> None:
@@ -37,8 +37,14 @@ def _crash(world: World, node: SimulatedNode, duration: float) -> None:
     world.restart_later(node, duration)
 
 
+def _black_out(world: World, node: SimulatedNode, duration: float) -> None:
+    for each in world.nodes.values():
+        each.kill()
+        world.restart_later(each, duration * world.chance.between(0.1, 1.0))
+
+
 def _doom(world: World, node: SimulatedNode, duration: float) -> None:
-    node.die_in_fsync = True
+    node.dies_in_fsync_for = duration
 
 
 def _restart(world: World, node: SimulatedNode, duration: float) -> None:
@@ -101,11 +107,12 @@ def _fail_fsync(world: World, node: SimulatedNode, duration: float) -> None:
 def _rot(world: World, node: SimulatedNode, duration: float) -> None:
     node.kill()
     node.disk.rotten = True
+    world.history.on_disk_changed()
     world.call_at(world.now + duration, _replace, world, node)
 
 
 def _replace(world: World, node: SimulatedNode) -> None:
-    if not world.faults_over and not node.up and world.monitor.may_lose(node):
+    if not world.faults_over and not node.up and world.history.may_lose(node):
         renew(world, node)
         node.start()
 
@@ -120,6 +127,7 @@ def renew(world: World, node: SimulatedNode) -> None:
     """Give a node that is down an empty disk."""
     node.disk.wipe()
     world.monitor.forget(node.node_id)
+    world.history.on_disk_changed()
     node.life += 1
 
 
@@ -130,6 +138,7 @@ def _resign(world: World, node: SimulatedNode, duration: float) -> None:
 _STRIKES = {
     FaultKind.CRASH: _crash,
     FaultKind.CRASH_IN_FSYNC: _doom,
+    FaultKind.BLACKOUT: _black_out,
     FaultKind.RESTART: _restart,
     FaultKind.PAUSE: _pause,
     FaultKind.ISOLATE: _isolate,

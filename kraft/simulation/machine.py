@@ -45,7 +45,7 @@ class StateMachine:
             entries = self.node.disk.log.read(self.applied, end)
             self.state = replay(self.state, entries)
             self.applied = end
-            self.node.world.monitor.on_applied(self.node, entries)
+            self.node.world.history.on_applied(self.node)
         newest = self.node.core.log.snapshot
         due = (newest.end_offset if newest else 0) + self.node.world.knobs.snapshot_interval
         if self.applied >= due and self.pending is None:
@@ -66,6 +66,7 @@ class StateMachine:
             self.node.receive(life, LogTrimmed(snapshot))
 
     def _keep_snapshot(self, snapshot: SnapshotId, state: int) -> None:
+        self.node.world.history.on_snapshot(self.node, snapshot, state)
         self.node.disk.snapshots[snapshot] = state
         for old in sorted(self.node.disk.snapshots)[:-3]:
             if old.end_offset != self.node.disk.durable.start:

@@ -1,19 +1,25 @@
-"""What must be true of a quorum after every event; the names are those of Kafka's own specifications and simulations.
+"""The invariants of a simulated quorum, checked after every event: who leads, who voted, what each node makes of it.
 
-The monitor sees all nodes and their disks, which no node can. What was ever committed is kept in ``committed``: the
-first leader to commit an offset writes it there, and everybody is held to it from then on.
+The monitor sees all nodes and their disks, which no node can. What concerns records is in ``history``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kraft.raft.events import Effects, Event, RequestReceived, Timeout
-from kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, Response, VoteRequest, VoteResponse
-from kraft.raft.state import TRANSITIONS, Follower, Leader, State, Unattached
-from kraft.simulation.disk import Entry
-from kraft.simulation.machine import EMPTY_STATE, replay
+from kraft.raft.messages import (
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    Request,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
+from kraft.raft.state import TRANSITIONS, Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
+from kraft.simulation.history import History
+from kraft.simulation.invariants import Violation
 
 if TYPE_CHECKING:
     from kraft.simulation.node import SimulatedNode
@@ -22,226 +28,164 @@ if TYPE_CHECKING:
 _LEGAL = frozenset((before.__name__, after.__name__) for before, after in TRANSITIONS)
 
 
-class Violation(Exception):
-    """An invariant does not hold. ``invariant`` is its name."""
-
-    def __init__(self, invariant: str, text: str) -> None:
-        super().__init__(f"{invariant}: {text}")
-        self.invariant = invariant
-
-
-def require(condition: bool, invariant: str, text: str) -> None:
-    if not condition:
-        raise Violation(invariant, text)
-
-
 class Monitor:
-    """The invariants of one world."""
+    """What one world's nodes said, stored and believed, and whether that may be."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, history: History) -> None:
         self.world = world
-        self.committed: list[Entry] = []
-        self.states = [EMPTY_STATE]
-        self.commit_epochs: list[tuple[int, int]] = []
+        self.history = history
         self.leaders: dict[int, int] = {}
-        self.votes: dict[tuple[int, int], int] = {}
-        self.written: dict[tuple[int, int], int] = {}
-        self.high_watermarks: dict[int, int] = {}
-        self.durable_epochs: dict[int, int] = {}
-        self.proposed: dict[int, tuple[int, int]] = {}
-        self.spoken_epochs: dict[int, int] = {}
-        self.heard: dict[tuple[int, int], dict[int, float]] = {}
-        self.acknowledged = 0
+        self._stored_leaders: dict[int, int] = {}
+        self._votes: dict[tuple[int, int], int] = {}
+        self._durable_votes: set[tuple[int, int, int]] = set()
+        self._high_watermarks: dict[int, int] = {}
+        self._durable_epochs: dict[int, int] = {}
+        self._spoken_epochs: dict[int, int] = {}
+        self._heard: dict[tuple[int, int], dict[int, float]] = {}
 
-    # After each event.
+    # Life and death.
 
     def on_start(self, node: SimulatedNode) -> None:
-        self.high_watermarks[node.node_id] = node.core.high_watermark
-        spoken, epoch = self.spoken_epochs.get(node.node_id, 0), node.core.epoch
-        require(epoch >= spoken, "MonotonicEpoch", f"{node.node_id} starts in epoch {epoch}, but spoke of {spoken}")
-        self._check_snapshot_at_log_start(node)
-        self._check_state(node, node.core.state)
-        require(
-            node.machine.applied <= len(self.committed) and node.machine.state == self.states[node.machine.applied],
-            "ConsistentCommittedData",
-            f"{node.node_id} starts from a snapshot at {node.machine.applied} that differs from what was committed",
-        )
+        node_id, state, stored = node.node_id, node.core.state, node.disk.election
+        self._high_watermarks[node_id] = node.core.high_watermark
+        spoken = self._spoken_epochs.get(node_id, 0)
+        if state.epoch < spoken:
+            raise Violation("MonotonicEpoch", f"{node_id} starts in epoch {state.epoch}, but spoke of {spoken}")
+        forgot = stored.epoch == state.epoch and stored.voted_for != state.voted_for
+        if forgot and not isinstance(state, Resigned):
+            raise Violation("OneVotePerEpoch", f"{node_id} stored {stored} and starts as {state}")
+        self._check_state(node, state)
 
     def on_kill(self, node: SimulatedNode) -> None:
-        self.high_watermarks.pop(node.node_id, None)
+        self._high_watermarks.pop(node.node_id, None)
 
     def forget(self, node_id: int) -> None:
         """A node with a new disk is a new node, though it goes by the old name."""
-        self.durable_epochs.pop(node_id, None)
-        self.spoken_epochs.pop(node_id, None)
-        self.votes = {key: candidate for key, candidate in self.votes.items() if key[0] != node_id}
+        self._durable_epochs.pop(node_id, None)
+        self._spoken_epochs.pop(node_id, None)
+        self._votes = {key: candidate for key, candidate in self._votes.items() if key[0] != node_id}
+
+    # What cores do.
 
     def after_step(self, node: SimulatedNode, before: State, event: Event, effects: Effects) -> None:
         """Check one step of one node."""
-        core = node.core
-        state = core.state
+        state, mark = node.core.state, node.core.high_watermark
         if state is not before:
+            if state.epoch < before.epoch:
+                raise Violation("MonotonicEpoch", f"{node.node_id}: {before} -> {state}")
             self._check_state(node, state)
-            require(state.epoch >= before.epoch, "MonotonicEpoch", f"{node.node_id}: {before} -> {state}")
         for transition in effects.transitions:
-            legal = (transition.before, transition.after) in _LEGAL
-            require(legal, "LegalTransitions", f"{node.node_id}: {transition}")
+            if (transition.before, transition.after) not in _LEGAL:
+                raise Violation("LegalTransitions", f"{node.node_id}: {transition}")
             self.world.cover(f"{transition.before} -> {transition.after}")
         for verdict in effects.verdicts:
             self.world.cover(f"{'granted' if verdict.granted else 'refused'}: {verdict.reason.name}")
-        before_mark = self.high_watermarks.get(node.node_id, 0)
-        require(core.high_watermark >= before_mark, "MonotonicHighWatermark", f"{node.node_id} went back")
-        if core.high_watermark > before_mark:
-            self.high_watermarks[node.node_id] = core.high_watermark
-            if isinstance(state, Leader):
-                self._check_commit(node, state, core.high_watermark)
+        known = self._high_watermarks.get(node.node_id, 0)
+        if mark < known:
+            raise Violation("MonotonicHighWatermark", f"{node.node_id} went back from {known} to {mark}")
         if isinstance(state, Leader):
+            if mark > known:
+                self.history.on_commit(node, state.epoch, mark)
             self._check_quorum(node, state, event)
+        self._high_watermarks[node.node_id] = mark
         if effects.install is not None:
-            require(isinstance(state, Follower), "LeaderNeverLoadSnapshot", f"{node.node_id}: {state}")
+            if not isinstance(state, Follower):
+                raise Violation("LeaderNeverLoadSnapshot", f"{node.node_id}: {state}")
             self.world.cover("snapshot installed")
 
     def _check_quorum(self, node: SimulatedNode, state: Leader, event: Event) -> None:
         """A leader that heard from no majority for 1.5 times the fetch timeout leads no more."""
         life = (node.node_id, state.epoch)
-        heard = self.heard.setdefault(life, dict.fromkeys(self.world.voters, node.now()))
-        if isinstance(event, RequestReceived) and isinstance(event.request, FetchRequest | FetchSnapshotRequest):
-            heard[event.request.replica_id] = node.now()
-        elif isinstance(event, Timeout):
+        heard = self._heard.get(life)
+        if heard is None:
+            heard = self._heard[life] = dict.fromkeys(self.world.voters, node.now())
+        if isinstance(event, RequestReceived):
+            if isinstance(event.request, FetchRequest | FetchSnapshotRequest):
+                heard[event.request.replica_id] = node.now()
+        elif isinstance(event, Timeout) and len(self.world.voters) > 1:
             others = sorted((heard[voter] for voter in self.world.voters if voter != node.node_id), reverse=True)
-            majority = len(self.world.voters) // 2
             limit = 1.5 * self.world.knobs.timing.fetch_timeout_s + 0.001
-            fresh = majority == 0 or others[majority - 1] >= node.now() - limit
-            require(fresh, "CheckQuorum", f"{node.node_id} leads epoch {state.epoch}, and nobody fetches")
+            if others[self.world.majority - 2] < node.now() - limit:
+                raise Violation("CheckQuorum", f"{node.node_id} leads epoch {state.epoch}, and nobody fetches")
 
     def _check_state(self, node: SimulatedNode, state: State) -> None:
         leader = state.leader_id
         if leader is not None:
             known = self.leaders.setdefault(state.epoch, leader)
-            text = f"in epoch {state.epoch} {known} led, and {node.node_id} believes in {leader}"
-            require(known == leader, "ElectionSafety", text)
-        if node.node_id not in self.world.voters:
-            legal = isinstance(state, Unattached | Follower)
-            require(legal, "ValidRolesAndStates", f"the observer {node.node_id} is {state}")
-        if isinstance(state, Leader) and state.epoch_start == node.disk.log.end:
-            self._check_leader_completeness(node, state)
+            if known != leader:
+                text = f"in epoch {state.epoch} {known} led, and {node.node_id} believes in {leader}"
+                raise Violation("ElectionSafety", text)
+        if not self._fits_role(node.node_id, state):
+            raise Violation("StatesMatchRoles", f"{node.node_id} is {state}")
+        if isinstance(state, Candidate):
+            for voter in state.granted:
+                if (voter, state.epoch, node.node_id) not in self._durable_votes:
+                    text = f"{node.node_id} counts the vote of {voter} in epoch {state.epoch}, which is on no disk"
+                    raise Violation("ElectedByDurableVotes", text)
+        elif isinstance(state, Leader) and state.epoch_start == node.disk.log.end:
+            self.history.on_leader(node, state.epoch)
 
-    def _check_leader_completeness(self, node: SimulatedNode, state: Leader) -> None:
-        """What was committed in an epoch is in the log of each leader of a later one."""
-        needed = max((end for epoch, end in self.commit_epochs if epoch < state.epoch), default=0)
-        log = node.disk.log
-        text = f"{node.node_id} leads epoch {state.epoch} with a log to {log.end}, but {needed} is committed"
-        require(log.end >= needed, "LeaderCompleteness", text)
-        if needed > log.start:
-            same = log.at(needed - 1) == self.committed[needed - 1]
-            require(same, "LeaderCompleteness", f"{node.node_id} leads epoch {state.epoch} with another {needed - 1}")
-
-    def _check_commit(self, node: SimulatedNode, state: Leader, end: int) -> None:
-        """A majority of the voters holds what a leader calls committed, durably."""
-        log = node.disk.log
-        for offset in range(len(self.committed), end):
-            entry = log.at(offset)
-            self.committed.append(entry)
-            self.states.append(replay(self.states[-1], (entry,)))
-            self._acknowledge(offset, entry)
-        if not self.commit_epochs or self.commit_epochs[-1][1] < end:
-            self.commit_epochs.append((state.epoch, end))
-        holders = [voter for voter in self.world.voters if self.holds(voter, end)]
-        text = f"{node.node_id} committed {end - 1} in epoch {state.epoch}, durable at {holders} only"
-        require(len(holders) >= len(self.world.voters) // 2 + 1, "MajorityReachedHighWatermark", text)
-
-    def holds(self, voter: int, end: int) -> bool:
-        """Whether a voter would still have everything committed below ``end`` if its power went now."""
-        disk = self.world.nodes[voter].disk
-        if disk.rotten:
-            return False
-        durable = disk.durable
-        if end <= durable.start or any(snapshot.end_offset >= end for snapshot in disk.snapshots):
+    def _fits_role(self, node_id: int, state: State) -> bool:
+        voters = self.world.voters
+        if isinstance(state, Follower):
+            return state.leader_id != node_id and state.leader_id in voters
+        if isinstance(state, Unattached):
             return True
-        return durable.end >= end and durable.at(end - 1) == self.committed[end - 1]
+        if node_id not in voters:
+            return False
+        if isinstance(state, Candidate):
+            return state.voted_for == node_id and state.granted.issubset(voters)
+        if isinstance(state, Prospective):
+            return state.leader_id != node_id and state.granted.issubset(voters)
+        return state.leader_id == node_id
 
-    def _acknowledge(self, offset: int, entry: Entry) -> None:
-        place = self.proposed.get(entry.value)
-        if place is not None:
-            require(place == (offset, entry.epoch), "AckedValueNotLost", f"{entry} was proposed at {place}")
-            self.acknowledged += 1
+    def after_effects(self, node: SimulatedNode) -> None:
+        """Check what a node holds once everything that its core decided is done."""
+        if node.disk.election.epoch != node.core.epoch:
+            text = f"{node.node_id} is in epoch {node.core.epoch}, and stored {node.disk.election}"
+            raise Violation("MonotonicEpoch", text)
+        self.history.check_log(node)
 
-    # What nodes do.
+    # What nodes store and say.
 
-    def on_proposal(self, node: SimulatedNode, offset: int, values: Sequence[int]) -> None:
-        for place, value in enumerate(values, offset):
-            self.proposed[value] = (place, node.core.epoch)
-
-    def on_append(self, node: SimulatedNode, base: int, entries: tuple[Entry, ...]) -> None:
-        """One epoch has one record at an offset, wherever it is (Raft's Log Matching)."""
-        for offset, entry in enumerate(entries, base):
-            known = self.written.setdefault((offset, entry.epoch), entry.value)
-            text = f"{node.node_id} appends {entry} at {offset}, where epoch {entry.epoch} had {known}"
-            require(known == entry.value, "LogMatching", text)
-
-    def before_truncation(self, node: SimulatedNode, end: int) -> None:
-        self.world.cover("diverging log cut")
-        lost = end < len(self.committed) and node.disk.log.at(end) == self.committed[end]
-        require(not lost, "TruncateBelowHW", f"{node.node_id} cuts at {end}, which it has and is committed")
-
-    def on_applied(self, node: SimulatedNode, entries: tuple[Entry, ...]) -> None:
-        """Committed data is the same everywhere, and never changes."""
-        end = node.machine.applied
-        require(end <= len(self.committed), "NoLogDivergence", f"{node.node_id} applied {end - 1}, never committed")
-        same = node.machine.state == self.states[end]
-        require(same, "NoLogDivergence", f"{node.node_id} differs from what was committed below {end}")
-
-    def on_election_written(self, node: SimulatedNode) -> None:
-        epoch, voted_for = node.disk.election.epoch, node.disk.election.voted_for
-        if voted_for is not None:
-            self._check_vote(node, epoch, voted_for)
-        known = self.durable_epochs.get(node.node_id, 0)
-        require(epoch >= known, "MonotonicEpoch", f"{node.node_id} stored epoch {epoch} after {known}")
-        self.durable_epochs[node.node_id] = epoch
-        require(epoch <= node.core.epoch, "MonotonicEpoch", f"{node.node_id} stored an epoch that it is not in")
+    def on_election_stored(self, node: SimulatedNode) -> None:
+        node_id, stored = node.node_id, node.disk.election
+        if stored.voted_for is not None:
+            self._check_vote(node_id, stored.epoch, stored.voted_for)
+            self._durable_votes.add((node_id, stored.epoch, stored.voted_for))
+        if stored.leader_id is not None:
+            known = self._stored_leaders.setdefault(stored.epoch, stored.leader_id)
+            if known != stored.leader_id:
+                raise Violation("SingleLeader", f"{node_id} stored {stored}, others that {known} leads")
+        newest = self._durable_epochs.get(node_id, 0)
+        if not newest <= stored.epoch <= node.core.epoch:
+            text = f"{node_id} stored epoch {stored.epoch} after {newest}, and is in {node.core.epoch}"
+            raise Violation("MonotonicEpoch", text)
+        self._durable_epochs[node_id] = stored.epoch
 
     def on_spoken(self, node: SimulatedNode, epoch: int) -> None:
         """A node never falls back behind an epoch that it told others of."""
-        self.spoken_epochs[node.node_id] = max(epoch, self.spoken_epochs.get(node.node_id, 0))
-
-    def on_fetch(self, node: SimulatedNode, request: FetchRequest) -> None:
-        disk = node.disk
-        by_snapshot = max((snapshot.end_offset for snapshot in disk.snapshots), default=0)
-        durable = request.fetch_offset <= max(disk.durable.end, by_snapshot)
-        require(durable, "FetchedIsDurable", f"{node.node_id} claims {request.fetch_offset}")
+        if epoch > self._spoken_epochs.get(node.node_id, 0):
+            self._spoken_epochs[node.node_id] = epoch
 
     def on_reply(self, node: SimulatedNode, request: Request, response: Response) -> None:
         self.on_spoken(node, response.epoch)
-        if not isinstance(request, VoteRequest) or not isinstance(response, VoteResponse):
-            return
-        if response.granted and not request.pre_vote:
-            self._check_vote(node, request.epoch, request.candidate_id)
+        if isinstance(response, FetchResponse) and isinstance(request, FetchRequest):
+            asker = self.world.nodes[request.replica_id].core
+            if -1 < response.high_watermark < asker.high_watermark and asker.epoch == response.epoch:
+                text = f"{node.node_id} tells {response.high_watermark} to {asker.node_id}"
+                raise Violation("MonotonicHighWatermark", f"{text}, which knows {asker.high_watermark}")
+        elif isinstance(request, VoteRequest) and _grants(request, response):
+            self._check_vote(node.node_id, request.epoch, request.candidate_id)
             stored = node.disk.election
-            durable = (stored.epoch, stored.voted_for) == (request.epoch, request.candidate_id)
-            require(durable, "VoteIsDurable", f"{node.node_id} granted {request} with {stored} on disk")
+            if (stored.epoch, stored.voted_for) != (request.epoch, request.candidate_id):
+                raise Violation("VoteIsDurable", f"{node.node_id} granted {request} with {stored} on disk")
 
-    def _check_vote(self, node: SimulatedNode, epoch: int, candidate: int) -> None:
-        known = self.votes.setdefault((node.node_id, epoch), candidate)
-        text = f"{node.node_id} voted for {known} and for {candidate} in epoch {epoch}"
-        require(known == candidate, "OneVotePerEpoch", text)
+    def _check_vote(self, voter: int, epoch: int, candidate: int) -> None:
+        known = self._votes.setdefault((voter, epoch), candidate)
+        if known != candidate:
+            raise Violation("OneVotePerEpoch", f"{voter} voted for {known} and for {candidate} in epoch {epoch}")
 
-    def _check_snapshot_at_log_start(self, node: SimulatedNode) -> None:
-        log = node.disk.log
-        found = log.start == 0 or (log.start, log.start_epoch) in node.disk.snapshots
-        require(found, "SnapshotAtLogStart", f"{node.node_id} begins at {log.start}, without a snapshot there")
 
-    def may_lose(self, node: SimulatedNode) -> bool:
-        """Whether the quorum can do without what this node has: a majority of voters has all of it, and its epoch."""
-        if node.node_id not in self.world.voters:
-            return True
-        others = [self.world.nodes[voter] for voter in self.world.voters if voter != node.node_id]
-        epoch = max(node.disk.election.epoch, node.core.epoch)
-        end = len(self.committed)
-        safe = [
-            other
-            for other in others
-            if self.holds(other.node_id, end) and other.up and other.disk.election.epoch >= epoch
-        ]
-        led = self.leaders.get(epoch) not in (None, node.node_id)
-        reached = max(node.disk.log.end, node.disk.durable.end)
-        return led and end > 0 and reached <= end and len(safe) >= len(self.world.voters) // 2 + 1
+def _grants(request: VoteRequest, response: Response) -> bool:
+    return not request.pre_vote and isinstance(response, VoteResponse) and response.granted

@@ -73,7 +73,7 @@ class SimulatedNode:
         self.disk = Disk()
         self.slow_until = 0.0
         self.fail_next_fsync = False
-        self.die_in_fsync = False
+        self.dies_in_fsync_for: float | None = None
         self.life = 0
         self.up = False
         self.paused = False
@@ -105,6 +105,7 @@ class SimulatedNode:
         log = self.disk.recover()
         if log.snapshot is not None:
             self.machine.load(log.snapshot)
+            self.world.history.on_snapshot(self, log.snapshot, self.machine.state)
         voters = self.world.voters
         self.core = RaftCore(
             self.node_id,
@@ -116,6 +117,7 @@ class SimulatedNode:
             timing=self.world.knobs.timing,
         )
         self.world.monitor.on_start(self)
+        self.world.history.on_disk_changed()
         self._step(Timeout(), None, expect_progress=False)
 
     def kill(self, *, keep_unsynced: bool = True) -> None:
@@ -124,13 +126,14 @@ class SimulatedNode:
             return
         self.up = False
         if self.writing and self.chance.happens(0.5):
-            self.disk.election = self.writing_election
+            self._store_election()
         if keep_unsynced:
             if self.disk.lose_power(self.chance):
                 self.world.cover("torn write")
         else:
             self.disk.forget_unsynced()
         self.world.monitor.on_kill(self)
+        self.world.history.on_disk_changed()
 
     def pause(self) -> None:
         self.paused = True
@@ -179,6 +182,8 @@ class SimulatedNode:
         self.world.monitor.after_step(self, before, event, effects)
         self.effects.append((effects, payload))
         self._perform()
+        if self.up and not (self.effects or self.writing or self.performing):
+            self.world.monitor.after_effects(self)
         self._set_timer()
 
     def _set_timer(self) -> None:
@@ -236,16 +241,19 @@ class SimulatedNode:
             return
         if self._fsync_fails():
             return
-        self.disk.election = self.writing_election
+        self._store_election()
         self.writing = False
-        self.world.monitor.on_election_written(self)
         self._step(ElectionStateWritten(self.writing_election), None)
         self._catch_up()
+
+    def _store_election(self) -> None:
+        self.disk.election = self.writing_election
+        self.world.monitor.on_election_stored(self)
 
     def _change_log(self, effects: Effects, payload: Any) -> None:
         disk = self.disk
         if effects.truncate is not None:
-            self.world.monitor.before_truncation(self, effects.truncate)
+            self.world.history.before_truncation(self, effects.truncate)
             disk.write(Cut(effects.truncate))
         if effects.install is not None:
             disk.write(Reset(effects.install))
@@ -256,7 +264,7 @@ class SimulatedNode:
                 self._append((Entry(epoch, -epoch),), epoch)
             case LogSlice(base_offset=base):
                 entries = payload
-                self.world.monitor.on_append(self, base, entries)
+                self.world.history.on_append(self, base, entries)
                 disk.write(Append(entries))
         if effects.flush:
             self._request_flush()
@@ -264,7 +272,7 @@ class SimulatedNode:
             self.machine.store(effects.store, payload)
 
     def _append(self, entries: tuple[Entry, ...], epoch: int) -> None:
-        self.world.monitor.on_append(self, self.disk.log.end, entries)
+        self.world.history.on_append(self, self.disk.log.end, entries)
         self.disk.write(Append(entries))
         self._step(LogAppended(self.disk.log.end, epoch), None)
 
@@ -272,7 +280,6 @@ class SimulatedNode:
         """Append values as one batch, if this node takes itself for the leader; return whether it does."""
         if not self.up or self.paused or self.writing or not isinstance(self.core.state, Leader):
             return False
-        self.world.monitor.on_proposal(self, self.disk.log.end, values)
         self._append(tuple(Entry(self.core.epoch, value) for value in values), self.core.epoch)
         return True
 
@@ -280,8 +287,10 @@ class SimulatedNode:
 
     def fsync_time(self) -> float:
         """How long the disk takes this time."""
-        slow = 100.0 if self.world.now < self.slow_until else 1.0
-        return min(self.world.knobs.fsync_s * self.chance.between(0.5, 2.0) * slow, 3.0)
+        knobs = self.world.knobs
+        stalls = self.chance.happens(knobs.stall) and not self.world.faults_over
+        slow = 100.0 if stalls or self.world.now < self.slow_until else 1.0
+        return min(knobs.fsync_s * self.chance.between(0.5, 2.0) * slow, 3.0)
 
     def _fsync_fails(self) -> bool:
         """After a failed fsync nobody knows what is on disk: the node stops, and what was not synced is gone."""
@@ -295,17 +304,16 @@ class SimulatedNode:
         return True
 
     def _die_if_doomed(self) -> None:
-        if self.die_in_fsync:
-            self.die_in_fsync = False
-            self.world.call_at(
-                self.world.now + self.world.knobs.fsync_s * self.chance.random() / 2, self._die, self.life
-            )
+        if self.dies_in_fsync_for is not None:
+            at = self.world.now + self.world.knobs.fsync_s * self.chance.random() / 2
+            self.world.call_at(at, self._die, self.life, self.dies_in_fsync_for)
+            self.dies_in_fsync_for = None
 
-    def _die(self, life: int) -> None:
-        if self.up and life == self.life:
+    def _die(self, life: int, duration: float) -> None:
+        if self.up and life == self.life and not self.world.faults_over:
             self.world.cover("killed in fsync")
             self.kill()
-            self.world.restart_later(self)
+            self.world.restart_later(self, duration)
 
     def _request_flush(self) -> None:
         if self.flushing:
@@ -321,9 +329,10 @@ class SimulatedNode:
             return
         written, end_offset, truncations = covered
         self.disk.sync(written)
+        self.world.history.on_disk_changed()
         self.flushing = False
         self.receive(life, LogFlushed(end_offset, truncations))
-        if self.flush_again and self.up:
+        if self.up and (self.flush_again or self.chance.happens(self.world.knobs.idle_flush)):
             self.flush_again = False
             self._request_flush()
 
@@ -333,7 +342,7 @@ class SimulatedNode:
         request = send.request
         self.world.monitor.on_spoken(self, request.epoch)
         if isinstance(request, FetchRequest):
-            self.world.monitor.on_fetch(self, request)
+            self.world.history.on_fetch(self, request)
             if not self.world.knobs.knows_high_watermark:
                 request = attrs.evolve(request, high_watermark=None)
         self.world.send_request(self, send.to, Caller(self.node_id, self.life, send.number, request))
@@ -344,9 +353,9 @@ class SimulatedNode:
         payload: Any = None
         self.world.monitor.on_reply(self, caller.request, response)
         if isinstance(response, FetchResponse) and response.records is not None:
-            end = min(response.records.end_offset, response.records.base_offset + self.world.knobs.batch_limit)
-            payload = self.disk.log.read(response.records.base_offset, end)
-            response = attrs.evolve(response, records=_runs(response.records.base_offset, payload))
+            base = response.records.base_offset
+            payload = self.disk.log.read(base, min(response.records.end_offset, base + self.world.batch_limit))
+            response = attrs.evolve(response, records=_runs(base, payload))
         elif isinstance(caller.request, FetchSnapshotRequest) and isinstance(response, FetchSnapshotResponse):
             payload = self.disk.snapshots.get(caller.request.snapshot)
             response = attrs.evolve(response, length=1, size=_SNAPSHOT_PIECES)

@@ -10,10 +10,12 @@ from typing import Any
 
 from kraft.raft.events import RequestFailed, ResponseReceived
 from kraft.raft.messages import VoteRequest
-from kraft.raft.state import Leader
+from kraft.raft.state import Leader, Prospective
 from kraft.simulation.chance import Chance
 from kraft.simulation.faults import renew, strike
-from kraft.simulation.monitor import Monitor, Violation
+from kraft.simulation.history import History
+from kraft.simulation.invariants import Violation
+from kraft.simulation.monitor import Monitor
 from kraft.simulation.node import Caller, SimulatedNode
 from kraft.simulation.plan import Fault, Knobs
 
@@ -23,6 +25,7 @@ MAX_EVENTS = 60_000
 #: A quorum without faults commits something new within this time, and then has a leader that stays.
 LIVENESS_BOUND_S = 60.0
 STABLE_S = 6.0
+_MAX_BATCH_LIMIT = 100
 
 
 class World:
@@ -38,10 +41,13 @@ class World:
         self.events = 0
         self.coverage: dict[str, int] = {}
         self.voters = tuple(range(1, knobs.voters + 1))
-        self.monitor = Monitor(self)
+        self.majority = len(self.voters) // 2 + 1
+        self.history = History(self)
+        self.monitor = Monitor(self, self.history)
         self.network = Chance(seed, "network")
         self.chance = Chance(seed, "world")
         self.loss = knobs.loss
+        self.batch_limit = knobs.batch_limit
         self.cut_links: dict[tuple[int, int], int] = {}
         self.faults_over = False
         self.nodes = {node_id: SimulatedNode(self, node_id) for node_id in range(1, knobs.voters + knobs.observers + 1)}
@@ -119,28 +125,39 @@ class World:
         self.tell("the faults are over")
         self.cut_links.clear()
         self.loss = 0.0
+        self.batch_limit = _MAX_BATCH_LIMIT  # or new values may come faster than one that lags can ever take them
         dead = self._bury()
         for node in self.nodes.values():
-            node.slow_until, node.fail_next_fsync, node.die_in_fsync = 0.0, False, False
+            node.slow_until, node.fail_next_fsync, node.dies_in_fsync_for = 0.0, False, None
             if node.node_id not in dead:
                 if node.stopping:
                     node.kill()
                 node.resume()
                 node.start()
         alive = [node for node in self.nodes.values() if node.node_id not in dead]
-        goal = len(self.monitor.committed) + 2
+        goal, first_value = len(self.history.committed) + 2, self._values
 
         def done() -> bool:
             return all(node.machine.applied >= goal for node in alive)
 
         if not self._run_until(self.now + LIVENESS_BOUND_S, done):
             states = {node.node_id: (node.core.state, node.machine.applied) for node in alive}
-            raise Violation("ValuesEventuallyAcked", f"nothing new in {LIVENESS_BOUND_S} s without {dead}: {states}")
+            text = f"nothing new in {LIVENESS_BOUND_S} s without {sorted(dead)}: {states}"
+            raise Violation(self._stuck_in(alive), text)
         epochs = {node.core.epoch for node in alive}
         self._run_until(self.now + STABLE_S)
         after = {node.core.epoch for node in alive}
         if len(after) != 1 or not after <= epochs:
             raise Violation("StableLeadership", f"without a fault epochs went from {epochs} to {after}")
+        self.history.at_end(alive, first_value)
+
+    def _stuck_in(self, alive: Sequence[SimulatedNode]) -> str:
+        """The name of what did not come about."""
+        leaders = [node.core.leader_id for node in alive if node.node_id in self.voters]
+        if any(leader is not None and leaders.count(leader) >= self.majority for leader in leaders):
+            return "ValuesEventuallyAcked"
+        seeking = any(isinstance(node.core.state, Prospective) for node in alive)
+        return "NotStuckInProspective" if seeking else "EventuallyLeaderElected"
 
     def _bury(self) -> frozenset[int]:
         """Choose the minority that stays dead: those whose disks are lost, and more by chance."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
+from kraft.cli import simulate
 from kraft.cli.main import cli
+from tests.simulation.hunt import recorded
 from tests.simulation.mutants import MUTANTS
+
+SEED = str(recorded()["votes for a shorter log"].seed)
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -19,15 +26,46 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_a_campaign_ends_with_a_table() -> None:
     status, output = run("--seeds", "0:6")
     assert status == 0
-    assert "simulated s per CPU s" in output
-    assert "Candidate -> Leader" in output
+    heading, *rows = output.splitlines()
+    assert heading.split() == ["state", "reached", "seeds", "times"]
+    assert any(row.startswith("Candidate -> Leader  ") for row in rows)
+    assert any(row.startswith("fault: ") for row in rows)
+    assert rows[-2].startswith("6 seeds, 0 failed: ")
+    assert rows[-1].endswith("simulated s per CPU s")
+
+
+def test_the_figures_are_the_same_with_more_processes(tmp_path: Path) -> None:
+    found = []
+    for jobs in ("1", "2"):
+        path = tmp_path / jobs
+        assert run("--seeds", "3:7", "--jobs", jobs, "--json", str(path))[0] == 0
+        figures = json.loads(path.read_text())
+        assert figures.pop("cpu_s") > 0
+        assert figures.pop("wall_s") > 0
+        found.append(figures)
+    assert found[0] == found[1]
+    assert (found[0]["from"], found[0]["to"], found[0]["seeds"], found[0]["failed"]) == (3, 7, 4, [])
+
+
+def test_progress_is_shown_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulate, "_LOG_INTERVAL_S", 0.0)
+    result = CliRunner().invoke(cli, ["simulate", "--seeds", "0:2"], standalone_mode=False)
+    assert result.stderr.splitlines() == ["1 of 2 seeds, 0 failed", "2 of 2 seeds, 0 failed"]
+
+
+def test_a_long_campaign_that_never_came_to_a_rare_state_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulate, "COVERING_CAMPAIGN", 2)
+    status, output = run("--seeds", "0:2")
+    assert status == 1
+    assert "never reached: " in output
 
 
 def test_a_campaign_that_fails_says_which_seed_and_why() -> None:
     with MUTANTS["applies what is not committed"].planted():
         status, output = run("--seeds", "0:2")
     assert status == 1
-    assert "seed 0: NoLogDivergence" in output
+    assert "NoLogDivergence" in output
+    assert "failed" in output
 
 
 def test_one_seed_is_replayed_event_by_event() -> None:
@@ -39,20 +77,28 @@ def test_one_seed_is_replayed_event_by_event() -> None:
 
 def test_a_failing_plan_is_made_small_and_can_be_given_back(tmp_path: object) -> None:
     with MUTANTS["votes for a shorter log"].planted():
-        status, output = run("--seed", "0", "--shrink")
+        status, output = run("--seed", SEED, "--shrink")
     assert status == 1
-    plan = output[: output.index("seed 0")]
+    plan = output[: output.index(f"seed {SEED}")]
     path = f"{tmp_path}/plan.json"
     with open(path, "w") as file:
         file.write(plan)
     with MUTANTS["votes for a shorter log"].planted():
-        assert run("--seed", "0", "--plan", path)[0] == 1
-    assert run("--seed", "0", "--plan", path)[0] == 0
+        assert run("--seed", SEED, "--plan", path)[0] == 1
+    assert run("--seed", SEED, "--plan", path)[0] == 0
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--seed", "1", "--seeds", "1:2"], ["--seeds", "2:1"], ["--seeds", "1:2", "--trace"]]
+    "arguments",
+    [
+        [],
+        ["--seed", "1", "--seeds", "1:2"],
+        ["--seeds", "2:1"],
+        ["--seeds", "1:2", "--trace"],
+        ["--seed", "1", "--json", "-"],
+        ["--seed", "1", "--plan", __file__],
+    ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
-    with pytest.raises(Exception, match=r"give either|is not A:B|go with --seed"):
+    with pytest.raises(Exception, match=r"give either|is not A:B|go(es)? with --seed|not a plan"):
         run(*arguments)

@@ -51,6 +51,15 @@ def test_a_vote_of_another_epoch_does_not_count() -> None:
     assert quorum.leader_id is None
 
 
+@pytest.mark.parametrize("voters", [(1,), (1, 2, 3)])
+def test_a_restart_keeps_the_vote(voters: tuple[int, ...]) -> None:
+    """KIP-595: the voted candidate is stored so that a voter cannot vote twice in an epoch, across restarts as well."""
+    stored = ElectionState(epoch=4, voted_for=1)
+    quorum = RaftCore(1, voters, stored, LogView(), 0.0, jitter=float)
+    assert quorum.state.voted_for == 1
+    assert quorum.step(0, LogFlushed(0)).election is None
+
+
 @pytest.mark.parametrize(("stored", "in_log", "new"), [(0, 0, 1), (4, 3, 5), (2, 6, 7)])
 def test_no_epoch_is_used_twice(stored: int, in_log: int, new: int) -> None:
     """Whatever the state file says of the last epoch, a new one is beyond every epoch in the log."""

@@ -1,13 +1,9 @@
-"""Planted bugs: each takes one rule out of the cores, or of the driver around them, and must be caught.
-
-``python -m tests.simulation.mutants [NAME …]`` says how many seeds each takes; ``SEEDS_NEEDED`` comes from it.
-"""
+"""Planted bugs: each takes one rule out of the cores, or of the driver around them, and must be caught."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -19,13 +15,11 @@ from kraft.raft.events import ElectionStateWritten, Reason
 from kraft.raft.log_view import LogView
 from kraft.raft.member import Member
 from kraft.raft.messages import EpochEnd
-from kraft.raft.state import Candidate, Follower, Unattached
+from kraft.raft.state import Candidate, Follower, Leader, Unattached
 from kraft.raft.timing import Timing
-from kraft.simulation.campaign import Verdict, run_seed
+from kraft.simulation.disk import Disk
 from kraft.simulation.machine import StateMachine
 from kraft.simulation.node import SimulatedNode
-
-BOUND = 600
 
 
 @attrs.frozen
@@ -238,6 +232,114 @@ def hasty_snapshot(apply: Any) -> Any:
     return apply_all
 
 
+def patient(_: Any) -> Any:
+    def take(member: Any, now: float, state: Any) -> bool:
+        if now >= state.fetch_deadline:
+            member.state = attrs.evolve(state, fetch_deadline=now + member.timing.fetch_timeout_s)
+        return False
+
+    return take
+
+
+def asks_for_ever(give_way: Any) -> Any:
+    def give_way_to_none(member: Any, now: float, state: Any, why: str) -> None:
+        deadline = now + member.timing.election_timeout(member.jitter())
+        member.state = attrs.evolve(state, election_deadline=deadline)
+
+    return give_way_to_none
+
+
+def wins_early(count_vote: Any) -> Any:
+    def count(member: Any, now: float, state: Any, voter: int) -> None:
+        member.majority -= 1
+        count_vote(member, now, state, voter)
+        member.majority += 1
+
+    return count
+
+
+def leads_on(first_state: Any) -> Any:
+    def first(member: Any, election: Any, now: float) -> Any:
+        if election.leader_id != member.node_id or member.log.last_epoch != election.epoch:
+            return first_state(member, election, now)
+        progress = {voter: leader.Progress(fetched_at=now) for voter in member.others}
+        progress[member.node_id] = leader.Progress(member.log.end_offset, now)
+        start = member.log.end_of(election.epoch - 1).end_offset
+        until = now + member.timing.check_quorum_s
+        return Leader(election.epoch, start, member.node_id, frozenset(), progress, check_quorum_at=until)
+
+    return first
+
+
+def cuts_anything(_: Any) -> Any:
+    def cut(member: Any, now: float, state: Any, leader_end: Any) -> None:
+        offset = max(member.log.diverging_from(leader_end) - 1, member.log.start_offset)
+        if offset < member.log.end_offset:
+            member.log.truncate(offset)
+            member.outcome.truncate = offset
+
+    return cut
+
+
+def installs_whatever_it_is(_: Any) -> Any:
+    def take_stored(member: Any, now: float, event: Any) -> None:
+        if event.snapshot.end_offset > member.high_watermark:
+            member.log.install(event.snapshot)
+            member.outcome.install = event.snapshot
+            member.commit(event.snapshot.end_offset)
+        if isinstance(member.state, Follower):
+            member.state = attrs.evolve(member.state, download=None, ask_at=now)
+
+    return take_stored
+
+
+def tells_what_it_remembers(_: Any) -> Any:
+    return lambda member: member.high_watermark
+
+
+def needs_all(_: Any) -> Any:
+    def note(member: Any, state: Any) -> None:
+        oldest = min(state.progress[voter].fetched_at for voter in member.others)
+        state.check_quorum_at = oldest + member.timing.check_quorum_s
+
+    return note
+
+
+def sends_nothing(read: Any) -> Any:
+    return lambda log, offset: None
+
+
+def keeps_too_few(keep: Any) -> Any:
+    def keep_one(machine: Any, snapshot: Any, state: int) -> None:
+        keep(machine, snapshot, state)
+        for old in sorted(machine.node.disk.snapshots)[:-1]:
+            del machine.node.disk.snapshots[old]
+
+    return keep_one
+
+
+def snapshot_of_now(written: Any) -> Any:
+    return lambda machine, life, snapshot, state: written(machine, life, snapshot, machine.state)
+
+
+def flush_covers_all(_: Any) -> Any:
+    def flushed(node: Any, life: int, covered: Any) -> None:
+        ORIGINAL_FLUSHED(node, life, (covered[0], node.disk.log.end, node.core.log.truncations))
+
+    return flushed
+
+
+ORIGINAL_FLUSHED = SimulatedNode._flushed
+
+
+def drops_the_last(recover: Any) -> Any:
+    def recover_less(disk: Any) -> Any:
+        del disk.durable.entries[-1:]
+        return recover(disk)
+
+    return recover_less
+
+
 def no_election_deadline(give_way: Any) -> Any:
     def give_way_for_good(member: Any, now: float, state: Any, why: str) -> None:
         member.become(Unattached(state.epoch, math.inf, state.voted_for), why)
@@ -307,7 +409,7 @@ MUTANTS = {
     ),
     "follows an old leader": Mutant("older epochs are fenced", follower, "_doubt", stale_epoch_welcome),
     "takes any answer": Mutant("one request is under way", follower, "_expected", asks_anew),
-    "never gives a leader up": Mutant("the fetch timeout", follower, "take_timeout", returning(False)),
+    "never gives a leader up": Mutant("the fetch timeout", follower, "take_timeout", patient),
     "never resigns": Mutant("check-quorum", Timing, "check_quorum_s", as_property(1e9)),
     "never stands again": Mutant("a lost election is followed by another", voting, "give_way", no_election_deadline),
     "sends no snapshot": Mutant("a short log is replaced by a snapshot", leader, "_snapshot_for", returning(None)),
@@ -321,58 +423,26 @@ MUTANTS = {
     "applies what is not committed": Mutant(
         "only what is committed is applied", StateMachine, "apply_committed", hasty_snapshot
     ),
+    "wins with one vote too few": Mutant("a majority elects", voting, "count_vote", wins_early),
+    "leads on after a restart": Mutant("a restarted leader leads no more", core, "_first_state", leads_on),
+    "asks for ever": Mutant("asking whether it could win ends", voting, "give_way", asks_for_ever),
+    "cuts what is committed": Mutant("what is committed is never cut", follower, "_cut", cuts_anything),
+    "tells what it remembers": Mutant(
+        "no high watermark before one's own epoch commits", leader, "_high_watermark", tells_what_it_remembers
+    ),
+    "resigns over one silent voter": Mutant("a majority is enough", leader, "note_contact", needs_all),
+    "sends no records": Mutant("a leader sends what it has", LogView, "read", sends_nothing),
+    "installs whatever it is by then": Mutant(
+        "a follower alone installs a snapshot", follower, "take_stored_snapshot", installs_whatever_it_is
+    ),
+    "deletes the snapshot at the start": Mutant(
+        "the snapshot at the start of the log stays", StateMachine, "_keep_snapshot", keeps_too_few
+    ),
+    "snapshots what came later": Mutant(
+        "a snapshot is of one offset", StateMachine, "_snapshot_written", snapshot_of_now
+    ),
+    "takes a flush for all": Mutant(
+        "a flush covers what was written before it", SimulatedNode, "_flushed", flush_covers_all
+    ),
+    "drops the last record": Mutant("a restart keeps what was durable", Disk, "recover", drops_the_last),
 }
-
-
-#: How many seeds, from 0 on, it took to notice each. What is not here takes many hundred: each of those needs a crash,
-#: or a late message, within one round of one election, and tests/raft has a test that catches it.
-SEEDS_NEEDED = {
-    "votes twice in an epoch": 2,
-    "votes for a shorter log": 1,
-    "does not write its vote": 1,
-    "does not write new epochs": 3,
-    "speaks before it wrote": 1,
-    "stands in the same epoch": 1,
-    "an observer stands": 3,
-    "counts observers": 3,
-    "commits with one too few": 1,
-    "counts what is not flushed": 2,
-    "fetches before the flush": 1,
-    "does not compare logs": 1,
-    "knows no older epochs": 1,
-    "cuts one too many": 2,
-    "cuts one too few": 1,
-    "publishes before it cuts": 2,
-    "publishes what it lacks": 2,
-    "follows an old leader": 2,
-    "takes any answer": 1,
-    "never gives a leader up": 1,
-    "never resigns": 1,
-    "never stands again": 1,
-    "sends no snapshot": 2,
-    "keeps the log under a snapshot": 2,
-    "moves the high watermark back": 2,
-    "forgets the epoch before the log": 37,
-    "applies what is not committed": 1,
-}
-
-
-def hunt(mutant: Mutant, bound: int = BOUND) -> Verdict | None:
-    """The verdict of the first seed that notices, if one does."""
-    with mutant.planted():
-        for seed in range(bound):
-            verdict = run_seed(seed)
-            if verdict.invariant is not None:
-                return verdict
-    return None
-
-
-def main(names: list[str]) -> None:
-    for name in names or MUTANTS:
-        verdict = hunt(MUTANTS[name])
-        found = f"{verdict.seed + 1:4}  {verdict.text[:110]}" if verdict else "   -  survived"
-        print(f"{name:34}{found}", flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

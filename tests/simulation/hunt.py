@@ -1,0 +1,68 @@
+"""Hunting planted bugs: ``python -m tests.simulation.hunt [NAME …]`` runs seeds until one notices, and records which.
+
+``caught.json`` holds, for each, the first seed that noticed, by which invariant, and what the first hundred made of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import attrs
+
+from kraft.simulation.campaign import Verdict, run_seed
+from kraft.simulation.invariants import LIVENESS, SAFETY
+from tests.simulation.mutants import MUTANTS, Mutant
+
+#: Every planted bug must be caught by one of so many seeds.
+BOUND = 1_000
+SAMPLE = 100
+RECORD = Path(__file__).with_name("caught.json")
+
+
+@attrs.frozen
+class Catch:
+    """``seed`` is the first that noticed, by ``invariant``; ``sample`` is how many of the first SAMPLE did, by each."""
+
+    seed: int
+    invariant: str
+    sample: dict[str, int]
+
+
+def recorded() -> dict[str, Catch]:
+    return {name: Catch(**values) for name, values in json.loads(RECORD.read_text()).items()}
+
+
+def hunt(mutant: Mutant, bound: int = BOUND) -> Verdict | None:
+    """The verdict of the first seed that notices, if one does."""
+    with mutant.planted():
+        for seed in range(bound):
+            verdict = run_seed(seed)
+            if verdict.invariant is not None:
+                return verdict
+    return None
+
+
+def main(names: list[str]) -> None:
+    catches = recorded() if names else {}
+    for name in names or MUTANTS:
+        mutant = MUTANTS[name]
+        verdict = hunt(mutant)
+        if verdict is None:
+            print(f"{name:34} survived", flush=True)
+            catches.pop(name, None)
+            continue
+        assert verdict.invariant is not None
+        with mutant.planted():
+            sample = Counter(run_seed(seed).invariant for seed in range(SAMPLE))
+        by_name = {str(invariant): sample[invariant] for invariant in (*SAFETY, *LIVENESS) if sample[invariant]}
+        catches[name] = Catch(verdict.seed, verdict.invariant, by_name)
+        print(f"{name:34}{verdict.seed:4}  {verdict.text[:90]}  {by_name}", flush=True)
+    ordered = {name: attrs.asdict(catches[name]) for name in MUTANTS if name in catches}
+    RECORD.write_text(json.dumps(ordered, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

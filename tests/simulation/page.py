@@ -1,0 +1,115 @@
+"""docs/simulation.md: the words of ``prose.md``, and tables of what the code and the records say.
+
+``python -m tests.simulation.page`` writes it. With files that ``kraft simulate --json`` wrote, and the commit that they
+are of, it puts them together as the campaign first: ``python -m tests.simulation.page COMMIT FILE …``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kraft.simulation.campaign import RARE_STATES
+from kraft.simulation.invariants import LIVENESS, SAFETY
+from kraft.simulation.plan import FAULTS, PROFILES
+from tests.simulation import golden, hunt
+from tests.simulation.mutants import MUTANTS
+
+PROSE = Path(__file__).with_name("prose.md")
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "simulation.md"
+CAMPAIGN = ROOT / "docs" / "simulation.json"
+
+
+def table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def render() -> str:
+    """The page as it should be."""
+    invariants = [("safety", SAFETY), ("liveness", LIVENESS)]
+    parts = {
+        "faults": table(["fault", "what happens"], [[f"`{kind.value}`", text] for kind, text in FAULTS.items()]),
+        "profiles": table(["profile", "what strikes"], [[profile.value, text] for profile, text in PROFILES.items()]),
+        "invariants": table(
+            ["invariant", "", "what must be true"],
+            [[f"`{name}`", kind, text] for kind, names in invariants for name, text in names.items()],
+        ),
+        "sample": str(hunt.SAMPLE),
+        "golden": str(len(golden.SEEDS)),
+        "mutants": _mutants(),
+        "campaign": _campaign(json.loads(CAMPAIGN.read_text())) if CAMPAIGN.exists() else "None yet.",
+    }
+    text = PROSE.read_text()
+    for name, part in parts.items():
+        assert f"<!-- {name} -->" in text, name
+        text = text.replace(f"<!-- {name} -->", part)
+    return text
+
+
+def _mutants() -> str:
+    rows = []
+    for name, catch in hunt.recorded().items():
+        rows.append([name, MUTANTS[name].rule, catch.seed, f"`{catch.invariant}`", sum(catch.sample.values())])
+    return table(["planted bug", "the rule that it breaks", "first seed", "noticed by", f"of {hunt.SAMPLE}"], rows)
+
+
+def _campaign(figures: dict[str, Any]) -> str:
+    seeds, cpu_s, failed = figures["seeds"], figures["cpu_s"], figures["failed"]
+    rare = [(name, *figures["coverage"].get(name, (0, 0))) for name in RARE_STATES]
+    rare.sort(key=lambda row: row[1])
+    outcome = "none of them broke an invariant" if not failed else f"**{len(failed)} of them failed**: {failed}"
+    what = (
+        f"{seeds:,} seeds, from {figures['from']:,} up to {figures['to']:,}, at commit `{figures['commit']}` with "
+        f"Python {figures['python']}: {outcome}.\n"
+        f"{figures['simulated_s'] / 3600:,.0f} hours were simulated in {cpu_s / 3600:.1f} CPU hours, "
+        f"{figures['simulated_s'] / cpu_s:,.0f} simulated seconds per CPU second: {figures['events']:,} events, "
+        f"{figures['committed']:,} records committed. The sum of the traces is `{figures['trace']}`.\n"
+    )
+    states = "How many seeds came to each of the states that a campaign must reach, and how often, the rarest first:\n"
+    rows = [[name, f"{reached:,}", f"{times:,}"] for name, reached, times in rare]
+    return "\n".join([what, states, table(["state", "seeds", "times"], rows)])
+
+
+def merge(pieces: Sequence[dict[str, Any]], commit: str) -> dict[str, Any]:
+    """One campaign of pieces that follow each other without a gap, all with the same Python. Raises ValueError."""
+    pieces = sorted(pieces, key=lambda piece: int(piece["from"]))
+    if any(before["to"] != after["from"] for before, after in itertools.pairwise(pieces)):
+        raise ValueError("the pieces do not follow each other")
+    if len({piece["python"] for piece in pieces}) != 1:
+        raise ValueError("the pieces are of different Pythons")
+    coverage: dict[str, list[int]] = {}
+    for piece in pieces:
+        for name, counts in piece["coverage"].items():
+            known = coverage.get(name, [0, 0])
+            coverage[name] = [known[0] + counts[0], known[1] + counts[1]]
+    return {
+        "commit": commit,
+        "python": pieces[0]["python"],
+        "from": pieces[0]["from"],
+        "to": pieces[-1]["to"],
+        "failed": [failure for piece in pieces for failure in piece["failed"]],
+        **{key: round(sum(piece[key] for piece in pieces)) for key in SUMS},
+        "trace": f"{sum(int(piece['trace'], 16) for piece in pieces) % 2**128:032x}",
+        "coverage": dict(sorted(coverage.items())),
+    }
+
+
+SUMS = ("seeds", "simulated_s", "events", "committed", "wall_s", "cpu_s")
+
+
+def main(arguments: list[str]) -> None:
+    if arguments:
+        commit, *files = arguments
+        campaign = merge([json.loads(Path(file).read_text()) for file in files], commit)
+        CAMPAIGN.write_text(json.dumps(campaign, indent=1) + "\n")
+    PAGE.write_text(render())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,49 @@
+"""Invariants that no planted bug breaks, since something else notices it first: broken here by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kraft.raft.events import Effects, Timeout, Transition
+from kraft.raft.state import ElectionState, Leader
+from kraft.simulation.invariants import Violation
+from kraft.simulation.plan import draw_knobs
+from kraft.simulation.world import World
+
+
+def world_with_a_leader() -> World:
+    """A world without faults, at a time when all follow one leader."""
+    world = World(4, draw_knobs(4), ())
+    world.run()
+    assert world.leader() is not None
+    return world
+
+
+def a_disk_names_another_leader(world: World) -> None:
+    leader = world.leader()
+    assert leader is not None
+    node = next(node for node in world.nodes.values() if node is not leader)
+    node.disk.election = ElectionState(leader.core.epoch, leader_id=node.node_id)
+    world.monitor.on_election_stored(node)
+
+
+def a_leader_becomes_a_candidate(world: World) -> None:
+    node = world.leader()
+    assert node is not None
+    assert isinstance(node.core.state, Leader)
+    transition = Transition("Leader", "Candidate", node.core.epoch, "it felt like it")
+    world.monitor.after_step(node, node.core.state, Timeout(), Effects(transitions=(transition,)))
+
+
+BY_HAND: dict[str, Callable[[World], None]] = {
+    "SingleLeader": a_disk_names_another_leader,
+    "LegalTransitions": a_leader_becomes_a_candidate,
+}
+
+
+@pytest.mark.parametrize("invariant", BY_HAND)
+def test_it_can_fail(invariant: str) -> None:
+    with pytest.raises(Violation, match=invariant):
+        BY_HAND[invariant](world_with_a_leader())

@@ -1,0 +1,38 @@
+"""docs/simulation.md says what the code and the records say, and pieces of a campaign add up to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kraft.simulation.campaign import Tally, run_seed
+from tests.simulation.page import PAGE, merge, render
+
+
+def piece(first: int, last: int) -> dict[str, object]:
+    tally = Tally()
+    for seed in range(first, last):
+        tally.add(run_seed(seed))
+    figures = {"from": first, "to": last, "wall_s": 1.25, "cpu_s": 1.0, **tally.figures()}
+    as_written: dict[str, object] = json.loads(json.dumps(figures))
+    return as_written
+
+
+def test_the_page_is_what_it_is_made_of() -> None:
+    """If not: ``python -m tests.simulation.page``."""
+    assert PAGE.read_text() == render()
+
+
+def test_pieces_of_a_campaign_are_the_campaign() -> None:
+    whole = merge([piece(0, 4)], "c0ffee")
+    parts = merge([piece(2, 4), piece(0, 2)], "c0ffee")
+    differ = {key for key in whole if whole[key] != parts[key]}
+    assert differ <= {"wall_s", "cpu_s", "simulated_s"}
+    assert abs(whole["simulated_s"] - parts["simulated_s"]) <= 2
+
+
+def test_a_gap_between_pieces_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="follow each other"):
+        merge([piece(0, 1), piece(2, 3)], "c0ffee")
