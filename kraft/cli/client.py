@@ -23,6 +23,7 @@ from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopi
 from kraft.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from kraft.messages.registry import ApiKey
 from kraft.rpc.client import Connection, Disconnected, connect
+from kraft.wire.decode_error import UnsupportedVersionError
 from kraft.wire.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
@@ -82,6 +83,8 @@ def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:
         return trio.run(connected)
     except KafkaError as error:
         raise click.ClickException(str(error)) from None
+    except UnsupportedVersionError as error:
+        raise click.ClickException(f"The cluster is too old for this: {error}") from None
     except trio.TooSlowError:
         raise click.ClickException(f"The cluster did not answer within {TIMEOUT_S:g} seconds") from None
     except Disconnected as error:
@@ -163,9 +166,11 @@ class Cluster:
         """Return the broker that takes changes of topics and configurations."""
         return (await self.metadata([])).controller_id
 
-    async def describe(self, *, controllers: bool) -> DescribeClusterResponse:
+    async def describe(self, *, controllers: bool, include_fenced: bool = False) -> DescribeClusterResponse:
         """Describe brokers, or controllers as only these know them (KIP-919), and remember them."""
-        request = DescribeClusterRequest(endpoint_type=_CONTROLLERS if controllers else _BROKERS)
+        request = DescribeClusterRequest(
+            endpoint_type=_CONTROLLERS if controllers else _BROKERS, include_fenced_brokers=include_fenced
+        )
         response: DescribeClusterResponse = await self.request(request)
         check(response.error_code, response.error_message)
         self._addresses |= {broker.broker_id: (broker.host, broker.port) for broker in response.brokers}

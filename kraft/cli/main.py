@@ -10,7 +10,20 @@ import click
 
 from kraft import __version__
 
-COMMANDS = ("consume", "dump-log", "groups", "node", "produce", "quorum", "shell", "simulate", "storage", "topics")
+COMMANDS = (
+    "cluster",
+    "consume",
+    "dump-log",
+    "features",
+    "groups",
+    "node",
+    "produce",
+    "quorum",
+    "shell",
+    "simulate",
+    "storage",
+    "topics",
+)
 
 
 class LazyGroup(click.Group):

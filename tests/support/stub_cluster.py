@@ -39,12 +39,13 @@ class StubCluster:
 
 
 @contextmanager
-def stub_cluster(answers: Answers) -> Iterator[StubCluster]:
-    """Serve in threads of their own until the block ends."""
+def stub_cluster(answers: Answers, offers: ApiVersionsResponse | None = None) -> Iterator[StubCluster]:
+    """Serve in threads of their own until the block ends. ``offers``: the features that nodes tell with their APIs."""
     with ExitStack() as stack:
         addresses = []
         for _ in range(2):
             server = stack.enter_context(_Server(("127.0.0.1", 0), _Connection))
+            server.offers = offers or ApiVersionsResponse()
             server.answers = {**_own_answers(server.server_address[1]), **answers}
             threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
             stack.callback(server.shutdown)
@@ -73,6 +74,7 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
     answers: Answers
+    offers: ApiVersionsResponse
 
 
 class _Connection(socketserver.StreamRequestHandler):
@@ -92,7 +94,6 @@ class _Connection(socketserver.StreamRequestHandler):
         if isinstance(request, ApiVersionsRequest):
             offered = {ApiKey.API_VERSIONS: ApiVersionsRequest.VALID_VERSIONS[1]}
             offered |= {key: newest for key, (newest, _) in answers.items()}
-            return ApiVersionsResponse(
-                api_keys=[ApiVersion(int(key), request_class(key).VALID_VERSIONS[0], v) for key, v in offered.items()]
-            )
+            keys = [ApiVersion(int(key), request_class(key).VALID_VERSIONS[0], v) for key, v in offered.items()]
+            return attrs.evolve(self.server.offers, api_keys=keys)  # type: ignore[attr-defined]
         return answers[api_key][1](request)

@@ -1,0 +1,72 @@
+"""``kraft cluster``: the id of a cluster, its endpoints, and taking a broker off its books, as kafka-cluster does."""
+
+from __future__ import annotations
+
+import click
+
+from kraft.cli.client import Cluster, bootstrap_option, check, controllers_option, run
+from kraft.messages.describe_cluster_response import DescribeClusterResponse
+from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+
+_RACK_WIDTH = 10
+
+
+@click.group("cluster", short_help="Show a cluster's id and endpoints; unregister brokers.")
+def command() -> None:
+    """Show a cluster's id and endpoints; unregister brokers."""
+
+
+@command.command("cluster-id")
+@bootstrap_option
+@controllers_option
+def cluster_id_command(bootstrap: str, controllers: str | None) -> None:
+    """Print the id of the cluster."""
+    described = run(controllers or bootstrap, lambda cluster: cluster.describe(controllers=controllers is not None))
+    click.echo(f"Cluster ID: {described.cluster_id}")
+
+
+@command.command("list-endpoints")
+@bootstrap_option
+@controllers_option
+@click.option("--include-fenced-brokers", is_flag=True, help="List brokers that are fenced, too.")
+def list_endpoints_command(bootstrap: str, controllers: str | None, include_fenced_brokers: bool) -> None:
+    """Print where the brokers, or the controllers, are reached."""
+    if controllers is not None and include_fenced_brokers:
+        raise click.UsageError("--include-fenced-brokers goes with --bootstrap-server.")
+
+    async def operate(cluster: Cluster) -> DescribeClusterResponse:
+        return await cluster.describe(controllers=controllers is not None, include_fenced=include_fenced_brokers)
+
+    described = run(controllers or bootstrap, operate)
+    kind = "broker" if controllers is None else "controller"
+    brokers = sorted(described.brokers, key=lambda broker: broker.broker_id)
+    host_width = max((len(broker.host) for broker in brokers), default=0)
+    rack_width = max((len(broker.rack or "") for broker in brokers), default=0)
+    rack_width = max(rack_width, _RACK_WIDTH)
+
+    def line(node: object, host: str, port: object, rack: str, state: str, endpoint_type: str) -> str:
+        middle = f"{state:<10} " if controllers is None else ""
+        return f"{node:<10} {host:<{host_width}} {port:<10} {rack:<{rack_width}} {middle}{endpoint_type:<15}"
+
+    click.echo(line("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE"))
+    for broker in brokers:
+        state = "fenced" if broker.is_fenced else "unfenced"
+        click.echo(line(broker.broker_id, broker.host, broker.port, broker.rack or "null", state, kind))
+
+
+@command.command("unregister")
+@bootstrap_option
+@controllers_option
+@click.option("-i", "--id", "broker_id", type=click.IntRange(0), required=True, help="The broker that is gone.")
+def unregister_command(bootstrap: str, controllers: str | None, broker_id: int) -> None:
+    """Forget a broker that will not come back (KIP-631)."""
+
+    async def operate(cluster: Cluster) -> None:
+        node_id = None
+        if controllers is not None:
+            node_id = (await cluster.describe(controllers=True)).controller_id
+        answer = await cluster.request(UnregisterBrokerRequest(broker_id=broker_id), node_id)
+        check(answer.error_code, answer.error_message)
+
+    run(controllers or bootstrap, operate)
+    click.echo(f"Broker {broker_id} is no longer registered.")

@@ -1,0 +1,125 @@
+"""``kraft features``: what a cluster can do and what it has agreed on (KIP-584), in the layout of kafka-features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from kraft import __version__
+from kraft.cli.client import TIMEOUT_MS, Cluster, bootstrap_option, controllers_option, run
+from kraft.config.features import LEVEL_OF_NAME, METADATA_VERSION, NAME_OF_LEVEL
+from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.api_versions_response import ApiVersionsResponse
+from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kraft.wire.errors import ErrorCode
+
+_UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
+_NO_EPOCH = -1
+
+_features_option = click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    required=True,
+    metavar="NAME=LEVEL",
+    help="A feature, such as metadata.version=21; its levels may be named, too: metadata.version=3.9-IV0.",
+)
+_dry_run_option = click.option("--dry-run", is_flag=True, help="Only ask whether it could be done.")
+
+
+@click.group("features", short_help="Describe, upgrade and downgrade the features of a cluster.")
+def command() -> None:
+    """Describe, upgrade and downgrade the features of a cluster."""
+
+
+@command.command("describe")
+@bootstrap_option
+@controllers_option
+def describe_command(bootstrap: str, controllers: str | None) -> None:
+    """Show each feature: what the asked node supports, and the level that is finalized."""
+
+    async def operate(cluster: Cluster) -> ApiVersionsResponse:
+        asked = ApiVersionsRequest(client_software_name="kraft", client_software_version=__version__)
+        response: ApiVersionsResponse = await cluster.request(asked)
+        return response
+
+    response = run(controllers or bootstrap, operate)
+    finalized = {feature.name: feature.max_version_level for feature in response.finalized_features}
+    epoch = "-" if response.finalized_features_epoch == _NO_EPOCH else response.finalized_features_epoch
+    for feature in sorted(response.supported_features, key=lambda feature: feature.name):
+        lowest, highest, level = (
+            level_text(feature.name, level)
+            for level in (feature.min_version, feature.max_version, finalized.get(feature.name, 0))
+        )
+        click.echo(
+            f"Feature: {feature.name:<42}SupportedMinVersion: {lowest:<17}SupportedMaxVersion: {highest:<17}"
+            f"FinalizedVersionLevel: {level:<17}Epoch: {epoch}"
+        )
+
+
+@command.command("upgrade")
+@bootstrap_option
+@controllers_option
+@_features_option
+@_dry_run_option
+def upgrade_command(bootstrap: str, controllers: str | None, features: tuple[str, ...], dry_run: bool) -> None:
+    """Raise features to new levels."""
+    _update(controllers or bootstrap, controllers is not None, features, _UPGRADE, "upgrade", dry_run)
+
+
+@command.command("downgrade")
+@bootstrap_option
+@controllers_option
+@_features_option
+@click.option("--unsafe", is_flag=True, help="Even if metadata may be lost by it.")
+@_dry_run_option
+def downgrade_command(
+    bootstrap: str, controllers: str | None, features: tuple[str, ...], unsafe: bool, dry_run: bool
+) -> None:
+    """Lower features to former levels."""
+    kind = _UNSAFE_DOWNGRADE if unsafe else _SAFE_DOWNGRADE
+    _update(controllers or bootstrap, controllers is not None, features, kind, "downgrade", dry_run)
+
+
+def level_text(feature: str, level: int) -> str:
+    """A level as it is shown: those of metadata.version by name."""
+    if feature != METADATA_VERSION:
+        return str(level)
+    return NAME_OF_LEVEL.get(level, f"UNKNOWN {level}")
+
+
+def _update(servers: str, is_controllers: bool, features: Sequence[str], kind: int, verb: str, dry_run: bool) -> None:
+    """Ask for the changes. Raises ClickException if they are refused: none of them is made then."""
+    levels = dict(sorted(map(_parsed, features)))
+    updates = [FeatureUpdateKey(name, level, upgrade_type=kind) for name, level in levels.items()]
+
+    async def operate(cluster: Cluster) -> dict[str, tuple[int, str | None]]:
+        node_id = None
+        if is_controllers:
+            node_id = (await cluster.describe(controllers=True)).controller_id
+        request = UpdateFeaturesRequest(timeout_ms=TIMEOUT_MS, feature_updates=updates, validate_only=dry_run)
+        answer = await cluster.request(request, node_id)
+        results = {result.feature: (result.error_code, result.error_message) for result in answer.results}
+        whole = (answer.error_code, answer.error_message)
+        return {name: whole if answer.error_code else results.get(name, whole) for name in levels}
+
+    failed = 0
+    for name, (code, message) in run(servers, operate).items():
+        if code:
+            failed += 1
+            could_not = "Can not" if dry_run else "Could not"
+            click.echo(f"{could_not} {verb} {name} to {levels[name]}. {message or ErrorCode(code).message}")
+        else:
+            click.echo(f"{name} {'can be' if dry_run else 'was'} {verb}d to {levels[name]}.")
+    if failed:
+        raise click.ClickException(f"{failed} out of {len(levels)} operation(s) failed.")
+
+
+def _parsed(text: str) -> tuple[str, int]:
+    name, _, level = text.partition("=")
+    if name == METADATA_VERSION and level in LEVEL_OF_NAME:
+        return name, LEVEL_OF_NAME[level]
+    if not name or not level.isdecimal() or int(level) > 32767:
+        raise click.BadParameter(f"{text!r} is not NAME=LEVEL", param_hint="--feature")
+    return name, int(level)

@@ -1,0 +1,126 @@
+"""``kraft features``: beside kafka-features, on a cluster that says what a test wants it to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraft.cli.main import cli
+from kraft.messages.api_versions_response import ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey
+from kraft.messages.registry import ApiKey
+from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kraft.messages.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
+from kraft.wire.errors import ErrorCode
+from tests.support.apache_tool import FEATURES, apache_tool
+from tests.support.stub_cluster import StubCluster, stub_cluster
+
+OFFERS = ApiVersionsResponse(
+    supported_features=[
+        SupportedFeatureKey("metadata.version", 7, 30),
+        SupportedFeatureKey("z.version", 0, 1),
+        SupportedFeatureKey("a-feature-with-a-long-name.version", 1, 12345),
+    ],
+    finalized_features=[FinalizedFeatureKey("metadata.version", 21, 21)],
+    finalized_features_epoch=533,
+)
+NOTHING_FINALIZED = ApiVersionsResponse(supported_features=[SupportedFeatureKey("metadata.version", 7, 99)])
+
+
+@contextmanager
+def updating(error: ErrorCode = ErrorCode.NONE, version: int = 2) -> Iterator[tuple[StubCluster, list[object]]]:
+    """A cluster that grants or refuses all updates, and what it is asked."""
+    asked: list[object] = []
+
+    def answer(request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+        asked.append(request)
+        why = "so it is" if error else None
+        if version >= 2:
+            return UpdateFeaturesResponse(error_code=error, error_message=why)
+        results = [UpdatableFeatureResult(update.feature, error, why) for update in request.feature_updates]
+        return UpdateFeaturesResponse(error_message=None, results=results)
+
+    with stub_cluster({ApiKey.UPDATE_FEATURES: (version, answer)}, OFFERS) as cluster:
+        yield cluster, asked
+
+
+def run(cluster: StubCluster, *arguments: str) -> Result:
+    command = ["features", *arguments, "--bootstrap-server", cluster.bootstrap_servers]
+    return CliRunner(catch_exceptions=False).invoke(cli, command)
+
+
+def test_features_are_described() -> None:
+    with stub_cluster({}, OFFERS) as cluster:
+        first, second, third = run(cluster, "describe").output.splitlines()
+    assert second == (
+        "Feature: metadata.version                          SupportedMinVersion: 3.3-IV3          "
+        "SupportedMaxVersion: 4.3-IV0          FinalizedVersionLevel: 3.9-IV0          Epoch: 533"
+    )
+    assert (first.split()[1], third.split()[1]) == ("a-feature-with-a-long-name.version", "z.version")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_upgrade(version: int) -> None:
+    with updating(version=version) as (cluster, asked):
+        result = run(cluster, "upgrade", "--feature", "metadata.version=3.9-IV0", "--feature", "group.version=1")
+    assert result.output == "group.version was upgraded to 1.\nmetadata.version was upgraded to 21.\n"
+    updates = [FeatureUpdateKey("group.version", 1), FeatureUpdateKey("metadata.version", 21)]
+    assert asked == [UpdateFeaturesRequest(timeout_ms=30_000, feature_updates=updates)]
+
+
+def test_a_downgrade_that_is_only_tried() -> None:
+    with updating() as (cluster, asked):
+        result = run(cluster, "downgrade", "--feature", "metadata.version=20", "--unsafe", "--dry-run")
+    assert result.output == "metadata.version can be downgraded to 20.\n"
+    (request,) = asked
+    assert isinstance(request, UpdateFeaturesRequest)
+    assert (request.feature_updates[0].upgrade_type, request.validate_only) == (3, True)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_refusal(version: int) -> None:
+    with updating(ErrorCode.INVALID_UPDATE_VERSION, version) as (cluster, _):
+        result = run(cluster, "upgrade", "--feature", "metadata.version=22")
+    assert result.stdout == "Could not upgrade metadata.version to 22. so it is\n"
+    assert (result.exit_code, result.stderr) == (1, "Error: 1 out of 1 operation(s) failed.\n")
+
+
+@pytest.mark.parametrize("text", ["metadata.version", "=3", "metadata.version=4.9", "x=-1", "x=99999"])
+def test_what_is_no_feature(text: str) -> None:
+    result = CliRunner(catch_exceptions=False).invoke(cli, ["features", "upgrade", "--feature", text])
+    assert result.exit_code == 2
+    assert f"{text!r} is not NAME=LEVEL" in result.stderr
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("offers", [OFFERS, NOTHING_FINALIZED], ids=["finalized", "nothing finalized"])
+def test_described_as_apaches_tool_does(offers: ApiVersionsResponse) -> None:
+    with stub_cluster({}, offers) as cluster:
+        theirs = apache_tool(FEATURES, "--bootstrap-server", cluster.bootstrap_servers, "describe")
+        assert run(cluster, "describe").output == theirs
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("upgrade", "--feature", "metadata.version=22", "--feature", "group.version=1"), ErrorCode.NONE),
+        (("upgrade", "--feature", "metadata.version=22", "--dry-run"), ErrorCode.NONE),
+        (("downgrade", "--feature", "metadata.version=20", "--unsafe"), ErrorCode.NONE),
+        (("downgrade", "--feature", "metadata.version=3", "--dry-run"), ErrorCode.INVALID_UPDATE_VERSION),
+        (("upgrade", "--feature", "metadata.version=22"), ErrorCode.INVALID_UPDATE_VERSION),
+    ],
+    ids=str,
+)
+def test_updated_as_apaches_tool_does(arguments: tuple[str, ...], error: ErrorCode) -> None:
+    with updating(error) as (cluster, asked):
+        status = 1 if error else 0
+        theirs = apache_tool(FEATURES, "--bootstrap-server", cluster.bootstrap_servers, *arguments, status=status)
+        ours = run(cluster, *arguments)
+        assert (ours.stdout, ours.exit_code) == (theirs, status)
+        first, second = asked
+        assert isinstance(first, UpdateFeaturesRequest)
+        assert isinstance(second, UpdateFeaturesRequest)
+        assert first.feature_updates == second.feature_updates
