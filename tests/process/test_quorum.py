@@ -1,0 +1,199 @@
+"""Quorums of 3 and 5 dedicated controllers with 3 brokers, real processes all: what breaks them must not show.
+
+While a client creates topics, one fault after the other strikes the leader or a follower: ``kill -9``, a pause, a cut
+of the network both ways and one way, a full disk, an fsync that fails. Each time a leader is there again within a
+bounded time and goes on creating topics while the fault lasts, and the struck node comes back. At the end every topic
+that was acknowledged is known to every broker (KIP-595: what is committed is never lost), and the logs of all nodes are
+the same bytes.
+
+The order of faults is drawn from a seed, which is printed; ``KRAFT_QUORUM_SEED=N`` draws another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster import Cluster, members, running_cluster
+from tests.support.eventually import eventually
+from tests.support.faulty_node import SWITCH
+from tests.support.node_process import OURS, Ours
+from tests.support.quorum_view import assert_equal_logs, newest_leader, wait_for_leader
+from tests.support.topic_creator import TopicCreator, assert_topics_are_there
+
+SEED = int(os.environ.get("KRAFT_QUORUM_SEED", "595"))
+BROKERS = 3
+LEADER_SHARE = 0.75
+FAULT_S = 2.0
+"""A fault lasts up to this, or longer if a new leader takes longer: from a hiccup to twice the fetch timeout."""
+LEADER_LIMIT_S = 20.0
+RETURN_LIMIT_S = 30.0
+CREATED_UNDER_FAULT = 3
+ROOM_ON_A_FULL_DISK_BYTES = 300
+TIMEOUTS = {"controller_quorum_fetch_timeout_ms": "1000", "controller_quorum_election_timeout_ms": "500"}
+
+
+@contextlib.contextmanager
+def killed(cluster: Cluster, victim: int) -> Iterator[None]:
+    cluster.nodes[victim].kill()
+    yield
+    cluster.start(victim)
+
+
+@contextlib.contextmanager
+def paused(cluster: Cluster, victim: int) -> Iterator[None]:
+    cluster.nodes[victim].pause()
+    yield
+    cluster.nodes[victim].resume()
+
+
+@contextlib.contextmanager
+def cut_off(cluster: Cluster, victim: int) -> Iterator[None]:
+    assert cluster.links is not None
+    cluster.links.cut(victim, others(cluster, victim))
+    yield
+    cluster.links.heal()
+
+
+@contextlib.contextmanager
+def deaf(cluster: Cluster, victim: int) -> Iterator[None]:
+    """Others hear the victim, it does not hear them."""
+    assert cluster.links is not None
+    for other in others(cluster, victim):
+        cluster.links.cut_one_way(other, victim)
+    yield
+    cluster.links.heal()
+
+
+@contextlib.contextmanager
+def mute(cluster: Cluster, victim: int) -> Iterator[None]:
+    """The victim hears others, they do not hear it."""
+    assert cluster.links is not None
+    for other in others(cluster, victim):
+        cluster.links.cut_one_way(victim, other)
+    yield
+    cluster.links.heal()
+
+
+@contextlib.contextmanager
+def without_space(cluster: Cluster, victim: int) -> Iterator[None]:
+    """Its log can grow by part of a batch."""
+    node = cluster.nodes[victim]
+    size = max(path.stat().st_size for path in (node.log_directory / "__cluster_metadata-0").glob("*.log"))
+    node.limit_file_size(size + ROOM_ON_A_FULL_DISK_BYTES)
+    yield
+    restart_after_its_disk_failed(cluster, victim)
+
+
+@contextlib.contextmanager
+def without_fsync(cluster: Cluster, victim: int) -> Iterator[None]:
+    switch = cluster.nodes[victim].directory / SWITCH
+    switch.touch()
+    yield
+    switch.unlink()
+    restart_after_its_disk_failed(cluster, victim)
+
+
+def restart_after_its_disk_failed(cluster: Cluster, victim: int) -> None:
+    """A voter that cannot be sure of its log must not go on voting: it has ended by itself."""
+    node = cluster.nodes[victim]
+    eventually(lambda: not node.is_running, RETURN_LIMIT_S)
+    assert node.process is not None
+    assert node.process.returncode == 1
+    cluster.start(victim)
+
+
+Fault = Callable[[Cluster, int], AbstractContextManager[None]]
+FAULTS: tuple[Fault, ...] = (killed, paused, cut_off, deaf, mute, without_space, without_fsync)
+
+
+def others(cluster: Cluster, victim: int) -> list[int]:
+    return [node_id for node_id in cluster.nodes if node_id != victim]
+
+
+def sequence(chance: random.Random, count: int) -> list[Fault]:
+    """Faults in an order of chance, none left out before the others have come again."""
+    drawn: list[Fault] = []
+    while len(drawn) < count:
+        drawn += chance.sample(FAULTS, len(FAULTS))
+    return drawn[:count]
+
+
+def wait_for_return(cluster: Cluster, victim: int) -> None:
+    """Until the victim has all that is committed now."""
+    committed = wait_for_leader(cluster, timeout_s=LEADER_LIMIT_S).high_watermark
+
+    def returned() -> bool:
+        view = newest_leader(cluster)
+        return view is not None and view.voters[victim] >= committed
+
+    eventually(returned, RETURN_LIMIT_S)
+
+
+def strike(cluster: Cluster, creator: TopicCreator, chance: random.Random, fault: Fault) -> str:
+    """One cycle: the fault, a leader and commits while it lasts, and the return of the struck node."""
+    before = wait_for_leader(cluster, timeout_s=LEADER_LIMIT_S)
+    strikes_leader = chance.random() < LEADER_SHARE
+    followers = [voter for voter in cluster.voters if voter != before.leader_id]
+    victim = before.leader_id if strikes_leader else chance.choice(followers)
+    struck = time.monotonic()
+    lasts_until = struck + chance.uniform(0, FAULT_S)
+    with fault(cluster, victim):
+        after = wait_for_leader(
+            cluster,
+            above_epoch=before.epoch if strikes_leader else -1,
+            among=[voter for voter in cluster.voters if voter != victim],
+            timeout_s=LEADER_LIMIT_S,
+        )
+        led = time.monotonic()
+        creator.wait_for_more(CREATED_UNDER_FAULT, RETURN_LIMIT_S)
+        created = time.monotonic()
+        eventually(lambda: time.monotonic() >= lasts_until, FAULT_S)
+    wait_for_return(cluster, victim)
+    return (
+        f"{fault.__name__} {victim} of epoch {before.epoch}, led by {before.leader_id}: epoch {after.epoch}, led by "
+        f"{after.leader_id}, after {led - struck:.2f} s; topics after {created - struck:.2f} s; whole after "
+        f"{time.monotonic() - struck:.2f} s"
+    )
+
+
+def nothing_without_a_majority(cluster: Cluster, creator: TopicCreator) -> None:
+    """All followers are killed at once: their leader resigns, and until they are back nothing is acknowledged."""
+    leader = wait_for_leader(cluster, timeout_s=LEADER_LIMIT_S).leader_id
+    followers = [voter for voter in cluster.voters if voter != leader]
+    for follower in followers:
+        cluster.nodes[follower].kill()
+    eventually(lambda: newest_leader(cluster) is None, LEADER_LIMIT_S)
+    acknowledged, resigned = len(creator.acknowledged), time.monotonic()
+    eventually(lambda: time.monotonic() >= resigned + FAULT_S, 2 * FAULT_S)
+    assert len(creator.acknowledged) == acknowledged
+    cluster.start(*followers)
+    wait_for_return(cluster, leader)
+    creator.wait_for_more(CREATED_UNDER_FAULT, RETURN_LIMIT_S)
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("voters", "cycles"), [(3, 12), (5, 8)])
+def test_nothing_acknowledged_is_lost_and_a_leader_is_soon_there(tmp_path: Path, voters: int, cycles: int) -> None:
+    print(f"KRAFT_QUORUM_SEED={SEED}")
+    chance = random.Random(SEED + voters)
+    nodes = members(controllers=[Ours("tests.support.faulty_node")] * voters, brokers=[OURS] * BROKERS)
+    with running_cluster(tmp_path, nodes, with_links=True, **TIMEOUTS) as cluster:
+        brokers = [cluster.nodes[broker].bootstrap_servers for broker in cluster.brokers]
+        with TopicCreator(brokers) as creator:
+            creator.wait_for_more(1, RETURN_LIMIT_S)
+            for fault in sequence(chance, cycles):
+                print(strike(cluster, creator, chance, fault))
+            nothing_without_a_majority(cluster, creator)
+        assert_topics_are_there(creator, brokers)
+        start, end = assert_equal_logs(cluster)
+        print(f"{len(creator.acknowledged)} topics, logs equal from {start} to {end}")
+        outputs = {each: "".join(node.output) for each, node in cluster.nodes.items()}
+        assert not [text for text in outputs.values() if "Traceback" in text]
