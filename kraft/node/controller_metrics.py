@@ -2,18 +2,15 @@
 
 ``kafka.controller:type=KafkaController`` describes the cluster as this node's metadata have it (KIP-631),
 ``kafka.server:type=MetadataLoader`` and ``SnapshotEmitter`` how it came to them (KIP-835, KIP-868). Everything is read
-when somebody asks. Counting partitions looks again only at topics that are not what they were at the last reading.
+when somebody asks; what that costs grows with topics, not with partitions.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from uuid import UUID
 
-import attrs
-
-from kraft.metadata.image import Image, Topic
+from kraft.metadata.index import LEADERLESS, NOT_PREFERRED
 from kraft.metrics import Registry
 from kraft.node.clock import Clock
 from kraft.node.controller import Controller
@@ -27,53 +24,16 @@ _LOADER = ("kafka.server", "MetadataLoader")
 _EMITTER = ("kafka.server", "SnapshotEmitter")
 
 
-@attrs.frozen
-class Counts:
-    """Partitions of a topic, or of all: how many there are, have no leader, are not led by their first replica."""
-
-    partitions: int = 0
-    offline: int = 0
-    not_preferred: int = 0
-
-
-class PartitionCounts:
-    """The counts of an image, which remembers those of each topic."""
-
-    def __init__(self) -> None:
-        self._topics: object = None
-        self._by_topic: dict[UUID, tuple[Topic, Counts]] = {}
-        self._sum = Counts()
-
-    def of(self, image: Image) -> Counts:
-        """The sums over all topics of ``image``."""
-        if image.topics is not self._topics:
-            known, self._by_topic = self._by_topic, {}
-            for topic_id, topic in image.topics.items():
-                former = known.get(topic_id)
-                same = former is not None and former[0] is topic
-                self._by_topic[topic_id] = former if same and former is not None else (topic, _count(topic))
-            counts = [counts for _, counts in self._by_topic.values()]
-            self._sum = Counts(
-                sum(each.partitions for each in counts),
-                sum(each.offline for each in counts),
-                sum(each.not_preferred for each in counts),
-            )
-            self._topics = image.topics
-        return self._sum
-
-
-def _count(topic: Topic) -> Counts:
-    partitions = topic.partitions.values()
-    offline = sum(1 for each in partitions if each.leader < 0)
-    preferred = sum(1 for each in partitions if each.replicas and each.leader == each.replicas[0])
-    return Counts(len(partitions), offline, len(partitions) - preferred)
-
-
 def declare_controller_metrics(
     registry: Registry, clock: Clock, quorum: Quorum, metadata: Metadata, controller: Controller, raft: QuorumMetrics
 ) -> None:
     """Declare the metrics of a node in the controller role. They live as long as ``registry``."""
-    counts = PartitionCounts()
+
+    def partitions() -> int:
+        return sum(len(topic.partitions) for topic in metadata.image.topics.values())
+
+    def partitions_under(key: int) -> int:
+        return sum(mask.bit_count() for mask in metadata.image.index.get(key, {}).values())
 
     def brokers(*, fenced: bool) -> int:
         return sum(1 for broker in metadata.image.brokers.values() if broker.fenced == fenced)
@@ -90,9 +50,9 @@ def declare_controller_metrics(
         "LastAppliedRecordTimestamp": lambda: metadata.image.timestamp_ms,
         "LastAppliedRecordLagMs": lag_ms,
         "GlobalTopicCount": lambda: len(metadata.image.topics),
-        "GlobalPartitionCount": lambda: counts.of(metadata.image).partitions,
-        "OfflinePartitionsCount": lambda: counts.of(metadata.image).offline,
-        "PreferredReplicaImbalanceCount": lambda: counts.of(metadata.image).not_preferred,
+        "GlobalPartitionCount": partitions,
+        "OfflinePartitionsCount": lambda: partitions_under(LEADERLESS),
+        "PreferredReplicaImbalanceCount": lambda: partitions_under(NOT_PREFERRED),
         "FencedBrokerCount": lambda: brokers(fenced=True),
         "ActiveBrokerCount": lambda: brokers(fenced=False),
     }

@@ -11,16 +11,14 @@ import pytest
 
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.feature_level_record import FeatureLevelRecord
-from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.register_broker_record import RegisterBrokerRecord
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.delta import replay
-from kraft.metadata.image import Image, Topic
+from kraft.metadata.image import Image
 from kraft.metrics import Registry
-from kraft.node import controller_metrics
 from kraft.node.clock import Clock
-from kraft.node.controller_metrics import Counts, PartitionCounts, declare_controller_metrics, declare_metadata_metrics
+from kraft.node.controller_metrics import declare_controller_metrics, declare_metadata_metrics
 from kraft.raft.messages import SnapshotId
 from kraft.storage.snapshot import snapshot_name
 
@@ -122,19 +120,3 @@ def test_the_loader_and_the_newest_snapshot(registry: Registry, parts: Parts, tm
     assert registry.get(emitter + "LatestSnapshotGeneratedAgeMs").value == 50
     path.unlink()
     assert registry.get(emitter + "LatestSnapshotGeneratedBytes").value == 0
-
-
-def test_only_topics_that_changed_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = []
-
-    def count(topic: Topic) -> Counts:
-        counted.append(topic.name)
-        return Counts(partitions=len(topic.partitions))
-
-    monkeypatch.setattr(controller_metrics, "_count", count)
-    counts = PartitionCounts()
-    image = image_of(*topic(3), *topic(2, topic_id=UUID(int=8), name="u"))
-    assert counts.of(image) == counts.of(image) == Counts(5, 0, 0)
-    image = image_of(PartitionChangeRecord(topic_id=TOPIC, partition_id=1, leader=2), after=image)
-    assert counts.of(image) == Counts(5, 0, 0)
-    assert sorted(counted) == ["t", "t", "u"]
