@@ -358,9 +358,8 @@ class Quorum:
             self.log.append_fetched(data, effects.append, self._clock.now_ms())
         if effects.flush:
             self._flush_wanted.set()
-        if effects.store is not None:
-            if not self._store(effects.store, data):
-                events.append(SnapshotRejected(effects.store.snapshot))
+        if effects.store is not None and not self._store(effects.store, data):
+            events.append(SnapshotRejected(effects.store.snapshot))
         for reply in effects.replies:
             self._reply(reply.request_id, reply.response)
         for send in effects.sends:
