@@ -172,9 +172,9 @@ def concerned(lines: Sequence[Line], epoch: int) -> list[Line]:
     leads: dict[int, int] = {}
     chosen: list[int] = []
     for number, line in enumerate(lines):
-        about = {line.epoch}
-        if line.after == "Prospective" or line.fields.get("preVote"):
-            about = {line.epoch + 1}
+        about = {line.epoch + 1 if line.fields.get("preVote") else line.epoch}
+        if line.after == "Prospective":
+            about.add(line.epoch + 1)
         if line.begins_reign:
             leads[line.node] = line.epoch
         elif line.ends_reign:

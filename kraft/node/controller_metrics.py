@@ -58,7 +58,8 @@ def declare_controller_metrics(
     }
     for name, read in gauges.items():
         registry.gauge(*_CONTROLLER, name, read)
-    registry.counter(*_CONTROLLER, "MetadataErrorCount")
+    # An error in the metadata ends this node, so a node that can be asked had none.
+    registry.gauge(*_CONTROLLER, "MetadataErrorCount", lambda: 0)
 
 
 def declare_metadata_metrics(registry: Registry, clock: Clock, quorum: Quorum, metadata: Metadata) -> None:

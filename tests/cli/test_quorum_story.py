@@ -168,6 +168,7 @@ def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: World) -> None:
         "node 1 leads epoch 1: 1 and 2 granted their votes",
         "node 2 follows in epoch 1: 1 says that it leads",
         "node 2 hears from 1 that it leads epoch 1",
+        "node 2 asks for votes in epoch 2, to see whether it could win: 1 did not answer in time",
         "node 1 leads no more, and follows in epoch 2: 2 says that it leads",
     ]
     assert lines[-1].startswith("1      1       ")
