@@ -90,7 +90,9 @@ class LogView:
         offset = snapshot.end_offset
         assert self.start_offset <= offset <= self.end_offset, "a log is trimmed inside of what it holds"
         gone = bisect_right(self._starts, offset) - 1
-        if gone >= 0:
+        if offset == self.end_offset:
+            self._epochs, self._starts = [], []
+        elif gone >= 0:
             del self._epochs[:gone], self._starts[:gone]
             self._starts[0] = offset
         self.start_offset = offset

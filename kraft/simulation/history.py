@@ -53,6 +53,17 @@ class History:
         if log.start and (log.start, log.start_epoch) not in node.disk.snapshots:
             raise Violation("SnapshotAtLogStart", f"{node.node_id} begins at {log.start}, without a snapshot there")
 
+    def check_epochs(self, node: SimulatedNode) -> None:
+        """A core knows which epoch wrote what, and where each begins."""
+        log, known = node.disk.log, node.core.log.epochs
+        changes = [
+            (entry.epoch, offset)
+            for offset, entry in enumerate(log.entries, log.start)
+            if offset == log.start or log.at(offset - 1).epoch != entry.epoch
+        ]
+        if known != changes:
+            raise Violation("CoreKnowsItsLog", f"{node.node_id} believes in epochs {known}, its log has {changes}")
+
     def on_fetch(self, node: SimulatedNode, request: FetchRequest) -> None:
         if not _is_durable(node, request.fetch_offset):
             raise Violation("FetchedIsDurable", f"{node.node_id} claims {request.fetch_offset}")
@@ -122,6 +133,7 @@ class History:
     def at_end(self, alive: Sequence[SimulatedNode], first_value: int) -> None:
         """Every log holds what is committed, so does every snapshot; nothing before ``first_value`` is open."""
         for node in alive:
+            self.check_epochs(node)
             log = node.disk.log
             end = min(node.core.high_watermark, log.end)
             if list(log.read(log.start, end)) != self.committed[log.start : end]:

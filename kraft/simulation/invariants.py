@@ -21,7 +21,8 @@ SAFETY: Mapping[str, str] = {
     "the node is in.",
     "CheckQuorum": "Nobody leads for longer than 1.5 times the fetch timeout while no majority fetches.",
     "LogMatching": "An epoch has one record at an offset, wherever it is written.",
-    "CoreKnowsItsLog": "What a core knows of its log is so: start, end, last epoch, and that what it calls durable is.",
+    "CoreKnowsItsLog": "What a core knows of its log is so: start, end, which epoch wrote what, and that what it calls "
+    "durable is.",
     "FetchedIsDurable": "A replica fetches from an offset only if everything below is on its disk.",
     "MonotonicHighWatermark": "A high watermark never goes back while its node lives, and no leader tells "
     "a replica less than that knows.",

@@ -64,6 +64,7 @@ class StateMachine:
         if useful and not busy and self.node.chance.happens(0.7) and self.node.disk.trim(snapshot):
             self.node.world.cover("log trimmed")
             self.node.receive(life, LogTrimmed(snapshot))
+            self.node.world.history.check_epochs(self.node)
 
     def _keep_snapshot(self, snapshot: SnapshotId, state: int) -> None:
         self.node.world.history.on_snapshot(self.node, snapshot, state)

@@ -20,25 +20,14 @@ from kraft.raft.events import (
     LeaderChange,
     LogAppended,
     LogFlushed,
-    Reply,
     RequestReceived,
     Resign,
-    ResponseReceived,
-    Send,
     ShutDown,
     Timeout,
 )
-from kraft.raft.messages import (
-    EpochEnd,
-    FetchRequest,
-    FetchResponse,
-    FetchSnapshotRequest,
-    FetchSnapshotResponse,
-    LogSlice,
-    Request,
-    Response,
-)
+from kraft.raft.messages import LogSlice
 from kraft.raft.state import Leader
+from kraft.simulation import mail
 from kraft.simulation.chance import Chance
 from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
 from kraft.simulation.machine import StateMachine
@@ -46,18 +35,7 @@ from kraft.simulation.machine import StateMachine
 if TYPE_CHECKING:
     from kraft.simulation.world import World
 
-_SNAPSHOT_PIECES = 3
 _MAX_BACKLOG = 10_000
-
-
-@attrs.frozen
-class Caller:
-    """Who waits for the answer to a request, and under which number. ``life`` tells a restarted node from the old."""
-
-    node_id: int
-    life: int
-    number: int
-    request: Request
 
 
 class SimulatedNode:
@@ -88,7 +66,7 @@ class SimulatedNode:
         self.stopping = False
         self.backlog: deque[tuple[Event, Any]] = deque()
         self.effects: deque[tuple[Effects, Any]] = deque()
-        self.callers: dict[int, Caller] = {}
+        self.callers: dict[int, mail.Caller] = {}
         self.requests = 0
         self.timer_at = float("inf")
         self.machine = StateMachine(self)
@@ -159,7 +137,7 @@ class SimulatedNode:
             return
         self._step(event, payload)
 
-    def receive_request(self, caller: Caller) -> None:
+    def receive_request(self, caller: mail.Caller) -> None:
         if not self.up or len(self.backlog) >= _MAX_BACKLOG:
             return
         self.requests += 1
@@ -221,9 +199,9 @@ class SimulatedNode:
                 break
             self._change_log(effects, payload)
             for reply in effects.replies:
-                self._reply(reply)
+                mail.reply(self, reply)
             for send in effects.sends:
-                self._send(send)
+                mail.send(self, send)
             if effects.high_watermark is not None:
                 self.machine.apply_committed()
         self.performing = False
@@ -255,6 +233,7 @@ class SimulatedNode:
         if effects.truncate is not None:
             self.world.history.before_truncation(self, effects.truncate)
             disk.write(Cut(effects.truncate))
+            self.world.history.check_epochs(self)
         if effects.install is not None:
             disk.write(Reset(effects.install))
             self.machine.load(effects.install)
@@ -336,34 +315,6 @@ class SimulatedNode:
             self.flush_again = False
             self._request_flush()
 
-    # Messages.
-
-    def _send(self, send: Send) -> None:
-        request = send.request
-        self.world.monitor.on_spoken(self, request.epoch)
-        if isinstance(request, FetchRequest):
-            self.world.history.on_fetch(self, request)
-            if not self.world.knobs.knows_high_watermark:
-                request = attrs.evolve(request, high_watermark=None)
-        self.world.send_request(self, send.to, Caller(self.node_id, self.life, send.number, request))
-
-    def _reply(self, reply: Reply) -> None:
-        caller = self.callers.pop(reply.request_id)
-        response: Response = reply.response
-        payload: Any = None
-        self.world.monitor.on_reply(self, caller.request, response)
-        if isinstance(response, FetchResponse) and response.records is not None:
-            base = response.records.base_offset
-            payload = self.disk.log.read(base, min(response.records.end_offset, base + self.world.batch_limit))
-            response = attrs.evolve(response, records=_runs(base, payload))
-        elif isinstance(caller.request, FetchSnapshotRequest) and isinstance(response, FetchSnapshotResponse):
-            payload = self.disk.snapshots.get(caller.request.snapshot)
-            response = attrs.evolve(response, length=1, size=_SNAPSHOT_PIECES)
-            if payload is None:
-                return  # it was deleted; the peer asks again
-        answer = ResponseReceived(caller.number, self.node_id, caller.request, response)
-        self.world.send_response(self, caller, answer, payload)
-
     # Orders.
 
     def resign(self) -> None:
@@ -372,12 +323,3 @@ class SimulatedNode:
     def shut_down(self) -> None:
         self.stopping = True
         self.receive(self.life, ShutDown())
-
-
-def _runs(base: int, entries: tuple[Entry, ...]) -> LogSlice:
-    runs: list[EpochEnd] = []
-    for offset, entry in enumerate(entries, base):
-        if runs and runs[-1].epoch == entry.epoch:
-            runs.pop()
-        runs.append(EpochEnd(entry.epoch, offset + 1))
-    return LogSlice(base, tuple(runs))

@@ -15,8 +15,9 @@ from kraft.simulation.chance import Chance
 from kraft.simulation.faults import renew, strike
 from kraft.simulation.history import History
 from kraft.simulation.invariants import Violation
+from kraft.simulation.mail import Caller
 from kraft.simulation.monitor import Monitor
-from kraft.simulation.node import Caller, SimulatedNode
+from kraft.simulation.node import SimulatedNode
 from kraft.simulation.plan import Fault, Knobs
 
 #: The most events of one seed. A world that needs more has a message storm.

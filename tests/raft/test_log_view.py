@@ -32,6 +32,9 @@ def test_it_agrees_with_a_plain_list(script: list[tuple[str, int, int]]) -> None
             start, before, epochs = start + len(epochs) + count, (epochs[-1] if epochs else before) + rise, []
             view.install(SnapshotId(start, before))
         assert (view.start_offset, view.end_offset) == (start, start + len(epochs))
+        assert view.epochs == [
+            (epoch, at) for at, epoch in enumerate(epochs, start) if at == start or epochs[at - start - 1] != epoch
+        ]
         assert view.last_epoch == (epochs[-1] if epochs else before)
         for epoch in range(before, view.last_epoch + 2):
             lower = [e for e in epochs if e <= epoch]

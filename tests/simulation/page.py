@@ -13,9 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
+
+from kraft.raft.timing import Timing
 from kraft.simulation.campaign import RARE_STATES
 from kraft.simulation.invariants import LIVENESS, SAFETY
-from kraft.simulation.plan import FAULTS, PROFILES
+from kraft.simulation.plan import FAULTS, PROFILES, Knobs, Profile, draw_knobs
 from tests.simulation import golden, hunt
 from tests.simulation.mutants import MUTANTS
 
@@ -36,6 +39,7 @@ def render() -> str:
     parts = {
         "faults": table(["fault", "what happens"], [[f"`{kind.value}`", text] for kind, text in FAULTS.items()]),
         "profiles": table(["profile", "what strikes"], [[profile.value, text] for profile, text in PROFILES.items()]),
+        "knobs": _knobs(),
         "invariants": table(
             ["invariant", "", "what must be true"],
             [[f"`{name}`", kind, text] for kind, names in invariants for name, text in names.items()],
@@ -50,6 +54,31 @@ def render() -> str:
         assert f"<!-- {name} -->" in text, name
         text = text.replace(f"<!-- {name} -->", part)
     return text
+
+
+def _knobs() -> str:
+    """What each knob is in two thousand worlds: of the election profile, and of the others."""
+    drawn = [draw_knobs(seed) for seed in range(2_000)]
+    elections = [knobs for knobs in drawn if knobs.profile is Profile.ELECTIONS]
+    others = [knobs for knobs in drawn if knobs.profile is not Profile.ELECTIONS]
+    apart = {"profile", "kinds", "fault_spans", "timing"}
+    rows = [
+        [f"`{name}`", *(_values([getattr(knobs, name) for knobs in part]) for part in (others, elections))]
+        for name in (field.name for field in attrs.fields(Knobs))
+        if name not in apart
+    ]
+    rows.append(["`fault_spans`", *(_values(part[0].fault_spans) for part in (others, elections))])
+    timings = [
+        [f"`{field.name}`", *(getattr(part[0].timing, field.name) for part in (others, elections))]
+        for field in attrs.fields(Timing)
+    ]
+    return table(["knob", "elections aside", "elections"], [*rows, *timings])
+
+
+def _values(found: Sequence[Any]) -> str:
+    """A few values, or from where to where there are many."""
+    distinct = sorted(set(found))
+    return ", ".join(map(str, distinct)) if len(distinct) < 8 else f"{distinct[0]:.0f} to {distinct[-1]:.0f}"
 
 
 def _mutants() -> str:
