@@ -1,0 +1,208 @@
+"""``python -m tests.interop.mixed --kills 100 --write docs/mixed-quorums.md``: our voters and Apache's in one quorum.
+
+In each mix of three voters the leader is ended again and again, twice by ``kill -9``, twice by SIGTERM, and so on,
+while a client creates topics. What has to hold: another voter leads within a bounded time, every topic that was
+acknowledged is there, and the logs of all nodes, ours and Apache's, are the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+from tests.support.apache_process import APACHE_3, APACHE_4, Apache
+from tests.support.cluster import Cluster, members, running_cluster
+from tests.support.eventually import eventually
+from tests.support.node_process import OURS, Kind
+from tests.support.quorum_view import QuorumView, assert_equal_logs, newest_leader, wait_for_leader
+from tests.support.topic_creator import TopicCreator, assert_topics_are_there
+
+LIMIT_S = 60.0
+CREATED_BETWEEN_KILLS = 5
+TIMEOUTS = {"controller_quorum_fetch_timeout_ms": "1000", "controller_quorum_election_timeout_ms": "500"}
+
+
+def name_of(kind: Kind) -> str:
+    return f"Apache {kind.version}" if isinstance(kind, Apache) else "ours"
+
+
+def mixes() -> dict[str, Sequence[Kind]]:
+    chosen = [(OURS, OURS, apache) for apache in (APACHE_3, APACHE_4)]
+    chosen += [(OURS, apache, apache) for apache in (APACHE_3, APACHE_4)]
+    return {title(kinds): kinds for kinds in chosen}
+
+
+def title(kinds: Sequence[Kind]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in Counter(map(name_of, kinds)).items())
+
+
+@attrs.frozen
+class Change:
+    """One leader ended, and the next."""
+
+    is_kill: bool
+    ended: str
+    elected: str
+    epochs: int
+    """How many it took; 1 if the first election had a winner."""
+    led_s: float
+    created_s: float
+    """Until the new leader had committed a topic."""
+
+
+@attrs.define
+class Outcome:
+    """What came of one mix."""
+
+    changes: list[Change] = attrs.Factory(list)
+    topics: int = 0
+    offsets: tuple[int, int] = (0, 0)
+    """From and to where the logs were compared."""
+
+    def elections_won(self) -> Counter[str]:
+        return Counter(change.elected for change in self.changes)
+
+
+def run_mix(directory: Path, kinds: Sequence[Kind], kills: int) -> Outcome:
+    """End ``kills`` leaders; and if one side has not won an election by then, up to three times as many.
+
+    Raises:
+        AssertionError: no leader or no commit within ``LIMIT_S``, an acknowledged topic that is gone, logs that differ.
+    """
+    outcome = Outcome()
+    with running_cluster(directory, members(kinds, [OURS]), **TIMEOUTS) as cluster:
+        brokers = [cluster.nodes[broker].bootstrap_servers for broker in cluster.brokers]
+        with TopicCreator(brokers) as creator:
+            sides = {name_of(kind) for kind in kinds}
+            while len(outcome.changes) < kills or (
+                set(outcome.elections_won()) != sides and len(outcome.changes) < 3 * kills
+            ):
+                creator.wait_for_more(CREATED_BETWEEN_KILLS, LIMIT_S)
+                outcome.changes.append(end_leader(cluster, creator, is_kill=len(outcome.changes) // 2 % 2 == 0))
+        assert_topics_are_there(creator, brokers, LIMIT_S)
+        outcome.topics = len(creator.acknowledged)
+        outcome.offsets = assert_equal_logs(cluster, LIMIT_S)
+    return outcome
+
+
+def end_leader(cluster: Cluster, creator: TopicCreator, *, is_kill: bool) -> Change:
+    """End the leader, wait for another that commits, start what was ended, and wait until it has caught up."""
+    before = wait_for_leader(cluster, timeout_s=LIMIT_S)
+    victim = cluster.nodes[before.leader_id]
+    ended = time.monotonic()
+    if is_kill:
+        victim.kill()
+    else:
+        victim.stop()
+    after = wait_for_leader(cluster, above_epoch=before.epoch, timeout_s=LIMIT_S)
+    led = time.monotonic()
+    creator.wait_for_more(1, LIMIT_S)
+    created = time.monotonic()
+    cluster.start(before.leader_id)
+    wait_until_caught_up(cluster, before.leader_id)
+    return Change(
+        is_kill,
+        name_of(cluster.members[before.leader_id].kind),
+        name_of(cluster.members[after.leader_id].kind),
+        after.epoch - before.epoch,
+        led - ended,
+        created - ended,
+    )
+
+
+def wait_until_caught_up(cluster: Cluster, voter: int) -> None:
+    committed = wait_for_leader(cluster, timeout_s=LIMIT_S).high_watermark
+
+    def caught_up(view: QuorumView | None) -> bool:
+        return view is not None and view.voters[voter] >= committed
+
+    eventually(lambda: caught_up(newest_leader(cluster)), LIMIT_S)
+
+
+_HEAD = """# Mixed quorums
+
+Made by `python -m tests.interop.mixed --kills {kills} --write docs/mixed-quorums.md`; ten kills of each mix are part of
+the interop tests (`tests/interop/test_mixed_quorum.py`).
+
+Three voters, ours and Apache Kafka's, one broker of ours, and a client that creates topics all along. The leader is
+ended, twice by `kill -9`, twice by SIGTERM, and so on, and started again once another leads. After all that every topic
+that was acknowledged is there, and the metadata logs of the four nodes are the same bytes, from their first offset up
+to the high watermark.
+
+Fetch timeout 1 s, election timeout 0.5 to 1 s. Times are medians (and the worst) in seconds, all processes on one
+machine of two cores.
+"""
+_COLUMNS = (
+    "voters",
+    "ended by `kill -9`",
+    "by SIGTERM",
+    "elections won",
+    "took more than one epoch",
+    "leader after `kill -9`",
+    "leader after SIGTERM",
+    "topics",
+    "offsets compared",
+)
+
+
+def render(outcomes: Mapping[str, Outcome], kills: int) -> str:
+    """The page of a run."""
+    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(name, outcome) for name, outcome in outcomes.items())]
+    return "\n".join([_HEAD.format(kills=kills), *(f"| {' | '.join(row)} |" for row in rows), ""])
+
+
+def _row(name: str, outcome: Outcome) -> tuple[str, ...]:
+    killed = [change for change in outcome.changes if change.is_kill]
+    stopped = [change for change in outcome.changes if not change.is_kill]
+    return (
+        name,
+        _ended(killed),
+        _ended(stopped),
+        _counts(Counter(change.elected for change in outcome.changes)),
+        str(sum(change.epochs > 1 for change in outcome.changes)),
+        _seconds(killed),
+        _seconds(stopped),
+        str(outcome.topics),
+        f"{outcome.offsets[0]} to {outcome.offsets[1]}",
+    )
+
+
+def _ended(changes: Sequence[Change]) -> str:
+    return _counts(Counter(change.ended for change in changes))
+
+
+def _counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+
+
+def _seconds(changes: Sequence[Change]) -> str:
+    times = [change.led_s for change in changes]
+    return f"{statistics.median(times):.2f} ({max(times):.2f})" if times else "–"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.interop.mixed", description="Kill leaders of mixed quorums.")
+    parser.add_argument("--kills", type=int, default=100, help="of each mix")
+    parser.add_argument("--write", type=Path, metavar="PATH", help="the page to write; printed if not given")
+    options = parser.parse_args()
+    outcomes = {}
+    for name, kinds in mixes().items():
+        with tempfile.TemporaryDirectory(prefix="kraft-mixed-") as directory:
+            outcomes[name] = run_mix(Path(directory), kinds, options.kills)
+        print(f"{name}: {len(outcomes[name].changes)} leaders ended, {outcomes[name].topics} topics", flush=True)
+    page = render(outcomes, options.kills)
+    if options.write is None:
+        print(page)
+    else:
+        options.write.write_text(page)
+
+
+if __name__ == "__main__":
+    main()
