@@ -63,9 +63,8 @@ OFFSETS: _Schemas = {
 TRANSACTIONS: _Schemas = {0: (TransactionLogKey, TransactionLogValue)}
 
 
-def compact_json(value: object) -> str:
-    """JSON as Kafka's tools print it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+#: JSON as Kafka's tools print it.
+compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def control_text(record: Record) -> str:

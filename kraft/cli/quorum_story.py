@@ -7,9 +7,9 @@ they were written, whatever their times say.
 from __future__ import annotations
 
 import heapq
-import itertools
 import json
 import os
+from bisect import bisect_right
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
@@ -194,12 +194,18 @@ def reigns(lines: Sequence[Line]) -> list[Reign]:
             known = begun.get(line.epoch)
             if known is None or (line.begins_reign and not known[1].begins_reign):
                 begun[line.epoch] = number, line
+    ends: dict[int, list[int]] = {}
+    for number, line in enumerate(lines):
+        if line.ends_reign or line.kind in ("start", "stop", "fatal"):
+            ends.setdefault(line.node, []).append(number)
     found = _lost_elections(lines, begun)
     starts = [begun[epoch] for epoch in sorted(begun)]
     for place, (number, line) in enumerate(starts, 1):
         leader = line.node if line.begins_reign else int(line.fields["peer"])
-        following = starts[place][1] if place < len(starts) else None
-        found.append(_ended(Reign(line.epoch, leader, line.ms), lines[number + 1 :], following))
+        own = ends.get(leader, [])
+        own = own[bisect_right(own, number) :][:1]
+        following = starts[place][0] if place < len(starts) else None
+        found.append(_ended(Reign(line.epoch, leader, line.ms), lines, number, own[0] if own else None, following))
     return sorted(found, key=lambda reign: reign.epoch)
 
 
@@ -227,24 +233,26 @@ def _hears_of_leader(line: Line) -> bool:
     )
 
 
-def _ended(reign: Reign, after: Sequence[Line], following: Line | None) -> Reign:
-    """The reign with its end: what its leader says of it, or else what others did when they missed it."""
-    own = next((line for line in after if line.node == reign.leader and _is_end(line)), None)
-    if own is not None and own.kind != "start" and (following is None or own.ms <= following.ms):
+def _ended(reign: Reign, lines: Sequence[Line], start: int, own_end: int | None, following: int | None) -> Reign:
+    """The reign that began with line ``start``, with its end: what its leader says of it, or what others say.
+
+    ``own_end`` is the number of the leader's own line, ``following`` that of the next reign's first.
+    """
+    own = None if own_end is None else lines[own_end]
+    if own is not None and own.kind != "start" and (following is None or own.ms <= lines[following].ms):
         return attrs.evolve(reign, end_ms=own.ms, why_ended=_reason(own))
     # The leader was killed, cut off or paused: the others tell.
-    if following is not None:
-        end, why = following, f"epoch {following.epoch} began"
-    elif own is not None:
-        end, why = own, f"node {own.node} was started again"
-    else:
+    limit = own_end if following is None else following
+    if limit is None:
         return reign
-    missed = _missed(reign, list(itertools.takewhile(lambda line: line is not end, after)))
+    end = lines[limit]
+    why = f"node {end.node} was started again" if following is None else f"epoch {end.epoch} began"
+    missed = _missed(reign, lines, range(start + 1, limit))
     if missed is not None:
         end, why = missed, _reason(missed)
-    if own is not None:
-        own_end = "started again" if own.kind == "start" else "learned of it"
-        why += f"; node {own.node} {own_end} {(own.ms - end.ms) / 1000:.1f} s later" if own is not end else ""
+    if own is not None and own is not end:
+        how = "started again" if own.kind == "start" else "learned of it"
+        why += f"; node {own.node} {how} {(own.ms - end.ms) / 1000:.1f} s later"
     return attrs.evolve(reign, end_ms=end.ms, why_ended=why)
 
 
@@ -252,14 +260,10 @@ def _reason(line: Line) -> str:
     return f"node {line.node}: {line.why}" if line.why else f"node {line.node} {told(line)}"
 
 
-def _is_end(line: Line) -> bool:
-    return line.ends_reign or line.kind in ("start", "stop", "fatal")
-
-
-def _missed(reign: Reign, lines: Sequence[Line]) -> Line | None:
+def _missed(reign: Reign, lines: Sequence[Line], numbers: Iterable[int]) -> Line | None:
     """The first time that a follower turned away from the leader of a reign, and did not come back to it."""
     turned: dict[int, Line] = {}
-    for line in lines:
+    for line in (lines[number] for number in numbers):
         if line.kind != "transition" or line.node == reign.leader:
             continue
         if line.after == "Follower" and line.epoch == reign.epoch:
