@@ -10,7 +10,6 @@ from kraft.config.broker import NodeConfig
 from kraft.config.features import DEFAULT_METADATA_LEVEL, METADATA_VERSION, NAME_OF_LEVEL, parse_release
 from kraft.config.properties import load
 from kraft.config.setting import ConfigError, one_line
-from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.storage.directory import MetaProperties, read_meta_properties
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories, random_uuid
@@ -131,16 +130,10 @@ def load_config(path: str) -> NodeConfig:
 
 
 def metadata_level(release_version: str | None) -> int:
-    """Return the level to format with; only levels at which a controller here can write."""
+    """Return the level to format with."""
     if release_version is None:
         return DEFAULT_METADATA_LEVEL
     try:
-        level = parse_release(release_version)
+        return parse_release(release_version)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
-    if not WRITABLE_LEVELS[0] <= level <= WRITABLE_LEVELS[1]:
-        lowest, highest = (NAME_OF_LEVEL[end] for end in WRITABLE_LEVELS)
-        raise click.ClickException(
-            f"A new cluster cannot begin with metadata.version {NAME_OF_LEVEL[level]}; use {lowest} to {highest}"
-        )
-    return level
