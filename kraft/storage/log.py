@@ -340,6 +340,8 @@ class Log:
     def truncate_to(self, offset: int, now_ms: int) -> None:
         """Drop every batch that ends at or beyond ``offset``, as a follower whose log diverged (KIP-101)."""
         if offset >= self.log_end_offset:
+            # A leader that was deposed before it wrote has the start of its epoch here, and nobody else knows of it.
+            self.epochs.truncate_from_end(self.log_end_offset)
             return
         if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
