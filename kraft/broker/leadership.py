@@ -224,7 +224,7 @@ class Leadership:
             for replica, follower in self.followers.items()
             if self._surroundings.active_epoch(replica) is not None
         )
-        return min(log_start_offset, *starts)
+        return min((log_start_offset, *starts))
 
     # The steps.
 

@@ -29,10 +29,11 @@ _CODECS = {
 
 
 class Appended(NamedTuple):
-    """Where the records went. ``log_append_time_ms`` is -1 unless the broker set the timestamps; for a batch that was
-    there already it is the latest timestamp in it."""
+    """Where the records went, ``end_offset`` being that of the next one. ``log_append_time_ms`` is -1 unless the broker
+    set the timestamps; for a batch that was there already it is the latest timestamp in it."""
 
     base_offset: int
+    end_offset: int
     log_append_time_ms: int
     log_start_offset: int
 
@@ -71,7 +72,7 @@ def append_produced(partition: HostedPartition, records: Records, produce_versio
     duplicate = partition.log.producers.check(header)
     if duplicate is not None:
         batch = duplicate.batch
-        return Appended(batch.first_offset, batch.timestamp_ms, partition.log.log_start_offset)
+        return Appended(batch.first_offset, batch.last_offset + 1, batch.timestamp_ms, partition.log.log_start_offset)
     if needs_opening(header, rules, now_ms):
         check_records(buffer, header, rules, now_ms=now_ms, max_bytes=MAX_DECOMPRESSED_BYTES)
     codec = _CODECS.get(config.compression_type, header.compression)
@@ -81,7 +82,7 @@ def append_produced(partition: HostedPartition, records: Records, produce_versio
     elif not isinstance(buffer, bytearray) and (isinstance(buffer, bytes) or buffer.readonly):
         buffer = bytearray(buffer)
     info = partition.append(buffer, now_ms, [(0, header)])
-    return Appended(info.base_offset, info.log_append_time_ms, info.log_start_offset)
+    return Appended(info.base_offset, info.last_offset + 1, info.log_append_time_ms, info.log_start_offset)
 
 
 def _recompressed(buffer: Buffer, header: BatchHeader, codec: Compression, config: LogConfig) -> bytearray:

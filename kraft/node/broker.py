@@ -12,11 +12,9 @@ from kraft.metadata.image import Image
 from kraft.node.clock import Clock
 from kraft.node.controller_channel import ControllerChannel
 from kraft.node.groups import Groups
-from kraft.node.partition import HostedPartition
 from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
 from kraft.node.replicas import Replicas
-from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 
 
@@ -52,14 +50,3 @@ class Broker:
         response = await self.channel.request(message, version, envelope=envelope)
         await self.publisher.catch_up()
         return response
-
-    def check_min_insync(self, partition: HostedPartition) -> None:
-        """With acks=all the in-sync set must be large enough (``min.insync.replicas``).
-
-        Raises:
-            KafkaError: NOT_ENOUGH_REPLICAS.
-        """
-        state = partition.state
-        # A partition cannot have more replicas in sync than it has replicas.
-        if len(state.isr) < min(partition.log.config.min_insync_replicas, len(state.replicas)):
-            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)

@@ -87,17 +87,19 @@ class Compaction:
     async def _clean(self, partition: HostedPartition, extent: Cleanable) -> None:
         log = partition.log
         cleaning = Cleaning.begin(log.segments, extent.clean_end, extent.dirty_end, log.config, log.producers)
-        cleaned = await trio.to_thread.run_sync(cleaning.run, self.clock.now_ms(), lambda: self._unwanted(partition))
-        if self._unwanted(partition):
+        cuts = partition.cuts
+
+        def unwanted() -> bool:
+            return self.stopping.is_set() or partition.cuts != cuts or not self.replicas.holds(partition)
+
+        cleaned = await trio.to_thread.run_sync(cleaning.run, self.clock.now_ms(), unwanted)
+        if unwanted():
             return
         files = log.replace_segments(cleaned)
         self._cleaned_to[partition.topic_id, partition.index] = cleaned.clean_end
         await self._write_checkpoints()
         # Who reads an old segment holds its file open; the name may go at once.
         await trio.to_thread.run_sync(remove_files, files)
-
-    def _unwanted(self, partition: HostedPartition) -> bool:
-        return self.stopping.is_set() or not self.replicas.holds(partition)
 
     async def _write_checkpoints(self) -> None:
         for directory in self.replicas.directories:

@@ -94,6 +94,16 @@ class ControllerChannel:
         self._connect = connect
         self._calls, self._inbox = trio.open_memory_channel[_Call](_QUEUED_REQUESTS)
 
+    def beside(self, *, attempt_timeout_ms: float) -> ControllerChannel:
+        """Another channel, for what must not wait behind what goes over this one."""
+        return ControllerChannel(
+            self._quorum,
+            self._voters,
+            self._controller,
+            attempt_timeout_ms=attempt_timeout_ms,
+            connect=self._connect,
+        )
+
     async def request(
         self,
         message: Message,

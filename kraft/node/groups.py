@@ -38,19 +38,31 @@ from kraft.wire.errors import ErrorCode, KafkaError
 logger = logging.getLogger("kraft.coordinator")
 
 
+Uncommitted = list[tuple[HostedPartition, int]]
+"""What an answer rests on: partitions, and the offsets below which they must be committed."""
+
+
 class ReplySlot:
     """Where the answer to one group request goes, or the KafkaError that refuses it; also its token in the core."""
 
-    __slots__ = ("_arrived", "answer")
+    __slots__ = ("_arrived", "_commit_timeout_s", "_uncommitted", "answer")
 
-    def __init__(self) -> None:
+    def __init__(self, commit_timeout_s: float) -> None:
         self.answer: Any = None
         self._arrived: trio.Event | None = None
+        self._commit_timeout_s = commit_timeout_s
+        self._uncommitted: Uncommitted = []
 
-    def put(self, answer: Any) -> None:
+    def put(self, answer: Any, uncommitted: Uncommitted) -> None:
         self.answer = answer
+        self._uncommitted = uncommitted
         if self._arrived is not None:
             self._arrived.set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the answer may go out at once."""
+        return self.answer is not None and not self._uncommitted
 
     def get(self) -> Any:
         """Raises: KafkaError, if that is the answer."""
@@ -59,20 +71,35 @@ class ReplySlot:
         return self.answer
 
     async def wait(self) -> Any:
+        """The answer, once it is there and what it rests on is committed (``offsets.commit.timeout.ms``).
+
+        Raises:
+            KafkaError: if that is the answer; NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE if it is not committed.
+        """
         if self.answer is None:
             self._arrived = trio.Event()
             await self._arrived.wait()
-        return self.get()
+        with trio.move_on_after(self._commit_timeout_s):
+            for partition, offset in self._uncommitted:
+                try:
+                    await partition.committed(offset)
+                except KafkaError as refused:
+                    lost = refused.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+                    code = ErrorCode.NOT_COORDINATOR if lost else ErrorCode.COORDINATOR_NOT_AVAILABLE
+                    raise KafkaError(code) from refused
+            return self.get()
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 @attrs.define(eq=False)
 class Groups:
-    """All groups that this broker coordinates."""
+    """All groups that this broker coordinates. ``commit_timeout_ms`` is ``offsets.commit.timeout.ms``."""
 
     replicas: Replicas
     clock: Clock
     settings: GroupSettings
     retention_check_interval_ms: int
+    commit_timeout_ms: int = 5_000
     core: GroupCoordinator = attrs.field(init=False)
     _changed: trio.Event = attrs.Factory(trio.Event)
     _deadline_ms: int = NO_DEADLINE
@@ -118,29 +145,34 @@ class Groups:
         Raises:
             KafkaError: COORDINATOR_NOT_AVAILABLE if what was decided could not be written.
         """
-        slot = ReplySlot()
+        slot = ReplySlot(self.commit_timeout_ms / 1000)
         event = GroupRequest(slot, message, request.api_version, request.client_id or "", f"/{request.connection.host}")
         self._step(event)
-        return Parked(slot.wait) if slot.answer is None else slot.get()
+        return slot.get() if slot.is_ready else Parked(slot.wait)
 
     def _step(self, event: Event) -> None:
         effects = self.core.step(self.clock.now_ms(), event)
         try:
-            self._append(effects.append)
+            uncommitted = self._append(effects.append)
         except (KafkaError, OSError) as error:
             self._append_failed(effects, error)
             return
         for slot, answer in effects.replies:
             assert isinstance(slot, ReplySlot)
-            slot.put(answer)
+            slot.put(answer, uncommitted)
         if effects.deadline_ms != self._deadline_ms:
             self._deadline_ms = effects.deadline_ms
             self._changed.set()
 
-    def _append(self, appends: list[Append]) -> None:
-        """One batch per partition, in the order in which the core decided."""
+    def _append(self, appends: list[Append]) -> Uncommitted:
+        """One batch per partition, in the order in which the core decided; what of it is not committed at once.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER, or as the log. OSError.
+        """
         if not appends:
-            return
+            return []
+        uncommitted: Uncommitted = []
         now_ms = self.clock.now_ms()
         by_partition: dict[int, list[Append]] = {}
         for each in appends:
@@ -151,7 +183,10 @@ class Groups:
                 Record(offset=i, timestamp=now_ms, key=entry.key, value=entry.value, headers=())
                 for i, entry in enumerate(entries)
             ]
-            partition.append(bytearray(encode_batch(records)), now_ms)
+            end_offset = partition.append(bytearray(encode_batch(records)), now_ms).last_offset + 1
+            if partition.high_watermark < end_offset:
+                uncommitted.append((partition, end_offset))
+        return uncommitted
 
     def _append_failed(self, effects: Effects, error: Exception) -> None:
         """What the core decided is not on disk, so it must not stand: read the partitions concerned anew, and close on
@@ -160,7 +195,7 @@ class Groups:
         refused = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         for slot, _ in effects.replies:
             assert isinstance(slot, ReplySlot)
-            slot.put(refused)
+            slot.put(refused, [])
         for index in {coordinator_partition(each.group_id, self._count) for each in effects.append}:
             self.resign(index, refused)
             self.load(index)
@@ -186,7 +221,7 @@ class Groups:
         count = self._count
         for slot in self.core.unload(lambda group_id: coordinator_partition(group_id, count) == index):
             assert isinstance(slot, ReplySlot)
-            slot.put(reason)
+            slot.put(reason, [])
 
     def forget_topics(self, names: frozenset[str]) -> None:
         """These topics were deleted."""

@@ -117,6 +117,7 @@ class Lifecycle:
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code), "the controller refuses this broker's registration")
         self.broker_epoch = self.producer_ids.broker_epoch = response.broker_epoch
+        self.publisher.registered(response.broker_epoch)
         self._is_fenced = True
         logger.info("registered with broker epoch %d", response.broker_epoch)
 

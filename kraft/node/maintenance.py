@@ -42,11 +42,12 @@ class Maintenance:
 
     async def run(self) -> None:
         """Raises: StorageError if a log cannot be made durable. Whatever else fails is logged and tried again."""
-        logs = self.config.logs
+        logs, replication = self.config.logs, self.config.replication
         async with trio.open_nursery() as nursery:
             for name, interval_ms, work in (
                 ("retention", logs.log_retention_check_interval_ms, self.delete_old_segments),
                 ("checkpoints", logs.log_flush_offset_checkpoint_interval_ms, self.flush),
+                ("high watermarks", replication.replica_high_watermark_checkpoint_interval_ms, self.note_committed),
                 ("producer expiry", self.config.transactions.producer_id_expiration_check_interval_ms, self.expire),
                 ("flush", CHECK_INTERVAL_MS, self.flush_by_time),
                 ("deleted segments", CHECK_INTERVAL_MS, self.remove_doomed),
@@ -92,6 +93,10 @@ class Maintenance:
                 await self._flush(partition, log.active.base_offset)
             await trio.lowlevel.checkpoint()
         await self.replicas.write_checkpoints()
+
+    async def note_committed(self) -> None:
+        """Write down what is committed: after a kill a replica begins with that."""
+        await self.replicas.write_high_watermarks()
 
     async def flush_by_time(self) -> None:
         """Make logs durable that ask for it by time (``flush.ms``)."""

@@ -8,7 +8,7 @@ The lifetimes, outermost first; a task may rely only on what encloses it, and a 
         control plane               KIP-291: controller listener, one processor, queue of 20, one handler
           controller channel        the way to the active controller, wherever it is
           controller registration
-          broker                    follows the metadata; heartbeats; groups; maintenance
+          broker                    follows the metadata and other brokers; heartbeats; groups; maintenance
             data plane              client listeners, their processors, queue of 500, handlers
 
 A node without the controller role has no control plane and follows the quorum as an observer; one without the broker
@@ -26,7 +26,8 @@ import os
 import random
 import socket
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import attrs
@@ -56,7 +57,9 @@ from kraft.node.controller import Controller
 from kraft.node.controller_channel import ControllerChannel
 from kraft.node.controller_metrics import declare_controller_metrics, declare_metadata_metrics
 from kraft.node.controller_registration import ControllerRegistration
+from kraft.node.fetchers import Fetchers
 from kraft.node.groups import Groups
+from kraft.node.isr import InSyncReplicas
 from kraft.node.lifecycle import PLAINTEXT, Lifecycle
 from kraft.node.maintenance import Maintenance
 from kraft.node.metadata import Metadata
@@ -136,8 +139,11 @@ class Node:
     in_thread: InThread = trio.to_thread.run_sync
     core: Core = attrs.field(init=False)
     """The quorum and what rests on it; there from the moment that ``run`` begins."""
+    broker: Broker | None = attrs.field(default=None, init=False)
+    """The broker role, once it runs: for those who look into a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
     _broker_epoch: int = -1
+    _is_opened: bool = False
 
     def __attrs_post_init__(self) -> None:
         self._quotas = ConnectionQuotas(connection_limits(self.config))
@@ -152,8 +158,9 @@ class Node:
             self.core = self._assemble()
             self.core.quorum.tell(journal.note)
             await self._run(self.core, task_status)
-        for directory in self.directories:  # every log is closed
-            directory.mark_clean_shutdown(self._broker_epoch)
+        if self._is_opened:
+            for directory in self.directories:  # every log is closed
+                directory.mark_clean_shutdown(self._broker_epoch)
 
     async def _run(self, core: Core, task_status: trio.TaskStatus[Bound]) -> None:
         async with trio.open_nursery() as outer:
@@ -211,30 +218,52 @@ class Node:
     ) -> None:
         """Open all logs by the metadata as it is, serve clients, and go when the node is to stop."""
         broker, lifecycle = self._assemble_broker(core)
-        await core.metadata.caught_up()
+        if not await self._unless_stopped(core.metadata.caught_up):
+            return
         await broker.publisher.load()
         self._mark_opened()
+        self.broker, replicas = broker, broker.replicas
         tasks.start_soon(broker.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
-        tasks.start_soon(Maintenance(self.config, self.clock, broker.replicas).run, name="maintenance")
+        tasks.start_soon(lifecycle.channel.run, name="lease channel")
+        tasks.start_soon(Fetchers(self.config, replicas, self.clock, self.connect).run, name="fetchers")
+        tasks.start_soon(InSyncReplicas(replicas, self.clock, core.channel).run, name="in-sync replicas")
+        tasks.start_soon(Maintenance(self.config, self.clock, replicas).run, name="maintenance")
         if self.config.logs.log_cleaner_enable:
-            cleaner = Compaction(self.config, self.clock, broker.replicas, self.stopping)
+            cleaner = Compaction(self.config, self.clock, replicas, self.stopping)
             tasks.start_soon(cleaner.run, name="compaction")
         async with trio.open_nursery() as data_plane:
             stop_data = trio.Event()
             service = self._service(Dispatcher(broker, BROKER_APIS, BROKER_HANDLERS))
             plane = data_plane_of(self.config)
             clients = await data_plane.start(serve, plane, service, stop_data, name="data plane")
-            await lifecycle.join(_advertised(self.config.listeners.advertised_broker, clients))
-            tasks.start_soon(lifecycle.heartbeats, name="heartbeats")
-            task_status.started(Bound(clients, controllers))
-            await self.stopping.wait()
-            await lifecycle.controlled_shutdown()
+            advertised = _advertised(self.config.listeners.advertised_broker, clients)
+            if await self._unless_stopped(partial(lifecycle.join, advertised)):
+                tasks.start_soon(lifecycle.heartbeats, name="heartbeats")
+                task_status.started(Bound(clients, controllers))
+                await self.stopping.wait()
+                await lifecycle.controlled_shutdown()
             self._broker_epoch = lifecycle.broker_epoch
             stop_data.set()
-        await broker.replicas.close()
+        await replicas.close()
+
+    async def _unless_stopped(self, begin: Callable[[], Awaitable[None]]) -> bool:
+        """Whether ``begin``, which may have to wait for a controller, was done before the node was told to stop."""
+        done = False
+        async with trio.open_nursery() as nursery:
+
+            async def give_up() -> None:
+                await self.stopping.wait()
+                nursery.cancel_scope.cancel(reason="the node stops")
+
+            nursery.start_soon(give_up)
+            await begin()
+            done = True
+            nursery.cancel_scope.cancel(reason="it was done")
+        return done
 
     def _mark_opened(self) -> None:
+        self._is_opened = True
         for directory in self.directories:
             directory.mark_opened()
 
@@ -298,9 +327,11 @@ class Node:
         """The parts of the broker, none of them running yet."""
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
-        replicas = Replicas(config.node_id, self.clock, log_directories, config.values)
+        lag_max_ms = config.replication.replica_lag_time_max_ms
+        replicas = Replicas(config.node_id, self.clock, log_directories, config.values, lag_max_ms)
         interval_ms = config.groups.offsets_retention_check_interval_ms
-        groups = Groups(replicas, self.clock, group_settings(config), interval_ms)
+        timeout_ms = config.groups.offsets_commit_timeout_ms
+        groups = Groups(replicas, self.clock, group_settings(config), interval_ms, timeout_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: random.randrange(1, 2**31))
         producer_ids = ProducerIds(core.channel, config.node_id)
@@ -309,7 +340,8 @@ class Node:
             config, core.cluster_id, self.clock, replicas, groups, core.channel, publisher, producer_ids, sessions
         )
         directory_ids = [each.meta.directory_id for each in log_directories if each.meta.directory_id is not None]
-        lifecycle = Lifecycle(config, core.cluster_id, core.channel, producer_ids, publisher, directory_ids)
+        lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
+        lifecycle = Lifecycle(config, core.cluster_id, lease, producer_ids, publisher, directory_ids)
         return broker, lifecycle
 
     def _bootstrap(self) -> tuple[Any, ...]:

@@ -1,7 +1,8 @@
-"""One partition that this broker holds: its log, its place in the metadata, and who waits for it to grow."""
+"""One partition that this broker holds: its log, its place in the metadata, its role, and who waits for it to grow."""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from uuid import UUID
@@ -9,6 +10,7 @@ from uuid import UUID
 import attrs
 import trio
 
+from kraft.broker.leadership import Appended, Assignment, Event, Fetched, Leadership, Proposal, Surroundings
 from kraft.config.topic import LogConfig
 from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
@@ -16,17 +18,24 @@ from kraft.records.produced import ProduceRules
 from kraft.records.record import Record, read_records
 from kraft.storage.log import AppendInfo, Log
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.varint import Buffer
+
+logger = logging.getLogger("kraft.replicas")
 
 _READ_BYTES = 1 << 20
 _MAX_DECOMPRESSED_BYTES = 256 << 20
 
 
+def _keep(partition: HostedPartition, proposal: Proposal) -> None:
+    """For a partition of one replica there is nothing to propose."""
+
+
 @attrs.define(eq=False)
 class HostedPartition:
-    """The log of one partition on this broker.
+    """The log of one partition on this broker, and this broker's part in it.
 
-    ``high_watermark`` and ``last_stable_offset`` bound what consumers see: with this broker alone in the in-sync set,
-    all that was appended.
+    ``high_watermark`` and ``last_stable_offset`` bound what consumers see. ``leadership`` is there for as long as this
+    broker leads the partition; else it follows ``state.leader``, or nobody. ``propose`` takes an ISR to the controller.
     """
 
     topic: str
@@ -34,24 +43,74 @@ class HostedPartition:
     index: int
     log: Log
     state: Partition
-    is_leader: bool
+    high_watermark: int = 0
+    propose: Callable[[HostedPartition, Proposal], None] = _keep
+    leadership: Leadership | None = None
     flushed_at_ms: int = 0
     """When the log was last made durable because of ``flush.ms``."""
     produce_rules: tuple[LogConfig, ProduceRules] | None = None
     """What a client may append, and the configuration that says so."""
+    cuts: int = 0
+    """How often the end of the log was cut off."""
     _waiting: set[trio.Event] = attrs.Factory(set)
+    _waiting_for_more: set[trio.Event] = attrs.Factory(set)
 
     @property
     def name(self) -> str:
         return f"{self.topic}-{self.index}"
 
     @property
-    def high_watermark(self) -> int:
-        return self.log.log_end_offset
+    def is_leader(self) -> bool:
+        return self.leadership is not None
 
     @property
     def last_stable_offset(self) -> int:
-        return self.log.log_end_offset
+        return self.high_watermark
+
+    # Roles.
+
+    def lead(self, surroundings: Surroundings, state: Partition, now_ms: float) -> None:
+        """Be the leader of ``state``, or go on being it."""
+        self.state = state
+        if len(state.replicas) > 1 and self.log.epochs.latest < state.leader_epoch:
+            # A follower may have records of an epoch that this log never saw: it must find one that is newer (KIP-279).
+            try:
+                self.log.epochs.assign(state.leader_epoch, self.log.log_end_offset)
+            except OSError as error:  # the first append tries again
+                logger.error("%s: cannot write down the leader epoch: %s", self.name, error)
+        assignment = Assignment(state.replicas, state.isr, state.leader_epoch, state.partition_epoch)
+        if self.leadership is None:
+            self.leadership = Leadership(surroundings, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
+            self.high_watermark = self.leadership.high_watermark
+        else:
+            self.step(now_ms, assignment)
+        self.wake()
+
+    def follow(self, state: Partition) -> None:
+        """Lead no more, if this broker did."""
+        self.state = state
+        self.leadership = None
+        self.wake()
+
+    def step(self, now_ms: float, event: Event) -> None:
+        """Tell the leadership what happened, and do what it says. Nothing, if there is none any more."""
+        if self.leadership is None:
+            return
+        effects = self.leadership.step(now_ms, event)
+        if effects.high_watermark is not None:
+            self.high_watermark = effects.high_watermark
+            self._set(self._waiting)
+        if effects.proposal is not None:
+            self.propose(self, effects.proposal)
+
+    def fetched(self, now_ms: float, event: Fetched) -> None:
+        """Count what a follower says of itself by asking; the leadership has checked that it may."""
+        if self.leadership is None:
+            return
+        before = self.leadership.followers[event.replica_id].log_start_offset
+        self.step(now_ms, event)
+        if event.log_start_offset != before:
+            self._set(self._waiting)
 
     def check_epoch(self, current_leader_epoch: int) -> None:
         """Compare the epoch that a client believes in with ours (KIP-320); a negative one means that it has no belief.
@@ -77,19 +136,112 @@ class HostedPartition:
         if headers is None:
             headers = list(iter_headers(buffer))
         appended = self.log.append_as_leader(buffer, headers, self.state.leader_epoch, now_ms)
-        if self._waiting:
-            self.wake()
+        self._set(self._waiting_for_more)
+        self.step(now_ms, Appended(appended.last_offset + 1))
         return appended
 
+    def append_fetched(self, batches: Buffer, now_ms: int) -> None:
+        """Append whole and checked batches of the leader, that follow what this log has.
+
+        Raises:
+            KafkaError: OFFSET_OUT_OF_RANGE if they do not. OSError.
+        """
+        log = self.log
+        base_offset = parse_header(batches).base_offset
+        if base_offset < log.log_end_offset == log.log_start_offset:
+            # The leader's log begins within its first batch (KIP-107); what was deleted of it comes along.
+            start_offset = log.log_start_offset
+            log.truncate_fully_and_start_at(base_offset)
+            log.append_as_follower(batches, now_ms)
+            log.delete_records(min(start_offset, log.log_end_offset))
+        else:
+            log.append_as_follower(batches, now_ms)
+
+    def learn(self, high_watermark: int, log_start_offset: int) -> None:
+        """Take over from the leader what is committed and what is deleted, as far as it is here."""
+        high_watermark = min(high_watermark, self.log.log_end_offset)
+        if high_watermark > self.high_watermark:
+            self.high_watermark = high_watermark
+        if log_start_offset > self.log.log_start_offset:
+            self.log.delete_records(min(log_start_offset, self.high_watermark))
+
+    def truncate_to(self, offset: int, now_ms: int) -> None:
+        """Drop what the leader does not have. Raises: OSError."""
+        if offset < self.high_watermark:
+            logger.warning("%s: cut to %d, below what was committed, %d", self.name, offset, self.high_watermark)
+        self.cuts += 1
+        self.log.truncate_to(offset, now_ms)
+        self.high_watermark = min(self.high_watermark, self.log.log_end_offset)
+
+    def restart_at(self, offset: int) -> None:
+        """Drop everything and go on at ``offset``, where the leader's log begins. Raises: OSError."""
+        logger.warning("%s: the leader's log begins at %d: nothing here is kept", self.name, offset)
+        self.cuts += 1
+        self.log.truncate_fully_and_start_at(offset)
+        self.high_watermark = offset
+
+    # Waiting.
+
     def wake(self) -> None:
-        """Something changed that a waiting fetch may want to see."""
-        for event in self._waiting:
+        """Something changed that whoever waits may want to see."""
+        self._set(self._waiting)
+        self._set(self._waiting_for_more)
+
+    def _set(self, events: set[trio.Event]) -> None:
+        for event in events:
             event.set()
 
-    def watch(self, event: trio.Event) -> Callable[[], None]:
-        """Set ``event`` when this partition changes; call what is returned to end that."""
-        self._waiting.add(event)
-        return lambda: self._waiting.discard(event)
+    async def committed(self, offset: int) -> None:
+        """Return once everything below ``offset``, which is in the log, is committed. The caller bounds the wait.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership has ended before, NOT_ENOUGH_REPLICAS_AFTER_APPEND if
+                fewer replicas are in sync by now than ``min.insync.replicas`` wants.
+        """
+        leadership = await self._as_leader(lambda leadership: self.high_watermark >= offset)
+        if len(leadership.maximal_isr) < leadership.min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
+    async def deleted(self, offset: int) -> int:
+        """Return the low watermark once no replica that is alive begins below ``offset``. The caller bounds the wait.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership has ended before.
+        """
+
+        def low_watermark(leadership: Leadership) -> int:
+            return leadership.low_watermark(self.log.log_start_offset)
+
+        return low_watermark(await self._as_leader(lambda leadership: low_watermark(leadership) >= offset))
+
+    async def _as_leader(self, so: Callable[[Leadership], bool]) -> Leadership:
+        """Wait until ``so`` is true of the present leadership. Raises: KafkaError NOT_LEADER_OR_FOLLOWER."""
+        leadership = self.leadership
+        while leadership is not None and self.leadership is leadership:
+            if so(leadership):
+                return leadership
+            changed = trio.Event()
+            stop = self.watch(changed)
+            try:
+                await changed.wait()
+            finally:
+                stop()
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def check_min_insync(self) -> None:
+        """With acks=all the in-sync set must be large enough (``min.insync.replicas``).
+
+        Raises:
+            KafkaError: NOT_ENOUGH_REPLICAS.
+        """
+        if self.leadership is not None and len(self.leadership.isr) < self.leadership.min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+
+    def watch(self, event: trio.Event, *, uncommitted: bool = False) -> Callable[[], None]:
+        """Set ``event`` when more can be seen here, also if ``uncommitted``; call what is returned to end that."""
+        watchers = self._waiting_for_more if uncommitted else self._waiting
+        watchers.add(event)
+        return lambda: watchers.discard(event)
 
     def records(self) -> Iterator[Record]:
         """Every record of the log that is not a control record, from its start to its end now."""

@@ -7,11 +7,13 @@ from collections.abc import Callable
 import attrs
 import trio
 
+from kraft.metadata.changes import NO_CHANGES
+from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image
 from kraft.node.groups import Groups
 from kraft.node.internal_topics import OFFSETS_TOPIC
 from kraft.node.metadata import Metadata, Subscription
-from kraft.node.replicas import Replicas
+from kraft.node.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
@@ -34,26 +36,29 @@ class Publisher:
         """Take over the metadata as it stands and open the logs. Raises: StorageError, OSError."""
         self._subscription = self.metadata.subscribe()
         await self.replicas.load(self._subscription.image)
-        for partition in self.replicas.all():
-            if partition.topic == OFFSETS_TOPIC and partition.is_leader:
-                self.groups.load(partition.index)
-                await trio.lowlevel.checkpoint()
 
     async def run(self) -> None:
         """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
         while True:
             image, changes = await self._subscription.next()
-            led = await self.replicas.apply(image, changes)
-            for partition in led.lost:
-                if partition.topic == OFFSETS_TOPIC:
-                    self.groups.resign(partition.index, KafkaError(ErrorCode.NOT_COORDINATOR))
-            if changes.topics_deleted:
-                self.groups.forget_topics(frozenset(topic.name for topic in changes.topics_deleted.values()))
-            for partition in led.gained:
-                if partition.topic == OFFSETS_TOPIC:
-                    self.groups.load(partition.index)
+            self._hand_over(await self.replicas.apply(image, changes), changes)
             self._published.set()
             self._published = trio.Event()
+
+    def registered(self, broker_epoch: int) -> None:
+        """This broker is registered: from its registration on it acts on what the metadata says."""
+        self._hand_over(self.replicas.registered(broker_epoch), NO_CHANGES)
+
+    def _hand_over(self, led: LeaderChanges, changes: Changes) -> None:
+        """Let the group coordinator know what it has lost and what is now its own."""
+        for partition in led.lost:
+            if partition.topic == OFFSETS_TOPIC:
+                self.groups.resign(partition.index, KafkaError(ErrorCode.NOT_COORDINATOR))
+        if changes.topics_deleted:
+            self.groups.forget_topics(frozenset(topic.name for topic in changes.topics_deleted.values()))
+        for partition in led.gained:
+            if partition.topic == OFFSETS_TOPIC:
+                self.groups.load(partition.index)
 
     async def catch_up(self) -> None:
         """Return once everything that is committed now has been applied."""

@@ -3,6 +3,9 @@
 Each image that the quorum publishes goes through :meth:`Replicas.apply`: logs are created, retuned, or taken away as
 the records say. At the start the directories are compared with the metadata: a log that the metadata does not know is
 set aside as ``-stray``, never deleted.
+
+Roles come later: what the metadata says of this broker before it shows its present registration is said of a former
+incarnation, whose log may have been longer.
 """
 
 from __future__ import annotations
@@ -17,19 +20,15 @@ from uuid import UUID
 import attrs
 import trio
 
+from kraft.broker.leadership import Proposal, Surroundings
 from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
+from kraft.node.checkpoints import Checkpoints, write_checkpoints, write_high_watermarks
 from kraft.node.clock import Clock
 from kraft.node.partition import HostedPartition
-from kraft.storage.checkpoint import (
-    LOG_START_OFFSET,
-    RECOVERY_POINT,
-    TopicPartition,
-    known_offsets,
-    write_offsets,
-)
+from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.directory import LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
@@ -38,6 +37,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 logger = logging.getLogger("kraft.replicas")
 
 METADATA_TOPIC = "__cluster_metadata"
+NOTHING_CHECKPOINTED = Checkpoints({}, {}, {})
 
 
 @attrs.frozen
@@ -50,16 +50,25 @@ class LeaderChanges:
 
 @attrs.define(eq=False)
 class Replicas:
-    """All partitions on this broker, by topic name and number."""
+    """All partitions on this broker, by topic name and number. ``lag_max_ms`` is ``replica.lag.time.max.ms``."""
 
     node_id: int
     clock: Clock
     directories: list[LogDirectory]
     static_values: Mapping[str, str]
+    lag_max_ms: int = 30_000
     image: Image = attrs.Factory(Image)
     partitions: dict[str, dict[int, HostedPartition]] = attrs.Factory(dict)
     retired: list[str] = attrs.Factory(list)
     """Directories of deleted partitions, renamed already; they go when the maintenance task comes by."""
+    broker_epoch: int = -1
+    """That of this broker's registration; -1 until it has one."""
+    roles_changed: trio.Event = attrs.Factory(trio.Event)
+    """Set, and replaced, when this broker may have others to follow."""
+    _has_roles: bool = False
+    _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
+    _proposed: trio.Event = attrs.Factory(trio.Event)
+    _dropped: bool = False
     _checkpointing: trio.Lock = attrs.Factory(trio.Lock)
 
     # What handlers ask.
@@ -105,6 +114,13 @@ class Replicas:
         for hosted in self.partitions.values():
             yield from hosted.values()
 
+    def followed(self) -> Iterator[tuple[int, HostedPartition]]:
+        """What this broker follows, and whom."""
+        for partition in self.all():
+            leader = partition.state.leader
+            if self._has_roles and leader not in (NO_LEADER, self.node_id):
+                yield leader, partition
+
     # What the metadata says.
 
     async def apply(self, image: Image, changes: Changes) -> LeaderChanges:
@@ -112,16 +128,54 @@ class Replicas:
         self.image = image
         result = LeaderChanges([], [])
         for gone in changes.topics_deleted.values():
-            self._topic_deleted(gone, result)
-        if changes.topics_deleted:
-            await self._forget_deleted()
+            for partition in self.partitions.pop(gone.name, {}).values():
+                self._drop(partition, result)
         for topic_id, indexes in changes.partitions.items():
             topic = image.topics.get(topic_id)
             if topic is not None:
                 for index in sorted(indexes):
                     self._partition_changed(topic, index, topic.partitions[index], result)
+        if self._dropped:
+            self._dropped = False
+            await self._forget_deleted()
         self._retune(changes)
+        if changes.partitions or changes.topics_deleted or changes.brokers:
+            self._announce()
+        return self._with_roles(result)
+
+    def registered(self, broker_epoch: int) -> LeaderChanges:
+        """This broker's registration has a new epoch, which fetches and proposals tell from now on."""
+        self.broker_epoch = broker_epoch
+        return self._with_roles(LeaderChanges([], []))
+
+    def _with_roles(self, result: LeaderChanges) -> LeaderChanges:
+        """Begin to play roles once the metadata is that of this incarnation."""
+        known = self.image.brokers.get(self.node_id)
+        if not self._has_roles and known is not None and known.epoch == self.broker_epoch:
+            self._has_roles = True
+            for partition in self.all():
+                self._take_role(partition, partition.state, result)
+            self._announce()
         return result
+
+    def _announce(self) -> None:
+        self.roles_changed.set()
+        self.roles_changed = trio.Event()
+
+    def _active_epoch(self, broker_id: int) -> int | None:
+        broker = self.image.brokers.get(broker_id)
+        return broker.epoch if broker is not None and broker.active else None
+
+    def _propose(self, partition: HostedPartition, proposal: Proposal) -> None:
+        self._proposals[partition] = proposal
+        self._proposed.set()
+
+    async def proposals(self) -> dict[HostedPartition, Proposal]:
+        """Wait for something that the controller is to be asked, and return all of it, once."""
+        await self._proposed.wait()
+        self._proposed = trio.Event()
+        proposals, self._proposals = self._proposals, {}
+        return proposals
 
     def _retune(self, changes: Changes) -> None:
         """Give logs the settings that are theirs now; a broker's dynamic settings are the defaults of all topics."""
@@ -151,15 +205,13 @@ class Replicas:
         self.image = image
         checkpointed: set[TopicPartition] = set()
         for directory in self.directories:
-            starts = known_offsets(os.path.join(directory.path, LOG_START_OFFSET))
-            recovered = known_offsets(os.path.join(directory.path, RECOVERY_POINT))
+            checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
                 if name != METADATA_TOPIC:
-                    where = (name, index)
-                    self._load_one(directory, where, starts.get(where, 0), recovered.get(where, 0))
+                    self._load_one(directory, (name, index), checkpoints)
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
-            checkpointed |= starts.keys() | recovered.keys()
+            checkpointed |= checkpoints.known
         if any(index not in self.partitions.get(name, {}) for name, index in checkpointed):
             await self._forget_deleted()
         for topic, index, state in image.partitions():
@@ -174,7 +226,7 @@ class Replicas:
         except OSError as error:  # a full disk must not keep topics from being deleted
             logger.error("cannot write checkpoints: %s", error)
 
-    def _load_one(self, directory: LogDirectory, where: TopicPartition, start: int, recovery_point: int) -> None:
+    def _load_one(self, directory: LogDirectory, where: TopicPartition, checkpoints: Checkpoints) -> None:
         name, index = where
         path = os.path.join(directory.path, f"{name}-{index}")
         topic = self.image.topic(name)
@@ -186,37 +238,49 @@ class Replicas:
             return
         assert topic is not None
         assert state is not None
-        partition = self._host(topic, index, state, directory, recovery_point=recovery_point, start=start)
+        partition = self._host(topic, index, state, directory, checkpoints)
         if partition.log.recovery:
             logger.warning("%s: %s", path, partition.log.recovery)
 
-    def _topic_deleted(self, topic: Topic, result: LeaderChanges) -> None:
-        for partition in self.partitions.pop(topic.name, {}).values():
-            partition.is_leader = False
+    def _drop(self, partition: HostedPartition, result: LeaderChanges) -> None:
+        """Let go of a partition that is not this broker's any more; its files are deleted later."""
+        if partition.is_leader:
             result.lost.append(partition)
-            partition.log.abandon()
-            directory = self._directory_of(partition)
-            self.retired.append(directory.retire_partition(partition.name, uuid.uuid4()))
-            partition.wake()
+        partition.follow(partition.state)
+        partition.log.abandon()
+        directory = self._directory_of(partition)
+        self.retired.append(directory.retire_partition(partition.name, uuid.uuid4()))
+        self._proposals.pop(partition, None)
+        self._dropped = True
 
     def _partition_changed(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:
-        partition = self.partitions.get(topic.name, {}).get(index)
+        hosted = self.partitions.get(topic.name, {})
+        partition = hosted.get(index)
         if self.node_id not in state.replicas:
+            if partition is not None:
+                del hosted[index]
+                self._drop(partition, result)
             return
-        led = partition is not None and partition.is_leader
         if partition is None:
             partition = self._host(topic, index, state, self._emptiest())
+        self._take_role(partition, state, result)
+
+    def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
+        led = partition.is_leader
+        if self._has_roles and state.leader == self.node_id:
+            partition.lead(self._surroundings(partition), state, self.clock.now_ms())
         else:
-            self._follow(partition, state)
+            partition.follow(state)
         if partition.is_leader and not led:
             result.gained.append(partition)
         elif led and not partition.is_leader:
             result.lost.append(partition)
-            partition.wake()
 
-    def _follow(self, partition: HostedPartition, state: Partition) -> None:
-        partition.state = state
-        partition.is_leader = state.leader == self.node_id
+    def _surroundings(self, partition: HostedPartition) -> Surroundings:
+        def min_isr() -> int:
+            return partition.log.config.min_insync_replicas
+
+        return Surroundings(self.node_id, self.lag_max_ms, self._active_epoch, min_isr)
 
     def _host(
         self,
@@ -224,28 +288,27 @@ class Replicas:
         index: int,
         state: Partition,
         directory: LogDirectory,
-        *,
-        recovery_point: int = 0,
-        start: int = 0,
+        checkpoints: Checkpoints = NOTHING_CHECKPOINTED,
     ) -> HostedPartition:
         siblings = self.partitions.get(topic.name)
         # Working settings out costs more than making the files: all partitions of a topic share theirs.
         config = next(iter(siblings.values())).log.config if siblings else self._log_config(topic.name)
+        where = (topic.name, index)
         log = Log.open(
             directory.path,
             f"{topic.name}-{index}",
             config,
             now_ms=self.clock.now_ms(),
             last_stop=directory.last_stop,
-            recovery_point=recovery_point,
-            log_start_offset=start,
+            recovery_point=checkpoints.recovery_points.get(where, 0),
+            log_start_offset=checkpoints.start_offsets.get(where, 0),
             roll_jitter_ms=random.randrange(config.segment_jitter_ms + 1),
         )
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
-        partition = HostedPartition(topic.name, topic.id, index, log, state, is_leader=False)
+        high_watermark = min(max(checkpoints.high_watermarks.get(where, 0), log.log_start_offset), log.log_end_offset)
+        partition = HostedPartition(topic.name, topic.id, index, log, state, high_watermark, self._propose)
         self.partitions.setdefault(topic.name, {})[index] = partition
-        self._follow(partition, state)
         return partition
 
     def _directory_of(self, partition: HostedPartition) -> LogDirectory:
@@ -264,14 +327,16 @@ class Replicas:
     # What is written down now and then, and at the end.
 
     async def write_checkpoints(self) -> None:
-        """Recovery points and log start offsets, as Kafka keeps them in each directory. Raises: OSError."""
+        """Recovery points, log starts and high watermarks, as Kafka keeps them in each directory. Raises: OSError."""
         async with self._checkpointing:
             for directory in self.directories:
-                hosted = list(self.in_directory(directory))
-                recovered = {(each.topic, each.index): each.log.recovery_point for each in hosted}
-                starts = {(each.topic, each.index): each.log.log_start_offset for each in hosted}
-                for name, offsets in ((RECOVERY_POINT, recovered), (LOG_START_OFFSET, starts)):
-                    await trio.to_thread.run_sync(write_offsets, os.path.join(directory.path, name), offsets)
+                await write_checkpoints(directory.path, list(self.in_directory(directory)))
+
+    async def write_high_watermarks(self) -> None:
+        """What is committed, for a start after a kill. Raises: OSError."""
+        async with self._checkpointing:
+            for directory in self.directories:
+                await write_high_watermarks(directory.path, list(self.in_directory(directory)))
 
     async def close(self) -> None:
         """A controlled stop: everything durable. Raises: OSError."""

@@ -202,6 +202,7 @@ def test_the_low_watermark_is_that_of_the_living() -> None:
     leader.step(NOW, Fetched(THIRD, 30, 10, 2))
     assert leader.low_watermark(6) == 4
     assert leader.low_watermark(3) == 3
+    assert leadership(replicas=(LEADER,), isr=(LEADER,)).low_watermark(3) == 3
 
 
 class Replication(RuleBasedStateMachine):

@@ -49,11 +49,17 @@ async def topic_id_of(broker: Connection, name: str) -> UUID:
 
 
 def produce_request(
-    topic: str, records: bytes | None, *, acks: int = -1, partition: int = 0, topic_id: UUID = ZERO_UUID
+    topic: str,
+    records: bytes | None,
+    *,
+    acks: int = -1,
+    partition: int = 0,
+    topic_id: UUID = ZERO_UUID,
+    timeout_ms: int = 5000,
 ) -> ProduceRequest:
     data = PartitionProduceData(index=partition, records=records)
     return ProduceRequest(
-        acks=acks, timeout_ms=5000, topic_data=[TopicProduceData(topic, topic_id, partition_data=[data])]
+        acks=acks, timeout_ms=timeout_ms, topic_data=[TopicProduceData(topic, topic_id, partition_data=[data])]
     )
 
 

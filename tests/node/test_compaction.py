@@ -91,7 +91,7 @@ async def test_a_new_topic_of_an_old_name_is_compacted_from_its_own_start(tmp_pa
             append(log, bytearray(buffer))
         log.roll()
         state = Partition(replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0, directories=())
-        replicas.partitions["topic"] = {0: HostedPartition("topic", uuid4(), 0, log, state, is_leader=True)}
+        replicas.partitions["topic"] = {0: HostedPartition("topic", uuid4(), 0, log, state, log.log_end_offset)}
         return log
 
     for _ in range(2):

@@ -69,6 +69,10 @@ class Publisher:
     def __init__(self, epoch: int = -1) -> None:
         broker = Broker(1, epoch, uuid.UUID(int=1), (), {}, None, False, False, ())
         self.image = Image(brokers=Map({1: broker}))
+        self.epochs: list[int] = []
+
+    def registered(self, broker_epoch: int) -> None:
+        self.epochs.append(broker_epoch)
 
     async def catch_up(self) -> None:
         await trio.lowlevel.checkpoint()

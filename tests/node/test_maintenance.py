@@ -35,7 +35,7 @@ def host(replicas: Replicas, parent: Path, topic: str, **batch_fields: Any) -> H
     append(log, bytearray(batch(b"value", **batch_fields)))
     log.roll()
     state = Partition(replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0, directories=())
-    partition = HostedPartition(topic, uuid.uuid4(), 0, log, state, is_leader=True)
+    partition = HostedPartition(topic, uuid.uuid4(), 0, log, state, log.log_end_offset)
     replicas.partitions[topic] = {0: partition}
     return partition
 

@@ -20,6 +20,6 @@ def test_reading_ends_where_compaction_has_emptied_the_end_of_the_log(tmp_path: 
     cleaning = Cleaning.begin(log.segments, 0, log.log_end_offset, log.config, log.producers)
     log.replace_segments(cleaning.run(0))
     state = Partition(replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0, directories=())
-    partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, is_leader=True)
+    partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, log.log_end_offset)
     assert (log.log_start_offset, log.log_end_offset) == (0, 1)
     assert list(partition.records()) == []

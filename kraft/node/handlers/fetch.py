@@ -17,6 +17,9 @@ Versions 4 to 17.
 Answered at once if there is an error, ``min_bytes`` are there, or ``max_wait_ms`` is 0; else parked until a partition
 grows or the time is up. ``max_bytes`` bounds the whole, but the first batch is always sent whole, so that a consumer
 gets on. What is read stays in its file until the socket takes it.
+
+A consumer reads what is committed. A follower reads to the end of the log, and by asking says how far it is: that is
+what commits.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from __future__ import annotations
 import trio
 
 from kraft.broker.fetch_session import Answered, FetchContext, TopicKey, grouped_by_topic, named_partitions
+from kraft.broker.leadership import ANY_BROKER_EPOCH, Fetched
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import EpochEndOffset, FetchResponse, LeaderIdAndEpoch, PartitionData
 from kraft.node.broker import Broker
@@ -35,7 +39,7 @@ from kraft.wire.splice import FileSlice, Records
 READ_COMMITTED = 1
 FLEXIBLE_VERSION = 12
 TOPIC_IDS_VERSION = 13
-CONSUMER = -1
+REPLICA_STATE_VERSION = 15
 _STALE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 _NOTHING = b""
@@ -46,7 +50,7 @@ async def handle(broker: Broker, request: Request, message: FetchRequest) -> Rep
     now_ms = broker.clock.now_ms()
     context = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now_ms=now_ms)
     poll = _Poll(broker, message, context, request.api_version)
-    answers, size, failed = poll.read()
+    answers, size, failed = poll.read(first=True)
     if failed or size >= message.min_bytes or message.max_wait_ms <= 0 or not context.wanted:
         return _respond(context, answers)
     return Parked(poll.wait)
@@ -65,14 +69,19 @@ class _Poll:
         self._message = message
         self._context = context
         self._version = version
-        self._committed = message.isolation_level == READ_COMMITTED
+        if version >= REPLICA_STATE_VERSION:
+            self._replica_id, self._broker_epoch = message.replica_state.replica_id, message.replica_state.replica_epoch
+        else:
+            self._replica_id, self._broker_epoch = message.replica_id, ANY_BROKER_EPOCH
+        self._is_follower = self._replica_id >= 0
+        self._committed = message.isolation_level == READ_COMMITTED and not self._is_follower
         self._deadline = trio.current_time() + message.max_wait_ms / 1000
 
     async def wait(self) -> FetchResponse:
         """Read again each time a partition grows, until there is enough or the time is up."""
         while True:
             grown = trio.Event()
-            stops = [partition.watch(grown) for partition in self._partitions()]
+            stops = [partition.watch(grown, uncommitted=self._is_follower) for partition in self._partitions()]
             try:
                 answers, size, failed = self.read()
                 if failed or size >= self._message.min_bytes:
@@ -96,13 +105,15 @@ class _Poll:
                 continue
         return found
 
-    def _find(self, key: TopicKey, wanted: FetchPartition) -> HostedPartition:
-        replicas = self._broker.replicas
-        name = replicas.name_of(key.topic_id) if self._version >= TOPIC_IDS_VERSION else key.name
-        return replicas.leader_of(name, wanted.partition)
+    def _name(self, key: TopicKey) -> str:
+        return self._broker.replicas.name_of(key.topic_id) if self._version >= TOPIC_IDS_VERSION else key.name
 
-    def read(self) -> tuple[list[Answered], int, bool]:
-        """One pass over the partitions: the answers, their bytes in all, and whether any is an error."""
+    def _find(self, key: TopicKey, wanted: FetchPartition) -> HostedPartition:
+        return self._broker.replicas.leader_of(self._name(key), wanted.partition)
+
+    def read(self, *, first: bool = False) -> tuple[list[Answered], int, bool]:
+        """One pass over the partitions: the answers, their bytes in all, and whether any is an error. What a follower
+        says of itself counts the first time."""
         answers: list[Answered] = []
         left = min(self._message.max_bytes, self._broker.config.network.fetch_max_bytes)
         size = 0
@@ -111,9 +122,11 @@ class _Poll:
             try:
                 partition = self._find(key, wanted)
                 partition.check_epoch(wanted.current_leader_epoch)
+                if self._is_follower and partition.leadership is not None:
+                    partition.leadership.check(self._replica_id, self._broker_epoch)
                 diverging = _diverging(partition, wanted)
                 if diverging is None:
-                    data = self._read_one(partition, wanted, left, first=size == 0)
+                    data = self._read_one(partition, wanted, left, first=size == 0, counts=first)
                 else:
                     failed = True
                     data = self._answer(partition, wanted, _NOTHING)
@@ -127,9 +140,13 @@ class _Poll:
             answers.append((key, data))
         return answers, size, failed
 
-    def _read_one(self, partition: HostedPartition, wanted: FetchPartition, left: int, *, first: bool) -> PartitionData:
-        upper = partition.last_stable_offset if self._committed else partition.high_watermark
+    def _read_one(
+        self, partition: HostedPartition, wanted: FetchPartition, left: int, *, first: bool, counts: bool
+    ) -> PartitionData:
         log = partition.log
+        upper = partition.last_stable_offset if self._committed else partition.high_watermark
+        if self._is_follower:
+            upper = log.log_end_offset
         if wanted.fetch_offset == upper:
             records: Records = _NOTHING
         elif not log.log_start_offset <= wanted.fetch_offset <= log.log_end_offset:
@@ -139,6 +156,9 @@ class _Poll:
         else:
             size = max(0, min(left, wanted.partition_max_bytes))
             records = log.read(wanted.fetch_offset, size, upper, min_one_message=first)
+        if self._is_follower and counts:
+            event = Fetched(self._replica_id, self._broker_epoch, wanted.fetch_offset, wanted.log_start_offset)
+            partition.fetched(self._broker.clock.now_ms(), event)
         return self._answer(partition, wanted, records)
 
     def _answer(self, partition: HostedPartition, wanted: FetchPartition, records: Records) -> PartitionData:
@@ -160,7 +180,7 @@ class _Poll:
             records=_NOTHING,
         )
         if refused.code in _STALE and self._version >= FLEXIBLE_VERSION:
-            leader, epoch = self._broker.replicas.known_leader(key.name, wanted.partition)
+            leader, epoch = self._broker.replicas.known_leader(self._name(key), wanted.partition)
             answer.current_leader = LeaderIdAndEpoch(leader, epoch)
         return answer
 

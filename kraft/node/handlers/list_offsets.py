@@ -6,6 +6,7 @@ Versions 1 to 9.
 |---|---|
 | 2 | isolation level |
 | 4 | leader epochs (KIP-320) |
+| 5 | OFFSET_NOT_AVAILABLE (KIP-207) |
 | 6 | flexible |
 | 7 | the offset of the greatest timestamp (KIP-734) |
 | 8 | the first offset on local disk (KIP-405): here the first of all |
@@ -16,6 +17,8 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
+
+import attrs
 
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from kraft.messages.list_offsets_response import (
@@ -44,15 +47,16 @@ class Special(enum.IntEnum):
 
 _SINCE_VERSION = {Special.MAX_TIMESTAMP: 7, Special.EARLIEST_LOCAL: 8, Special.LATEST_TIERED: 9}
 _EPOCH_SINCE_VERSION = 4
+_OFFSET_NOT_AVAILABLE_SINCE = 5
 
 
 async def handle(broker: Broker, request: Request, message: ListOffsetsRequest) -> Reply:
-    committed = message.isolation_level == READ_COMMITTED
+    bound = _Bound(message.isolation_level == READ_COMMITTED, message.replica_id >= 0)
     topics = []
     for topic in message.topics:
         times = Counter(wanted.partition_index for wanted in topic.partitions)
         answers = [
-            _one(broker, topic.name, wanted, request.api_version, committed=committed)
+            _one(broker, topic.name, wanted, request.api_version, bound)
             for wanted in topic.partitions
             if times[wanted.partition_index] == 1
         ]
@@ -63,7 +67,7 @@ async def handle(broker: Broker, request: Request, message: ListOffsetsRequest) 
 
 
 def _one(
-    broker: Broker, topic: str, wanted: ListOffsetsPartition, version: int, *, committed: bool
+    broker: Broker, topic: str, wanted: ListOffsetsPartition, version: int, bound: _Bound
 ) -> ListOffsetsPartitionResponse:
     answer = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
     try:
@@ -71,7 +75,7 @@ def _one(
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = broker.replicas.leader_of(topic, wanted.partition_index)
         partition.check_epoch(wanted.current_leader_epoch)
-        answer.timestamp, answer.offset, epoch = _look_up(partition, wanted.timestamp, committed=committed)
+        answer.timestamp, answer.offset, epoch = _look_up(partition, wanted.timestamp, bound, version)
         if version >= _EPOCH_SINCE_VERSION:
             answer.leader_epoch = epoch
     except KafkaError as refused:
@@ -79,11 +83,29 @@ def _one(
     return answer
 
 
-def _look_up(partition: HostedPartition, timestamp: int, *, committed: bool) -> tuple[int, int, int]:
-    """Timestamp, offset, leader epoch; -1 each where there is nothing to say."""
+@attrs.frozen
+class _Bound:
+    """How far the reader sees: what is committed, what is stable too, or as a follower everything."""
+
+    is_stable: bool
+    is_follower: bool
+
+    def upper(self, partition: HostedPartition) -> int:
+        if self.is_follower:
+            return partition.log.log_end_offset
+        return partition.last_stable_offset if self.is_stable else partition.high_watermark
+
+
+def _look_up(partition: HostedPartition, timestamp: int, bound: _Bound, version: int) -> tuple[int, int, int]:
+    """Timestamp, offset, leader epoch; -1 each where there is nothing to say.
+
+    Raises:
+        KafkaError: as ``_check_known``, or why the log cannot be read.
+    """
     log = partition.log
-    upper = partition.last_stable_offset if committed else partition.high_watermark
+    upper = bound.upper(partition)
     if timestamp == Special.LATEST:
+        _check_known(partition, bound, version)
         return NOTHING, upper, partition.state.leader_epoch
     if timestamp in (Special.EARLIEST, Special.EARLIEST_LOCAL):
         return NOTHING, log.log_start_offset, _first_epoch(partition)
@@ -91,8 +113,21 @@ def _look_up(partition: HostedPartition, timestamp: int, *, committed: bool) -> 
         return NOTHING, NOTHING, NOTHING
     found = log.newest_record() if timestamp == Special.MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
     if found is None or found.offset >= upper:
+        _check_known(partition, bound, version)
         return NOTHING, NOTHING, NOTHING
     return found.timestamp, found.offset, found.leader_epoch
+
+
+def _check_known(partition: HostedPartition, bound: _Bound, version: int) -> None:
+    """A new leader does not know yet how much is committed of what it found: its answer must not go back (KIP-207).
+
+    Raises:
+        KafkaError: OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE.
+    """
+    leadership = partition.leadership
+    if not bound.is_follower and leadership is not None and partition.high_watermark < leadership.epoch_start_offset:
+        known = version >= _OFFSET_NOT_AVAILABLE_SINCE
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE if known else ErrorCode.LEADER_NOT_AVAILABLE)
 
 
 def _first_epoch(partition: HostedPartition) -> int:
