@@ -16,7 +16,8 @@ from kraft.messages.delegation_token_record import DelegationTokenRecord
 from kraft.messages.plain import to_plain
 from kraft.messages.register_controller_record import RegisterControllerRecord
 from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
-from kraft.metadata.image import Broker, Image, Partition, QuotaEntity
+from kraft.metadata.image import Broker, Image, QuotaEntity
+from kraft.metadata.partitions import Partition
 from kraft.wire.uuids import uuid_to_text
 
 MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
@@ -33,8 +34,11 @@ _ENTITY_TYPES = {"client-id": "clientId"}
 
 
 def provenance_text(image: Image) -> str:
-    moment = datetime.fromtimestamp(max(0, image.timestamp_ms) / 1000, UTC)
-    when = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    try:
+        moment = datetime.fromtimestamp(image.timestamp_ms / 1000, UTC)
+        when = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        when = f"{image.timestamp_ms} ms"  # beyond what a calendar has; the checksum was right
     return f"offset {image.offset}, epoch {image.epoch}, time {when}"
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import struct
+import tempfile
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kraft.broker.producer_snapshot import encode_snapshot
 from kraft.broker.producer_state import AppendedBatch, ProducerEntry
@@ -22,7 +25,7 @@ from kraft.messages.transaction_log_key import TransactionLogKey
 from kraft.metadata.bootstrap import bootstrap_checkpoint
 from kraft.metadata.frame import encode_record
 from kraft.raft.messages import SnapshotId
-from kraft.records.batch import CHECKED_POSITION, TimestampType, checksum
+from kraft.records.batch import CHECKED_POSITION, HEADER_SIZE, LOG_OVERHEAD, TimestampType, checksum
 from kraft.records.compression import Compression
 from kraft.records.control import ControlType, EndTransactionMarker, control_record
 from kraft.records.record import Record, encode_batch
@@ -320,6 +323,43 @@ def test_every_file_is_printed_whatever_is_wrong_with_another(tmp_path: Path) ->
     result = run("--files", f"{tmp_path / '00000000000000000009.log'},{path}")
     assert result.return_value == 1
     assert "baseOffset: 0" in result.stdout
+
+
+@given(st.data())
+def test_no_damage_makes_it_stumble(data: st.DataObject) -> None:
+    """Whatever the bytes, every line of complaint begins with the file; an exception would fail this test."""
+    feature = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=21), 0)
+    change = LeaderChangeMessage(leader_id=1, voters=[Voter(voter_id=1)])
+    sound = metadata(0, feature, encode_record(NoOpRecord(), 0)) + batch(2, compression=Compression.GZIP)
+    sound += control(4, ControlType.LEADER_CHANGE, encode(change, 0)) + batch(5)
+    damaged = bytearray(sound)
+    for _ in range(data.draw(st.integers(0, 3))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    if data.draw(st.booleans()):
+        _repair_checksums(damaged)
+    del damaged[data.draw(st.integers(0, len(damaged))) :]
+    names = (LOG, "00000000000000000000.index", "00000000000000000000.timeindex", "00000000000000000000.txnindex")
+    names += ("00000000000000000003.snapshot", "leader-epoch-checkpoint", "00000000000000000041-0000000001.checkpoint")
+    with tempfile.TemporaryDirectory() as directory:
+        paths = [Path(directory) / name for name in names]
+        for path in paths:
+            path.write_bytes(damaged)
+        decoders = ("--cluster-metadata-decoder", "--offsets-decoder", "--transaction-log-decoder", "--print-data-log")
+        result = run("--files", ",".join(map(str, paths)), data.draw(st.sampled_from(decoders)))
+    assert result.exception is None
+    assert all(line.startswith(f"Error: {directory}/") for line in result.stderr.splitlines())
+
+
+def _repair_checksums(data: bytearray) -> None:
+    """Let damage be found behind checksums that are right."""
+    position = 0
+    while position + HEADER_SIZE <= len(data):
+        size = LOG_OVERHEAD + int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+        if size < HEADER_SIZE or position + size > len(data):
+            return
+        crc = checksum(bytes(data[position + CHECKED_POSITION : position + size]))
+        data[position + 17 : position + 21] = struct.pack(">I", crc)
+        position += size
 
 
 @pytest.mark.interop

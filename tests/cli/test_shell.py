@@ -171,6 +171,11 @@ def test_a_file_of_each_kind(snapshot: Path, path: str, text: str) -> None:
     assert shown(snapshot, "cat", path) == [text]
 
 
+def test_a_time_beyond_the_calendar(tmp_path: Path) -> None:
+    path = Path(write_snapshot(tmp_path, SnapshotId(1, 1), [], timestamp=2**62))
+    assert shown(path, "cat", "/image/provenance") == [f"offset 0, epoch 1, time {2**62} ms"]
+
+
 def test_ls(snapshot: Path) -> None:
     assert shown(snapshot, "ls") == ["image", "local"]
     assert shown(snapshot, "ls", "image/topics/byName/orders") == ["0", "10", "id", "name"]
