@@ -134,8 +134,9 @@ class MetadataSnapshots:
         download.size += len(data)
         if chunk.last:
             self._download = None
-            _unlink(self._fetched.pop(chunk.snapshot, None))
-            self._fetched[chunk.snapshot] = download.path
+            for path in self._fetched.values():
+                _unlink(path)
+            self._fetched = {chunk.snapshot: download.path}
         return True
 
     def _forget(self, download: _Download | None) -> None:

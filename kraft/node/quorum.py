@@ -20,6 +20,7 @@ from the file. So no reader can hold up a commit, and nothing queues up for a sl
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import random
@@ -63,6 +64,7 @@ from kraft.rpc.client import connect as connect_by_tcp
 from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
 from kraft.storage.quorum_state import FILE_NAME, NOBODY, QuorumState, read_quorum_state, write_quorum_state
+from kraft.wire.errors import ErrorCode
 
 logger = logging.getLogger("kraft.quorum")
 
@@ -144,6 +146,9 @@ class Quorum:
         self._core = RaftCore(
             identity.node_id, voters, election, log.view(), now, jitter=random.random, timing=self.timing
         )
+        self._high_watermark = self._core.high_watermark
+        self._told = -1, -1
+        """The epoch of the last leader that answered a Fetch, and its high watermark: -1 while it has none."""
         self._peers: Mapping[int, Peer] = {
             voter.node_id: Peer(voter, identity, self.timing.request_timeout_s, connect, self._report)
             for voter in identity.voters.values()
@@ -188,8 +193,8 @@ class Quorum:
 
     @property
     def high_watermark(self) -> int:
-        """Everything below is committed."""
-        return self._core.high_watermark
+        """Everything below is committed, and in the log or in its snapshot."""
+        return self._high_watermark
 
     @property
     def start_offset(self) -> int:
@@ -203,11 +208,12 @@ class Quorum:
 
     @property
     def in_touch(self) -> bool:
-        """Whether the high watermark is one that the present leader vouches for."""
+        """Whether all is known to be committed that the present leader vouches for."""
         state = self._core.state
         if isinstance(state, Leader):
             return self.high_watermark > state.epoch_start
-        return isinstance(state, Follower) and state.has_fetched
+        epoch, high_watermark = self._told
+        return isinstance(state, Follower) and epoch == state.epoch and 0 <= high_watermark <= self.high_watermark
 
     def tell(self, witness: Callable[[Effects], None]) -> None:
         """Have ``witness`` hear of the effects of every step, before they are performed."""
@@ -297,6 +303,7 @@ class Quorum:
                 event = self._with_records(event, data)
             effects = self._core.step(trio.current_time(), event)
             self._deadline = effects.deadline
+            self._hear(event)
             if isinstance(event, LogTrimmed):
                 async with self._flushing:
                     self.log.trim(event.snapshot)
@@ -320,6 +327,13 @@ class Quorum:
         """Whether the others know that this node does not lead."""
         state = self.state
         return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
+
+    def _hear(self, event: Event) -> None:
+        """Note what the leader says is committed, which may be more than it brings in one answer."""
+        match self.state, event:
+            case Follower(epoch=epoch, leader_id=leader), ResponseReceived(to=to, response=FetchResponse() as told):
+                if (to, told.epoch, told.error) == (leader, epoch, ErrorCode.NONE):
+                    self._told = epoch, told.high_watermark
 
     def _with_records(self, event: ResponseReceived, data: bytes) -> Event:
         """Say what records came with a Fetch; damaged ones are no answer."""
@@ -365,6 +379,7 @@ class Quorum:
         for send in effects.sends:
             self._peers[send.to].send(send)
         if effects.high_watermark is not None:
+            self._high_watermark = effects.high_watermark
             self._wake_readers()
         return events
 
@@ -383,10 +398,9 @@ class Quorum:
         if not self.log.store_chunk(chunk, data):
             return False
         if chunk.last:
-            try:
-                self._unchecked.send_nowait(chunk.snapshot)
-            except trio.WouldBlock:
-                return False  # those of former leaders are still being looked through
+            with contextlib.suppress(trio.WouldBlock):
+                self._to_check.receive_nowait()  # nobody asks for that of a former leader any more
+            self._unchecked.send_nowait(chunk.snapshot)
         return True
 
     def _write_election_state(self, election: ElectionState) -> None:

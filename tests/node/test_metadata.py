@@ -5,15 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
+import pytest
 import trio
 
 from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.end_transaction_record import EndTransactionRecord
+from kraft.messages.fetch_response import EpochEndOffset, FetchResponse
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.messages.topic_record import TopicRecord
-from kraft.node.metadata import SnapshotPolicy
+from kraft.node.clock import Clock
+from kraft.node.metadata import Metadata, SnapshotPolicy
 from kraft.raft.messages import SnapshotId
+from kraft.simulation import virtual_time
 from tests.node.quorums import committed_image, running
+from tests.node.scripted_leader import EPOCH, Leader, answer, at_once, follower_of, opening, topics
 
 
 def topic(number: int) -> TopicRecord:
@@ -61,3 +66,37 @@ async def test_a_snapshot_is_written_when_it_is_due_and_a_restart_loads_it(tmp_p
         assert quorum.log.snapshot == snapshot
         assert isinstance(snapshot, SnapshotId)
         assert len(metadata.image.topics) == number
+
+
+async def _restart(directory: Path, *script: FetchResponse) -> list[str]:
+    """The topics that a follower knows once it says that it has caught up with a leader that begins with ``script``."""
+    async with follower_of(Leader([answer(), *script]), directory) as quorum:
+        metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=at_once)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(metadata.run)
+            with trio.fail_after(20):
+                await metadata.caught_up()
+            names = sorted(metadata.image.topic_ids)
+            nursery.cancel_scope.cancel()
+    return names
+
+
+@pytest.mark.parametrize(
+    "first",
+    [answer(high_watermark=-1), answer(diverging_epoch=EpochEndOffset(EPOCH, 4), high_watermark=4)],
+    ids=["a leader that has committed nothing yet", "one that has not looked at our log yet"],
+)
+def test_it_has_not_caught_up_before_the_leader_says_so(tmp_path: Path, first: FetchResponse) -> None:
+    """KIP-595: a high watermark is not durable. After a restart nobody knows what is committed until the leader has
+    told, and a new leader cannot tell before a record of its own epoch is committed. A broker that took the empty image
+    for all that there is would set its partitions aside.
+    """
+    everything = ["t1", "t2", "t3"]
+    assert virtual_time.run(_restart, tmp_path, answer(opening() + topics(1, 3), high_watermark=4)) == everything
+    assert virtual_time.run(_restart, tmp_path, *[first] * 3, answer(high_watermark=4)) == everything
+
+
+def test_it_has_not_caught_up_with_a_part_of_the_log(tmp_path: Path) -> None:
+    """What the leader says is committed may be more than one answer brings."""
+    begins = answer(opening(), high_watermark=4)
+    assert virtual_time.run(_restart, tmp_path, begins) == ["t1", "t2", "t3"]
