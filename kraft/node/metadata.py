@@ -18,7 +18,6 @@ from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.node.clock import Clock
 from kraft.node.quorum import InThread, Quorum
-from kraft.raft.messages import SnapshotId
 
 logger = logging.getLogger("kraft.metadata")
 
@@ -117,24 +116,29 @@ class Metadata:
 
         Raises: StorageError, MetadataError, OSError.
         """
-        newest = self._quorum.log.snapshot
-        if newest is not None:
-            await self._load_snapshot(newest)
+        if self._quorum.log.snapshot is not None:
+            await self._load_snapshot()
         task_status.started()
         while True:
             await self._quorum.committed(self._next_offset)
             if self._next_offset < self._quorum.start_offset:
-                newest = self._quorum.log.snapshot
-                assert newest is not None, "a log that begins later begins with a snapshot"
-                await self._load_snapshot(newest)
+                await self._load_snapshot()
             else:
                 await self._load_batches()
             self._advanced.set()
             self._advanced = trio.Event()
 
-    async def _load_snapshot(self, snapshot: SnapshotId) -> None:
+    async def _load_snapshot(self) -> None:
+        """Take over the newest snapshot; without effect if a newer one takes its place before it can be opened."""
         before = self.image
-        image = await self._in_thread(self._quorum.log.load_snapshot, snapshot)
+        snapshot = self._quorum.log.snapshot
+        assert snapshot is not None, "a log that begins later begins with a snapshot"
+        try:
+            image = await self._in_thread(self._quorum.log.load_snapshot, snapshot)
+        except FileNotFoundError:
+            if self._quorum.log.snapshot == snapshot:
+                raise
+            return
         self._loader = Loader(image)
         self._next_offset = snapshot.end_offset
         self._bytes_since_snapshot = 0

@@ -295,6 +295,8 @@ class Quorum:
 
     async def _take(self, event: Event, data: bytes = b"") -> None:
         """Step the core, perform the effects, and do the same with what those lead to."""
+        if isinstance(event, LogTrimmed) and event.snapshot.end_offset < self.log.start_offset:
+            return  # a snapshot of the leader has taken the place of the log meanwhile
         following: deque[Event] = deque()
         before = self.leader_id, self.epoch
         self._leaving = self._leaving or isinstance(event, ShutDown)
@@ -311,12 +313,7 @@ class Quorum:
             if not following:
                 break
             event = following.popleft()
-        state = self.state
-        if (
-            self._leaving
-            and not isinstance(state, Leader)
-            and not (isinstance(state, Resigned) and state.unacknowledged)
-        ):
+        if self._leaving and self._owes_no_word():
             self._left.set()
         if (self.leader_id, self.epoch) != before:
             self._changed.set()

@@ -1,22 +1,28 @@
-"""Snapshots and the driver of the quorum: what arrives from a leader while other things are going on."""
+"""Snapshots and the driver of the quorum: what is fetched, loaded and trimmed while other things are going on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import attrs
 import trio
 
 from kraft.messages import fetch_response as fetched
 from kraft.messages.fetch_snapshot_request import FetchSnapshotRequest
+from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import Image
+from kraft.node.clock import Clock
+from kraft.node.metadata import Metadata, SnapshotPolicy
 from kraft.node.metadata_log import MetadataLog
 from kraft.node.metadata_snapshots import MetadataSnapshots
+from kraft.node.quorum import Quorum
 from kraft.raft.messages import BeginQuorumEpochRequest, SnapshotId
 from kraft.simulation import virtual_time
 from kraft.storage.flush import Flush
+from tests.node.quorums import idle, open_quorum, running
 from tests.node.scripted_leader import EPOCH, Leader, answer, follower_of, opening, piece, topics
 
 SNAPSHOT = SnapshotId(10, EPOCH)
@@ -36,6 +42,10 @@ class Disk:
             self.waiting += 1
             await self.gate.wait()
         return work(*arguments)
+
+
+def topic(number: int) -> TopicRecord:
+    return TopicRecord(name=f"t{number}", topic_id=UUID(int=1000 + number))
 
 
 def snapshot_bytes(directory: Path) -> bytes:
@@ -60,10 +70,8 @@ async def _install_during_a_flush(directory: Path) -> None:
     leader = Leader([*script, parted, offered, piece(snapshot, SNAPSHOT.end_offset)])
     async with follower_of(leader, directory / "follower", in_thread=disk.in_thread) as quorum:
         with trio.fail_after(20):
-            while quorum.log.snapshot is None:
-                await trio.sleep(0.01)
-            await trio.sleep(1)
-            assert disk.waiting == 1
+            await trio.sleep(5)
+            assert (disk.waiting, quorum.log.snapshot) == (1, SNAPSHOT)
             assert (quorum.high_watermark, quorum.end_offset) == (1, 1), "the log does not begin behind it yet"
             disk.gate.set()
             await quorum.committed(SNAPSHOT.end_offset - 1)
@@ -109,3 +117,47 @@ def test_snapshots_may_arrive_faster_than_they_are_checked(tmp_path: Path) -> No
     """With each new epoch the same snapshot is fetched anew; only the newest copy is of use to anyone."""
     (tmp_path / "follower").mkdir()
     virtual_time.run(_three_snapshots, tmp_path)
+
+
+async def _grow(quorum: Quorum, metadata: Metadata, count: int) -> Image:
+    """The image after ``count`` topics more."""
+    for _ in range(count):
+        number = len(metadata.image.topics)
+        await quorum.committed(quorum.append([topic(number)], quorum.epoch))
+        await metadata.replayed(quorum.high_watermark)
+    return metadata.image
+
+
+async def test_a_trim_that_comes_late_changes_nothing(tmp_path: Path) -> None:
+    """Between the decision to trim and its turn the log may have come to begin later, by a snapshot of the leader."""
+    async with running(tmp_path) as (quorum, metadata):
+        older = quorum.log.write_snapshot(await _grow(quorum, metadata, 3))
+        newer = quorum.log.write_snapshot(await _grow(quorum, metadata, 3))
+        await quorum.trim(newer)
+        await quorum.trim(older)
+        with trio.fail_after(30):
+            await _grow(quorum, metadata, 1)
+        assert (quorum.start_offset, quorum.log.snapshot) == (newer.end_offset, newer)
+
+
+async def test_a_snapshot_that_is_replaced_before_it_is_loaded(tmp_path: Path) -> None:
+    """A restart loads the newest snapshot; by the time it is opened there may be a newer one, and only that."""
+    async with running(tmp_path) as (quorum, metadata):
+        older = quorum.log.write_snapshot(await _grow(quorum, metadata, 3))
+        image = await _grow(quorum, metadata, 3)
+    disk = Disk(slow=MetadataLog.load_snapshot)
+    quorum = open_quorum(tmp_path)
+    metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=disk.in_thread)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(quorum.run, idle)
+        nursery.start_soon(metadata.run)
+        with trio.fail_after(30):
+            await quorum.committed(image.offset)
+            newer = quorum.log.write_snapshot(image)
+            await quorum.trim(newer)
+            while quorum.start_offset <= older.end_offset:
+                await trio.lowlevel.checkpoint()
+            disk.gate.set()
+            await metadata.replayed(quorum.high_watermark)
+        assert (metadata.snapshots_loaded, len(metadata.image.topics)) == (1, 6)
+        nursery.cancel_scope.cancel()
