@@ -86,6 +86,7 @@ def _use(bootstrap_servers: str) -> None:
     consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "g1", "auto.offset.reset": "earliest"})
     consumer.subscribe(["orders"])
     assert len(consumer.consume(5, timeout=30)) == 5
+    consumer.commit(asynchronous=False)
     consumer.close()
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -25,7 +26,9 @@ from kraft.messages.describe_quorum_response import (
 from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import ZERO_UUID
+from tests.support.apache_process import APACHE_4
 from tests.support.apache_tool import METADATA_QUORUM, apache_tool
+from tests.support.node_process import OURS, Kind, running_node
 from tests.support.stub_cluster import StubCluster, stub_cluster
 
 DIRECTORY = UUID(int=77)
@@ -181,3 +184,21 @@ def test_human_readable_times_beside_apaches_tool() -> None:
         arguments = ("describe", "--replication", "--human-readable")
         theirs = apache_tool(METADATA_QUORUM, "--bootstrap-controller", cluster.bootstrap_controllers, *arguments)
         assert plain(described(cluster, *arguments[1:])) == plain(theirs)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("kind", [APACHE_4, OURS], ids=["Apache Kafka", "ours"])
+def test_both_tools_on_a_real_node(tmp_path: Path, kind: Kind) -> None:
+    """The log of an idle quorum grows, so offsets and times are not compared."""
+    with running_node(tmp_path / "node", kind) as node:
+        for option in ("--status", "--replication"):
+            for role, address in (("server", node.bootstrap_servers), ("controller", node.controller_address)):
+                theirs = apache_tool(METADATA_QUORUM, f"--bootstrap-{role}", address, "describe", option)
+                ours = run("describe", option, f"--bootstrap-{role}", address)
+                assert ours.exit_code == 0, ours.stderr
+                assert _without_numbers_that_grow(ours.stdout) == _without_numbers_that_grow(theirs)
+
+
+def _without_numbers_that_grow(text: str) -> list[str]:
+    text = re.sub(r"(HighWatermark: +)\d+", r"\1", text)
+    return [re.sub(r"\t\d+ *(?=\t)", "\t", line) for line in text.splitlines()]
