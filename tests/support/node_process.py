@@ -25,7 +25,7 @@ from tests.support.eventually import eventually
 ROOT = Path(__file__).parents[2]
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 RELEASE = "3.9-IV0"
-"""The metadata.version that every directory is formatted with: the newest that both lines of Apache Kafka take."""
+"""The metadata.version that directories are formatted with: the newest that both lines of Apache Kafka take."""
 
 FORMAT_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
@@ -52,11 +52,12 @@ class Ours:
     """``python -m kraft.node``, or another module that runs a node in the same way."""
 
     module: str = "kraft.node"
+    release: str = RELEASE
     ready_mark: str = "ready "
     ready_timeout_s: float = 30.0
 
     def format_command(self, properties: Path) -> list[str]:
-        form = ["storage", "format", "-t", CLUSTER_ID, "-c", str(properties), "--release-version", RELEASE]
+        form = ["storage", "format", "-t", CLUSTER_ID, "-c", str(properties), "--release-version", self.release]
         return [sys.executable, "-m", "kraft", *form]
 
     def run_command(self, properties: Path) -> list[str]:

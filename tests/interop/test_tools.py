@@ -1,0 +1,147 @@
+"""Apache Kafka's own tools, of both lines, on a quorum of ours: what they ask, and what they read in its files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.interop.traffic import Traffic
+from tests.support.apache_process import APACHE_3, APACHE_4, Apache
+from tests.support.apache_tool import DUMP_LOG, FEATURES, METADATA_QUORUM, METADATA_SHELL, TOPICS, apache_tool
+from tests.support.cluster import Cluster, members, running_cluster
+from tests.support.eventually import eventually
+from tests.support.node_process import CLUSTER_ID, OURS, Ours
+from tests.support.quorum_view import METADATA_TOPIC, wait_for_leader
+
+pytestmark = pytest.mark.interop
+
+DUMP_LOGS = {APACHE_3: "kafka.tools.DumpLogSegments", APACHE_4: DUMP_LOG}
+COMPLAINT = re.compile(r"isvalid: false|[Mm]ismatch|out of order|[Nn]on-consecutive|[Ee]rror|Exception")
+TOPIC_COUNT = 30
+TIMEOUT_S = 60.0
+BOTH_LINES = pytest.mark.parametrize("apache", [APACHE_3, APACHE_4], ids=lambda kind: kind.version)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Three controllers that have written snapshots, and a broker."""
+    directory = tmp_path_factory.mktemp("tools")
+    nodes = members(controllers=[OURS] * 3, brokers=[OURS])
+    with running_cluster(directory, nodes, metadata_log_max_record_bytes_between_snapshots="3000") as cluster:
+        traffic = Traffic(cluster.bootstrap_servers)
+        for number in range(TOPIC_COUNT):
+            traffic.create(f"topic-{number}", retention_ms=str(1_000_000 + number))
+        for voter in cluster.voters:
+            eventually(lambda voter=voter: list(metadata_directory(cluster, voter).glob("*.checkpoint")), TIMEOUT_S)
+        yield cluster
+
+
+def metadata_directory(cluster: Cluster, node_id: int) -> Path:
+    return cluster.nodes[node_id].log_directory / f"{METADATA_TOPIC}-0"
+
+
+def bootstrap(cluster: Cluster, option: str) -> tuple[str, str]:
+    if option == "--bootstrap-server":
+        return option, cluster.bootstrap_servers
+    return option, ",".join(cluster.nodes[voter].controller_address for voter in cluster.voters)
+
+
+def fields(text: str) -> dict[str, str]:
+    """``Name:   value`` by line."""
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())}
+
+
+@BOTH_LINES
+@pytest.mark.parametrize("option", ["--bootstrap-server", "--bootstrap-controller"])
+def test_metadata_quorum(cluster: Cluster, apache: Apache, option: str) -> None:
+    """KIP-836: the status and the replication of the quorum, from brokers and from controllers."""
+    view = wait_for_leader(cluster)
+    status = fields(apache_tool(METADATA_QUORUM, *bootstrap(cluster, option), "describe", "--status", kind=apache))
+    assert status["ClusterId"] == CLUSTER_ID
+    assert (int(status["LeaderId"]), int(status["LeaderEpoch"])) == (view.leader_id, view.epoch)
+    assert int(status["HighWatermark"]) >= view.high_watermark
+    voters = {voter["id"]: voter["endpoints"] for voter in json.loads(status["CurrentVoters"])}
+    assert voters == {voter: [f"CONTROLLER://{cluster.nodes[voter].controller_address}"] for voter in cluster.voters}
+    assert [observer["id"] for observer in json.loads(status["CurrentObservers"])] == cluster.brokers
+
+    table = apache_tool(METADATA_QUORUM, *bootstrap(cluster, option), "describe", "--replication", kind=apache)
+    head, *rows = [line.split() for line in table.splitlines()]
+    replicas = {int(row[0]): dict(zip(head, row, strict=True)) for row in rows}
+    assert {node_id: row["Status"] for node_id, row in replicas.items()} == {
+        node_id: "Leader" if node_id == view.leader_id else "Follower" if node_id in cluster.voters else "Observer"
+        for node_id in cluster.nodes
+    }
+    assert all(int(row["LogEndOffset"]) >= view.high_watermark for row in replicas.values())
+
+
+@BOTH_LINES
+def test_topics(cluster: Cluster, apache: Apache) -> None:
+    topic = f"made-by-{apache.version}"
+    ask = (TOPICS, *bootstrap(cluster, "--bootstrap-server"))
+    apache_tool(*ask, "--create", "--topic", topic, "--partitions", "2", "--config", "retention.ms=99999", kind=apache)
+    described = apache_tool(*ask, "--describe", "--topic", topic, kind=apache)
+    assert "PartitionCount: 2" in described
+    assert "retention.ms=99999" in described
+    apache_tool(*ask, "--delete", "--topic", topic, kind=apache)
+    assert topic not in apache_tool(*ask, "--list", kind=apache).split()
+
+
+@BOTH_LINES
+@pytest.mark.parametrize("option", ["--bootstrap-server", "--bootstrap-controller"])
+def test_features(tmp_path: Path, apache: Apache, option: str) -> None:
+    """KIP-584: a level that every node has is raised to; one that a node lacks is refused, and changes nothing."""
+    older = Ours(release="3.8-IV0")
+    with running_cluster(tmp_path, members(controllers=[older] * 3, brokers=[older])) as cluster:
+        ask = (FEATURES, *bootstrap(cluster, option))
+
+        def level() -> str:
+            described = apache_tool(*ask, "describe", kind=apache)
+            found = re.search(r"Feature: metadata\.version\s.*FinalizedVersionLevel: (\S+)", described)
+            assert found is not None, described
+            return found[1]
+
+        assert level() == "3.8-IV0"
+        for newer in ("metadata.version=25", "kraft.version=1"):
+            apache_tool(*ask, "upgrade", "--feature", newer, kind=apache, status=1)
+        assert level() == "3.8-IV0"
+        apache_tool(*ask, "upgrade", "--metadata", "3.9", kind=apache)
+        assert level() == "3.9-IV0"
+
+
+@BOTH_LINES
+def test_dump_log_of_segments_and_snapshots(cluster: Cluster, apache: Apache, tmp_path: Path) -> None:
+    """Of every node: all that is committed, topic by topic."""
+    committed = wait_for_leader(cluster).high_watermark
+    for node_id in cluster.nodes:
+        copied = shutil.copytree(metadata_directory(cluster, node_id), tmp_path / str(node_id))
+        segments = ",".join(map(str, sorted(copied.glob("*.log"))))
+        dumped = apache_tool(DUMP_LOGS[apache], "--cluster-metadata-decoder", "--files", segments, kind=apache)
+        assert COMPLAINT.search(dumped) is None
+        assert {f"topic-{number}" for number in range(TOPIC_COUNT)} <= topics_in(dumped)
+        assert f"baseOffset: {committed - 1} " in dumped or f"lastOffset: {committed - 1} " in dumped
+
+        snapshot = max(copied.glob("*.checkpoint"))
+        dumped = apache_tool(DUMP_LOGS[apache], "--cluster-metadata-decoder", "--files", str(snapshot), kind=apache)
+        assert COMPLAINT.search(dumped) is None
+        assert f"Snapshot end offset: {int(snapshot.name[:20])}, epoch: {int(snapshot.name[21:31])}" in dumped
+        assert topics_in(dumped)
+
+
+def topics_in(dumped: str) -> set[str]:
+    records = re.findall(r'payload: (\{"type":"TOPIC_RECORD".*)$', dumped, re.MULTILINE)
+    return {json.loads(record)["data"]["name"] for record in records}
+
+
+@BOTH_LINES
+def test_metadata_shell_on_a_snapshot(cluster: Cluster, apache: Apache, tmp_path: Path) -> None:
+    """kafka-metadata-shell may answer before it has read the snapshot, and is then asked again."""
+    snapshot = shutil.copy(max(metadata_directory(cluster, 1).glob("*.checkpoint")), tmp_path)
+    command = (METADATA_SHELL, "--snapshot", str(snapshot), "ls", "image/topics/byName")
+    listed = eventually(lambda: apache_tool(*command, kind=apache).split(), TIMEOUT_S)
+    assert "topic-0" in listed
+    assert all(re.fullmatch(r"topic-\d+", name) for name in listed)
