@@ -172,10 +172,17 @@ class Replicas:
 
     async def proposals(self) -> dict[HostedPartition, Proposal]:
         """Wait for something that the controller is to be asked, and return all of it, once."""
-        await self._proposed.wait()
-        self._proposed = trio.Event()
-        proposals, self._proposals = self._proposals, {}
-        return proposals
+        pending: dict[HostedPartition, Proposal] = {}
+        while not pending:
+            await self._proposed.wait()
+            self._proposed = trio.Event()
+            proposals, self._proposals = self._proposals, {}
+            pending = {
+                partition: proposal
+                for partition, proposal in proposals.items()
+                if partition.leadership is not None and partition.leadership.pending == proposal
+            }
+        return pending
 
     def _retune(self, changes: Changes) -> None:
         """Give logs the settings that are theirs now; a broker's dynamic settings are the defaults of all topics."""
@@ -250,7 +257,6 @@ class Replicas:
         partition.log.abandon()
         directory = self._directory_of(partition)
         self.retired.append(directory.retire_partition(partition.name, uuid.uuid4()))
-        self._proposals.pop(partition, None)
         self._dropped = True
 
     def _partition_changed(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:

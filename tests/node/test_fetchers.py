@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import attrs
 import pytest
@@ -24,30 +23,23 @@ from kraft.messages.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from kraft.messages.partition_change_record import PartitionChangeRecord
-from kraft.messages.partition_record import PartitionRecord
-from kraft.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
-from kraft.messages.topic_record import TopicRecord
-from kraft.metadata.loader import Loader
 from kraft.metrics import Registry
 from kraft.node.clock import Clock
 from kraft.node.fetchers import EARLIEST, Fetchers
-from kraft.node.partition import HostedPartition
-from kraft.node.replicas import Replicas
 from kraft.records.record import Record, encode_batch
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
 from kraft.rpc.client import connect
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
-from kraft.storage.directory import LastStop, LogDirectory, MetaProperties
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
 from tests.node.clusters import until
+from tests.node.held import TOPIC_ID, Broker, broker_in, registration, topic
 
 LEADER, HEIR, FOLLOWER = 1, 3, 2
 BROKER_EPOCH = 22
-TOPIC_ID = UUID(int=77)
 APIS = {1: (4, 17), 2: (1, 9), 18: (0, 4)}
 WAIT_MS, BACKOFF_MS = 20, 40
 
@@ -111,43 +103,10 @@ def _response(data: PartitionData) -> FetchResponse:
     return FetchResponse(responses=[FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[data])])
 
 
-@attrs.define
-class Broker:
-    """The follower: what it holds, and what the metadata tells it."""
-
-    replicas: Replicas
-    loader: Loader = attrs.Factory(Loader)
-
-    async def hear(self, *records: Any) -> None:
-        published = self.loader.load(records, self.loader.image.offset + len(records), 0, 0)
-        assert published is not None
-        await self.replicas.apply(*published)
-
-    @property
-    def partition(self) -> HostedPartition:
-        return self.replicas.partitions["topic"][0]
-
-    @property
-    def values(self) -> list[bytes | None]:
-        return [record.value for record in self.partition.records()]
-
-
-def registration(leader: Leader, epoch: int) -> RegisterBrokerRecord:
-    endpoint = BrokerEndpoint(name="PLAINTEXT", host="127.0.0.1", port=leader.port)
-    return RegisterBrokerRecord(
-        broker_id=leader.node_id,
-        incarnation_id=UUID(int=leader.node_id),
-        broker_epoch=epoch,
-        end_points=[endpoint],
-        fenced=False,
-    )
-
-
 @asynccontextmanager
 async def following(tmp_path: Path, *leaders: Leader) -> AsyncIterator[Broker]:
     """A broker that follows the first of the leaders, in epoch 0."""
-    directory = LogDirectory(str(tmp_path), -1, MetaProperties("cluster", FOLLOWER), LastStop.CLEAN)
-    broker = Broker(Replicas(FOLLOWER, Clock(), [directory], {}))
+    broker = broker_in(tmp_path, FOLLOWER)
     settings = {
         "log.dirs": str(tmp_path),
         "node.id": str(FOLLOWER),
@@ -162,21 +121,9 @@ async def following(tmp_path: Path, *leaders: Leader) -> AsyncIterator[Broker]:
             quotas = ConnectionQuotas(ConnectionLimits())
             service = Service(leader.handle, APIS, lambda request, error: None, quotas, Registry())
             leader.port = (await nursery.start(serve, plane, service, trio.Event()))["PLAINTEXT"].port
-            await broker.hear(registration(leader, 10 + leader.node_id))
+            await broker.hear(registration(leader.node_id, 10 + leader.node_id, leader.port))
         broker.replicas.registered(BROKER_EPOCH)
-        await broker.hear(
-            registration(Leader(FOLLOWER), BROKER_EPOCH),
-            TopicRecord(name="topic", topic_id=TOPIC_ID),
-            PartitionRecord(
-                partition_id=0,
-                topic_id=TOPIC_ID,
-                replicas=[LEADER, FOLLOWER, HEIR],
-                isr=[LEADER, FOLLOWER, HEIR],
-                leader=LEADER,
-                leader_epoch=0,
-                directories=[UUID(int=100)] * 3,
-            ),
-        )
+        await broker.hear(registration(FOLLOWER, BROKER_EPOCH), *topic(LEADER, FOLLOWER, HEIR, leader=LEADER))
         nursery.start_soon(Fetchers(config, broker.replicas, Clock(), connect).run)
         with trio.fail_after(30):
             yield broker
@@ -359,12 +306,12 @@ async def test_a_leader_that_is_away_is_asked_when_it_is_back(tmp_path: Path) ->
         await until(lambda: len(leader.asked) >= 1)
         port, leader.port = leader.port, 1
         leader.say(lambda wanted: CLOSE)
-        await broker.hear(registration(leader, 30))
+        await broker.hear(registration(LEADER, 30, leader.port))
         await until(lambda: not leader.saying)
         asked = len(leader.asked)
         await trio.sleep(2 * BACKOFF_MS / 1000)
         assert len(leader.asked) == asked
         leader.port = port
         leader.say(PartitionData(records=batches(0, b"a")))
-        await broker.hear(registration(leader, 31))
+        await broker.hear(registration(LEADER, 31, leader.port))
         await until(lambda: broker.values == [b"a"])

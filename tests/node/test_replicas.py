@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import UUID
 
+from kraft.broker.leadership import Fetched
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.rpc.client import Connection
+from tests.node.held import TOPIC_ID, broker_in, registration, topic
 from tests.node.nodes import node_in
 from tests.node.talk import EARLIEST, batch, create, list_offset, produce, values
 
@@ -73,3 +77,46 @@ async def test_a_start_that_was_cut_short_is_no_damage(tmp_path: Path) -> None:
     log.write_bytes(log.read_bytes() + b"\0" * 30)
     async with node_in(tmp_path) as second:
         assert await values(second.broker, "topic") == []
+
+
+async def test_what_is_said_of_a_former_incarnation_is_not_acted_on(tmp_path: Path) -> None:
+    """KIP-903: its log may have been longer than the one that is here now."""
+    broker = broker_in(tmp_path, 1)
+    await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
+    assert not broker.partition.is_leader
+    gained = broker.replicas.registered(9).gained
+    assert (gained, broker.partition.is_leader) == ([], False)
+    moved = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=2, isr=[2])
+    await broker.hear(moved, registration(1, 9))
+    assert list(broker.replicas.followed()) == [(2, broker.partition)]
+    led = await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=1, isr=[2, 1]))
+    assert led.gained == [broker.partition]
+
+
+async def test_a_broker_that_is_taken_off_the_replicas_lets_go_of_the_log(tmp_path: Path) -> None:
+    """KIP-455: the end of a reassignment."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
+    partition = broker.partition
+    off = PartitionChangeRecord(
+        partition_id=0, topic_id=TOPIC_ID, replicas=[2], isr=[2], leader=2, directories=[UUID(int=100)]
+    )
+    assert (await broker.hear(off)).lost == [partition]
+    assert not broker.replicas.holds(partition)
+    assert not (tmp_path / "topic-0").exists()
+    assert len(broker.replicas.retired) == 1
+
+
+async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path) -> None:
+    """replication-offset-checkpoint"""
+    first = broker_in(tmp_path, 1)
+    first.replicas.registered(5)
+    await first.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
+    first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    first.partition.fetched(1000, Fetched(2, 6, 2, 0))
+    assert first.partition.high_watermark == 2
+    await first.replicas.write_high_watermarks()
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(first.loader.image)
+    assert (second.partition.high_watermark, second.partition.log.log_end_offset) == (2, 3)
