@@ -10,12 +10,14 @@ from uuid import UUID
 import attrs
 import trio
 
-from kraft.broker.leadership import Event, LagChecked, Proposal, Refused, Settled
+from kraft.broker.leadership import LagChecked, Proposal, Refused, Settled
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kraft.messages.alter_partition_response import AlterPartitionResponse
+from kraft.metrics import Registry
 from kraft.node.clock import Clock
 from kraft.node.controller_channel import ControllerChannel
 from kraft.node.partition import HostedPartition
+from kraft.node.replica_metrics import GROUP
 from kraft.node.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -33,6 +35,7 @@ class InSyncReplicas:
     replicas: Replicas
     clock: Clock
     channel: ControllerChannel
+    registry: Registry
 
     async def run(self) -> None:
         """Ask for what is proposed, and see now and then who lags, for as long as the node lives."""
@@ -60,15 +63,25 @@ class InSyncReplicas:
         except KafkaError as refused:
             logger.warning("no in-sync replicas were settled: %s", refused)
             for partition, proposal in proposals.items():
-                partition.step(self.clock.now_ms(), Refused(proposal, refused.code))
+                event = Refused(proposal, refused.code)
+                self._count(partition, event)
+                partition.step(self.clock.now_ms(), event)
             return False
         answers = _answers(proposals, response)
         for partition, proposal in proposals.items():
             # What was not answered may have been carried out.
-            event = answers.get(partition, Refused(proposal, ErrorCode.UNKNOWN_SERVER_ERROR))
-            logger.info("%s: %s", partition.name, _described(event))
-            partition.step(self.clock.now_ms(), event)
+            answer = answers.get(partition, Refused(proposal, ErrorCode.UNKNOWN_SERVER_ERROR))
+            logger.info("%s: %s", partition.name, _described(answer))
+            self._count(partition, answer)
+            partition.step(self.clock.now_ms(), answer)
         return len(answers) == len(proposals)
+
+    def _count(self, partition: HostedPartition, event: Settled | Refused) -> None:
+        name = "FailedIsrUpdatesPerSec"
+        if isinstance(event, Settled):
+            before = 0 if partition.leadership is None else len(partition.leadership.isr)
+            name = "IsrShrinksPerSec" if len(event.isr) < before else "IsrExpandsPerSec"
+        self.registry.meter(*GROUP, name).count += 1
 
     def _request(self, proposals: Mapping[HostedPartition, Proposal]) -> AlterPartitionRequest:
         topics: dict[UUID, TopicData] = {}
@@ -89,9 +102,9 @@ class InSyncReplicas:
 
 def _answers(
     proposals: Mapping[HostedPartition, Proposal], response: AlterPartitionResponse
-) -> dict[HostedPartition, Event]:
+) -> dict[HostedPartition, Settled | Refused]:
     by_name = {(partition.topic_id, partition.index): partition for partition in proposals}
-    answers: dict[HostedPartition, Event] = {}
+    answers: dict[HostedPartition, Settled | Refused] = {}
     for topic in response.topics:
         for data in topic.partitions:
             partition = by_name.get((topic.topic_id, data.partition_index))
@@ -105,9 +118,8 @@ def _answers(
     return answers
 
 
-def _described(event: Event) -> str:
+def _described(event: Settled | Refused) -> str:
     if isinstance(event, Settled):
         return f"in sync are {', '.join(map(str, event.isr))}"
-    assert isinstance(event, Refused)
     members = ", ".join(str(member) for member, epoch in event.proposal.isr)
     return f"the controller does not settle on {members}: {event.code.name}"

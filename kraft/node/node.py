@@ -71,6 +71,7 @@ from kraft.node.quorum import InThread, Quorum
 from kraft.node.quorum_journal import QuorumJournal
 from kraft.node.quorum_metrics import QuorumMetrics
 from kraft.node.raft_wire import Identity
+from kraft.node.replica_metrics import declare_replica_metrics
 from kraft.node.replicas import Replicas
 from kraft.node.settings import (
     connection_limits,
@@ -223,11 +224,12 @@ class Node:
         await broker.publisher.load()
         self._mark_opened()
         self.broker, replicas = broker, broker.replicas
+        declare_replica_metrics(self.registry, replicas)
         tasks.start_soon(broker.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
         tasks.start_soon(Fetchers(self.config, replicas, self.clock, self.connect).run, name="fetchers")
-        tasks.start_soon(InSyncReplicas(replicas, self.clock, core.channel).run, name="in-sync replicas")
+        tasks.start_soon(InSyncReplicas(replicas, self.clock, core.channel, self.registry).run, name="in-sync replicas")
         tasks.start_soon(Maintenance(self.config, self.clock, replicas).run, name="maintenance")
         if self.config.logs.log_cleaner_enable:
             cleaner = Compaction(self.config, self.clock, replicas, self.stopping)

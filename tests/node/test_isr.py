@@ -17,9 +17,11 @@ from kraft.messages.alter_partition_request import AlterPartitionRequest
 from kraft.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.metrics import Registry
 from kraft.node import isr
 from kraft.node.clock import Clock
 from kraft.node.isr import InSyncReplicas
+from kraft.node.replica_metrics import declare_replica_metrics
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.node.clusters import until
 from tests.node.held import TOPIC_ID, Broker, broker_in, registration, topic
@@ -35,6 +37,11 @@ class Channel:
 
     answers: list[AlterPartitionResponse | KafkaError] = attrs.Factory(list)
     asked: list[AlterPartitionRequest] = attrs.Factory(list)
+    registry: Registry = attrs.Factory(Registry)
+
+    def measured(self, name: str) -> float:
+        value: float = self.registry.get(f"kafka.server:type=ReplicaManager,name={name}").value
+        return value
 
     async def request(self, message: AlterPartitionRequest, version: int) -> Any:
         assert version == 3
@@ -66,7 +73,7 @@ async def leading(tmp_path: Path, channel: Channel, lag_max_ms: int = 30_000) ->
     await broker.hear(*registrations, *topic(LEADER, FOLLOWER, leader=LEADER))
     await broker.hear(out_of_sync)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(InSyncReplicas(broker.replicas, Clock(), cast(Any, channel)).run)
+        nursery.start_soon(InSyncReplicas(broker.replicas, Clock(), cast(Any, channel), channel.registry).run)
         yield broker
         nursery.cancel_scope.cancel()
 
@@ -113,6 +120,7 @@ async def test_what_may_not_have_been_done_is_asked_again(
         await until(lambda: in_sync(broker) == (LEADER, FOLLOWER))
     first, second = channel.asked
     assert first == second
+    assert channel.measured("FailedIsrUpdatesPerSec") == 1
 
 
 async def test_what_is_outdated_waits_for_the_metadata(tmp_path: Path) -> None:
@@ -131,12 +139,17 @@ async def test_what_is_outdated_waits_for_the_metadata(tmp_path: Path) -> None:
 async def test_who_lags_is_noticed_without_a_fetch(tmp_path: Path) -> None:
     channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2), settled(LEADER, partition_epoch=3)])
     async with leading(tmp_path, channel, lag_max_ms=20) as broker:
+        declare_replica_metrics(channel.registry, broker.replicas)
+        assert channel.measured("UnderReplicatedPartitions") == channel.measured("AtMinIsrPartitionCount") == 1
         fetch(broker)
         await until(lambda: in_sync(broker) == (LEADER, FOLLOWER))
+        assert channel.measured("UnderReplicatedPartitions") == channel.measured("UnderMinIsrPartitionCount") == 0
+        assert channel.measured("PartitionCount") == channel.measured("LeaderCount") == 1
         broker.partition.append(bytearray(batch(b"a")), 1000)
         assert broker.partition.high_watermark == 0
         await until(lambda: in_sync(broker) == (LEADER,))
         assert broker.partition.high_watermark == 1
+    assert channel.measured("IsrExpandsPerSec") == channel.measured("IsrShrinksPerSec") == 1
 
 
 async def test_a_partition_that_is_not_led_any_more_asks_for_nothing(tmp_path: Path) -> None:
