@@ -95,7 +95,8 @@ class Controller:
         ``former_incarnation_gone``: see ``kraft.controller.core.Request``. Raises KafkaError: REQUEST_TIMED_OUT after
         ``timeout_ms`` (it may still be carried out), NOT_CONTROLLER if this controller is not active, or ceased to be
         before the decision was committed (it may still come to be), UNKNOWN_SERVER_ERROR if it could not decide,
-        UNSUPPORTED_VERSION for a message that is no request to a controller.
+        RECORD_LIST_TOO_LARGE if the decision cannot be written, UNSUPPORTED_VERSION for a message that is no request to
+        a controller.
         """
         newest = message.VALID_VERSIONS[1]
         if isinstance(message, DescribeQuorumRequest):  # nothing to decide
@@ -191,8 +192,11 @@ class Controller:
                 call.error = KafkaError(ErrorCode.NOT_CONTROLLER)
                 call.decided.set()
                 raise
-            call.response = decision.response
-            call.offset = self._quorum.end_offset - 1
+            except KafkaError as refused:
+                call.error = refused  # a record that fits in no batch; nothing was appended
+            else:
+                call.response = decision.response
+                call.offset = self._quorum.end_offset - 1
         call.decided.set()
 
     def _step(self, core: ControllerCore, event: Event, epoch: int) -> None:

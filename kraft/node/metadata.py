@@ -147,7 +147,10 @@ class Metadata:
         self._publish(image, difference(before, image))
 
     async def _load_batches(self) -> None:
-        batches = self._quorum.log.batches(self._next_offset, self._quorum.high_watermark)
+        high_watermark = self._quorum.high_watermark
+        batches = self._quorum.log.batches(self._next_offset, high_watermark)
+        if not batches:
+            await self._quorum.committed(high_watermark)  # it is inside of a batch
         for batch in batches:
             published = self._loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
             self._next_offset = batch.next_offset

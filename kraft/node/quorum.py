@@ -244,12 +244,13 @@ class Quorum:
 
         While this node leads, ``lead(epoch)`` runs beside, and is cancelled when the leadership ends.
 
-        Resource handling: the log is closed when this ends, whatever the reason.
+        Resource handling: this lets go of the log when it ends. After ``shut_down`` the log is closed; else it is left
+        as it is on disk, as by kill -9.
 
         Error handling: OSError ends it. After a failed fsync nobody knows what is on disk, so nothing more is written
         or answered: whoever runs this must let the node stop. So does StorageError, where going on would risk the log.
         """
-        let_go = self.log.close
+        let_go = self.log.abandon
         try:
             async with trio.open_nursery() as nursery:
                 for number, peer in self._peers.items():
@@ -265,8 +266,8 @@ class Quorum:
                         if role.kind is Leader:
                             scope.start_soon(lead, role.epoch, name=f"active controller of epoch {role.epoch}")
         except BaseException as error:
-            if _of_disk(error):
-                let_go = self.log.abandon
+            if self._leaving and not _of_disk(error):
+                let_go = self.log.close
             raise
         finally:
             let_go()

@@ -23,6 +23,7 @@ from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.metadata_request import MetadataRequest
 from kraft.metadata.delta import MetadataError
+from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.node.clock import Clock
 from kraft.node.controller import Controller
 from kraft.node.metadata import Metadata, SnapshotPolicy
@@ -52,7 +53,8 @@ async def running(
         await nursery.start(metadata.run)
         with trio.fail_after(30):
             while not controller.is_active:
-                await quorum.committed(quorum.high_watermark)
+                await trio.lowlevel.checkpoint()
+            await quorum.committed(quorum.end_offset - 1)
         yield quorum, metadata, controller
         nursery.cancel_scope.cancel()
 
@@ -104,7 +106,7 @@ async def test_no_answer_before_the_flush_not_even_to_what_needs_no_record(tmp_p
         flush.run()
 
     answers: list[int] = []
-    async with running(tmp_path, run_flush=flush) as (quorum, metadata, controller):
+    async with running(tmp_path, run_flush=flush) as (quorum, _metadata, controller):
         await start_broker(quorum, controller)
         closed.set()
 
@@ -151,7 +153,7 @@ async def test_a_failed_fsync_answers_nothing_and_ends_the_node(tmp_path: Path) 
         flush.run()
 
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
-        async with running(tmp_path, run_flush=flush) as (quorum, metadata, controller):
+        async with running(tmp_path, run_flush=flush) as (quorum, _metadata, controller):
             await start_broker(quorum, controller)
             broken.set()
             answered.append(await controller.request(create("t")))
@@ -184,7 +186,7 @@ async def test_a_request_that_cannot_be_decided_hurts_nobody_else(
     def broken(*_: Any) -> Any:
         raise RuntimeError("a bug")
 
-    async with running(tmp_path) as (quorum, metadata, controller):
+    async with running(tmp_path) as (quorum, _metadata, controller):
         await start_broker(quorum, controller)
         monkeypatch.setitem(HANDLERS, DeleteTopicsRequest, broken)
         with pytest.raises(KafkaError) as error:
@@ -209,7 +211,7 @@ async def test_a_wait_has_an_end(tmp_path: Path) -> None:
             assert gate.acquire(timeout=30)
         flush.run()
 
-    async with running(tmp_path, run_flush=flush) as (quorum, metadata, controller):
+    async with running(tmp_path, run_flush=flush) as (quorum, _metadata, controller):
         await start_broker(quorum, controller)
         closed.set()
         with pytest.raises(KafkaError) as error:
@@ -217,6 +219,26 @@ async def test_a_wait_has_an_end(tmp_path: Path) -> None:
         assert error.value.code is ErrorCode.REQUEST_TIMED_OUT
         closed.clear()
         gate.release()
+
+
+async def test_a_decision_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """A record of more than 8 MiB fits in no batch; whoever asks for one must not stop the controller."""
+    async with running(tmp_path) as (quorum, _, controller):
+        epoch = await start_broker(quorum, controller)
+        end_offset = quorum.end_offset
+        huge = BrokerRegistrationRequest(
+            broker_id=2,
+            cluster_id="c",
+            incarnation_id=UUID(int=2),
+            log_dirs=[UUID(int=2000 + number) for number in range(600_000)],
+            features=[Feature(name="metadata.version", min_supported_version=7, max_supported_version=21)],
+        )
+        with pytest.raises(KafkaError) as error:
+            await controller.request(huge)
+        assert error.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+        assert quorum.end_offset == end_offset
+        heartbeat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=end_offset)
+        assert (await controller.request(heartbeat)).error_code == ErrorCode.NONE
 
 
 async def test_after_its_end_it_is_not_the_controller(tmp_path: Path) -> None:
@@ -260,7 +282,7 @@ async def test_a_controller_that_lost_its_epoch_turns_everybody_away(tmp_path: P
     assert codes == [ErrorCode.NOT_CONTROLLER] * 3
 
 
-@pytest.mark.parametrize("level", [16, 22])
+@pytest.mark.parametrize("level", [WRITABLE_LEVELS[0] - 1, WRITABLE_LEVELS[1] + 1])
 async def test_a_level_that_cannot_be_written(tmp_path: Path, level: int) -> None:
     with pytest.RaisesGroup(
         pytest.RaisesExc(MetadataError, match=f"metadata.version (is )?{level}"), flatten_subgroups=True

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 import trio
+import trio.testing
 
 from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.end_transaction_record import EndTransactionRecord
@@ -100,3 +101,22 @@ def test_it_has_not_caught_up_with_a_part_of_the_log(tmp_path: Path) -> None:
     """What the leader says is committed may be more than one answer brings."""
     begins = answer(opening(), high_watermark=4)
     assert virtual_time.run(_restart, tmp_path, begins) == ["t1", "t2", "t3"]
+
+
+async def _wait_inside_a_batch(directory: Path) -> None:
+    everything = answer(opening() + topics(1, 3), high_watermark=3)
+    told = [answer(high_watermark=3)] * 20
+    async with follower_of(Leader([answer(), everything, *told]), directory) as quorum, trio.open_nursery() as nursery:
+        metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=at_once)
+        await nursery.start(metadata.run)
+        with trio.fail_after(20):
+            await quorum.committed(2)
+            await trio.testing.wait_all_tasks_blocked()
+            assert (quorum.high_watermark, metadata.next_offset) == (3, 1)
+            await metadata.replayed(4)
+        nursery.cancel_scope.cancel()
+
+
+def test_a_high_watermark_inside_of_a_batch_is_waited_out(tmp_path: Path) -> None:
+    """A batch is replayed as a whole. No leader commits a part of one, but what it says of it is only a number."""
+    virtual_time.run(_wait_inside_a_batch, tmp_path)

@@ -110,6 +110,21 @@ async def test_a_restart_finds_everything_in_a_new_epoch(tmp_path: Path) -> None
             await quorum.committed(quorum.append([topic(start)], quorum.epoch))
 
 
+async def test_a_cancelled_quorum_leaves_its_log_as_it_is_and_one_that_was_told_to_stop_closes_it(
+    tmp_path: Path,
+) -> None:
+    """Cancelling is the power cord: a node that dies does not get to write what makes the next start quicker."""
+    directory = tmp_path / METADATA_PARTITION
+    for is_told in False, True:
+        async with running(tmp_path) as (quorum, _):
+            await quorum.committed(quorum.append([topic(quorum.epoch)], quorum.epoch))
+            if is_told:
+                await quorum.shut_down()
+            before = {path.name: path.read_bytes() for path in directory.iterdir()}
+        after = {path.name: path.read_bytes() for path in directory.iterdir()}
+        assert (after == before) is not is_told
+
+
 async def test_nobody_appends_for_another_epoch(tmp_path: Path) -> None:
     """KAFKA-10527: an (epoch, offset) pair may be written by one leader only."""
     async with running(tmp_path) as (quorum, _):
