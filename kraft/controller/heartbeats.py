@@ -44,10 +44,12 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
         broker = registered(context, request.broker_id, request.broker_epoch)
     except KafkaError as error:
         return Decision((), BrokerHeartbeatResponse(error_code=error.code))
-    current, following = _states(context, broker, request)
-    records: list[Any] = []
     lost = _lost_directories(context, broker, request)
     left = [directory for directory in broker.log_dirs if directory not in lost]
+    # Without a directory there is nothing to lead from. The log cannot say so: no directories means no change.
+    want_fence = request.want_fence or (bool(lost) and not left)
+    current, following = _states(context, broker, request, want_fence=want_fence)
+    records: list[Any] = []
     if lost and left:
         records.append(BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, log_dirs=left))
         seen = attrs.evolve(broker, log_dirs=tuple(left))
@@ -73,17 +75,19 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
     )
 
 
-def _states(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> tuple[BrokerState, BrokerState]:
+def _states(
+    context: Context, broker: Broker, request: BrokerHeartbeatRequest, *, want_fence: bool
+) -> tuple[BrokerState, BrokerState]:
     """Where the broker stands and where this heartbeat takes it."""
     if broker.fenced:
         if request.want_shut_down:
             return BrokerState.FENCED, BrokerState.SHUTDOWN_NOW
         caught_up = request.current_metadata_offset >= broker.epoch
-        return BrokerState.FENCED, BrokerState.UNFENCED if caught_up and not request.want_fence else BrokerState.FENCED
+        return BrokerState.FENCED, BrokerState.UNFENCED if caught_up and not want_fence else BrokerState.FENCED
     if broker.in_controlled_shutdown:
         done = context.sessions.may_stop(broker.id) and not leads_any(context, broker.id)
         return BrokerState.CONTROLLED_SHUTDOWN, BrokerState.SHUTDOWN_NOW if done else BrokerState.CONTROLLED_SHUTDOWN
-    if request.want_fence:
+    if want_fence:
         return BrokerState.UNFENCED, BrokerState.SHUTDOWN_NOW if request.want_shut_down else BrokerState.FENCED
     if request.want_shut_down:
         leads = leads_any(context, broker.id)
@@ -114,7 +118,7 @@ def fence(context: Context, broker: Broker) -> Iterator[Any]:
 
 
 def _lost_directories(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> list[UUID]:
-    """The directories that have failed since the last heartbeat. A broker that has lost all of them stops by itself."""
+    """The directories that have failed since the last heartbeat."""
     if context.level < DIRECTORIES:
         return []
     return [directory for directory in broker.log_dirs if directory in request.offline_log_dirs]

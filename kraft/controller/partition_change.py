@@ -91,36 +91,43 @@ def partition_change(
     """
     partition = topic.partitions[index]
     target = target.completed()
-    directories = _directories(context, partition, target)
+    held = _directories(context, partition, target)
 
     def able(replica: int) -> bool:
         is_active = context.is_active(replica) if active is None else active(replica)
-        return is_active and context.image.brokers[replica].has_online(directories[replica])
+        return is_active and context.image.brokers[replica].has_online(held[replica])
 
-    isr, recovery_state = target.isr, target.leader_recovery_state
     leader = _choose(partition, target, election, able)
     if leader == NO_LEADER and _may_be_unclean(context, topic, election):
         leader = next(filter(able, target.replicas), NO_LEADER)
         if leader != NO_LEADER:
-            isr, recovery_state = (leader,), RECOVERING
+            target = attrs.evolve(target, isr=(leader,), leader_recovery_state=RECOVERING).completed()
+    changes = _differences(context, partition, target, leader)
+    directories = [held[replica] for replica in target.replicas]
+    if context.level >= DIRECTORIES and tuple(directories) != partition.directories:
+        changes["directories"] = directories
+    return PartitionChangeRecord(topic_id=topic.id, partition_id=index, **changes) if changes else None
+
+
+def _differences(context: Context, partition: Partition, target: Target, leader: int) -> dict[str, Any]:
+    """The fields of the record, but for the directories."""
     changes: dict[str, Any] = {}
-    shrinks = isr and context.level < EPOCH_OUTLIVES_ISR and not set(partition.isr) <= set(isr)
+    left_isr = bool(target.isr) and not set(partition.isr) <= set(target.isr)
+    left = not set(partition.replicas) <= set(target.replicas)
     # A leader that stays is named too if it must know by its epoch that a replica has gone.
-    if leader != partition.leader or shrinks or not set(partition.replicas) <= directories.keys():
+    if leader != partition.leader or left or (left_isr and context.level < EPOCH_OUTLIVES_ISR):
         changes["leader"] = leader
-    if isr and isr != partition.isr:
-        changes["isr"] = list(isr)
+    if target.isr and target.isr != partition.isr:
+        changes["isr"] = list(target.isr)
     if target.replicas != partition.replicas:
         changes["replicas"] = list(target.replicas)
     if target.removing_replicas != partition.removing_replicas:
         changes["removing_replicas"] = list(target.removing_replicas)
     if target.adding_replicas != partition.adding_replicas:
         changes["adding_replicas"] = list(target.adding_replicas)
-    if recovery_state != partition.leader_recovery_state:
-        changes["leader_recovery_state"] = recovery_state
-    if context.level >= DIRECTORIES and tuple(directories.values()) != partition.directories:
-        changes["directories"] = list(directories.values())
-    return PartitionChangeRecord(topic_id=topic.id, partition_id=index, **changes) if changes else None
+    if target.leader_recovery_state != partition.leader_recovery_state:
+        changes["leader_recovery_state"] = target.leader_recovery_state
+    return changes
 
 
 def _choose(partition: Partition, target: Target, election: Election, able: Callable[[int], bool]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,14 +13,28 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from kraft.messages.abort_transaction_record import AbortTransactionRecord
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
+from kraft.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest, DirectoryData
+from kraft.messages.assign_replicas_to_dirs_request import PartitionData as DirectoryPartition
+from kraft.messages.assign_replicas_to_dirs_request import TopicData as DirectoryTopic
 from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from kraft.messages.elect_leaders_request import ElectLeadersRequest
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.topic_record import TopicRecord
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
+from kraft.metadata.delta import MetadataError
 from kraft.metadata.frame import decode_record, encode_record
+from kraft.metadata.index import LEADERLESS, NOT_PREFERRED, REASSIGNED
 from kraft.metadata.levels import record_version
 from kraft.metadata.loader import Loader
 from kraft.metadata.partitions import NO_LEADER, Partition
@@ -26,6 +42,7 @@ from kraft.wire.errors import ErrorCode
 from tests.controller.toy import ToyCluster
 
 PREFERRED, UNCLEAN = 0, 1
+LEVELS = (7, 12, 16, 17, 21)
 
 
 def test_an_empty_log_begins_with_one_transaction() -> None:
@@ -40,6 +57,45 @@ def test_an_empty_log_begins_with_one_transaction() -> None:
 
 def test_a_log_with_metadata_gets_nothing() -> None:
     log = ToyCluster().log
+    assert ToyCluster(log=log).log == log
+
+
+@pytest.mark.parametrize(
+    ("level", "names"),
+    [(7, ["FeatureLevelRecord"]), (8, ["FeatureLevelRecord", "ZkMigrationStateRecord"])],
+)
+def test_before_there_were_transactions(level: int, names: list[str]) -> None:
+    """Metadata transactions come with level 13, the migration state with level 8 (KIP-866)."""
+    assert [type(record).__name__ for record in ToyCluster(level=level).log] == names
+
+
+def test_a_beginning_that_was_not_finished_is_made_again() -> None:
+    first = ToyCluster().log
+    successor = ToyCluster(log=first[:2])
+    assert [type(record) for record in successor.log[2:]] == [
+        AbortTransactionRecord,
+        *(type(record) for record in first),
+    ]
+    assert successor.image.metadata_version == 21
+    again = ToyCluster(log=[*first[:2], AbortTransactionRecord()])
+    assert again.image.metadata_version == 21
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (TopicRecord(name="t", topic_id=UUID(int=1000)), "before 3.3"),
+        (ZkMigrationStateRecord(zk_migration_state=1), "ZooKeeper"),
+        (ZkMigrationStateRecord(zk_migration_state=2), "ZooKeeper"),
+    ],
+)
+def test_a_log_that_this_controller_cannot_go_on_with(record: Any, reason: str) -> None:
+    with pytest.raises(MetadataError, match=reason):
+        ToyCluster(log=[record])
+
+
+def test_a_migration_that_is_over_is_no_hindrance() -> None:
+    log = [*ToyCluster().log, ZkMigrationStateRecord(zk_migration_state=3)]
     assert ToyCluster(log=log).log == log
 
 
@@ -75,76 +131,33 @@ def test_a_controller_is_registered_once_per_incarnation() -> None:
     assert toy.image.controllers[1].incarnation_id == UUID(int=5)
 
 
-def elect(toy: ToyCluster, kind: int, *partitions: int, name: str = "t") -> list[int]:
-    wanted = [TopicPartitions(topic=name, partitions=list(partitions))] if partitions else None
-    response = toy.ask(ElectLeadersRequest(election_type=kind, topic_partitions=wanted))
-    assert response.error_code == ErrorCode.NONE
-    return [result.error_code for topic in response.replica_election_results for result in topic.partition_result]
-
-
-def test_back_to_the_preferred_leader() -> None:
-    """KIP-183."""
-    toy = ToyCluster()
-    toy.start(1, 2)
-    toy.create(assignment={0: [1, 2], 1: [2, 1]})
-    toy.heartbeat(1, fence=True)
-    assert toy.partition().leader == 2
-    assert elect(toy, PREFERRED, 0) == [ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE]
-    toy.heartbeat(1)
-    leader = toy.image.brokers[2]
-    topic = toy.image.topic("t")
-    assert topic is not None
-    members = [BrokerState(broker_id=id) for id in (1, 2)]
-    data = PartitionData(leader_epoch=1, partition_epoch=1, new_isr_with_epochs=members)
-    toy.ask(
-        AlterPartitionRequest(
-            broker_id=2, broker_epoch=leader.epoch, topics=[TopicData(topic_id=topic.id, partitions=[data])]
-        )
-    )
-    assert elect(toy, PREFERRED) == [ErrorCode.NONE]
-    assert toy.partition().leader == 1
-    assert elect(toy, PREFERRED, 0, 7) == [ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-
-
-def test_an_unclean_leader_on_request() -> None:
-    """KIP-460."""
-    toy = ToyCluster()
-    toy.start(1, 2)
-    toy.create(assignment={0: [1, 2]})
-    toy.heartbeat(2, fence=True)
-    toy.heartbeat(1, fence=True)
-    assert elect(toy, UNCLEAN, 0) == [ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE]
-    toy.heartbeat(2)
-    assert toy.partition().leader == NO_LEADER
-    assert elect(toy, UNCLEAN, 0) == [ErrorCode.NONE]
-    assert (toy.partition().leader, toy.partition().isr) == (2, (2,))
-
-
-@pytest.mark.parametrize("kind", [-1, 2])
-def test_an_unknown_kind_of_election(kind: int) -> None:
-    assert ToyCluster().ask(ElectLeadersRequest(election_type=kind)).error_code == ErrorCode.INVALID_REQUEST
-
-
 BROKERS = st.integers(1, 4)
 TOPICS = st.sampled_from(["a", "b", "c"])
+REPLICAS = st.lists(BROKERS, min_size=1, max_size=3, unique=True)
+
+
+def directories_of(broker_id: int) -> list[UUID]:
+    return [UUID(int=10_000 + 10 * broker_id + number) for number in range(1 + broker_id % 2)]
 
 
 class AnyHistory(RuleBasedStateMachine):
-    """Brokers that come and go while topics are made, changed and deleted, against what must hold in between.
+    """Brokers come and go, directories fail, partitions move, topics are made, changed and deleted: what must hold.
 
     The naive model: which topics exist with how many partitions, by the answers alone.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.toy = ToyCluster()
+        self.toy = ToyCluster(level=LEVELS[0])
         self.incarnations = 0
         self.model: dict[str, int] = {}
         self.seen: dict[tuple[UUID, int], Partition] = {}
 
-    @initialize(replication=st.integers(1, 3))
-    def begin_with_a_topic(self, replication: int) -> None:
-        self.toy.start(1, 2, 3)
+    @initialize(replication=st.integers(1, 3), level=st.sampled_from(LEVELS))
+    def begin_with_a_topic(self, replication: int, level: int) -> None:
+        self.toy = ToyCluster(level=level)
+        for broker_id in (1, 2, 3):
+            self.toy.start(broker_id, log_dirs=directories_of(broker_id))
         assert self.toy.create("a", 2, replication).error_code == ErrorCode.NONE
         self.model["a"] = 2
 
@@ -152,15 +165,17 @@ class AnyHistory(RuleBasedStateMachine):
     def register(self, broker_id: int, gone: bool) -> None:
         self.incarnations += 1
         known = self.toy.image.brokers.get(broker_id)
-        response = self.toy.register(broker_id, incarnation=self.incarnations, gone=gone)
+        directories = directories_of(broker_id)
+        response = self.toy.register(broker_id, incarnation=self.incarnations, gone=gone, log_dirs=directories)
         if response.error_code == ErrorCode.NONE:
             assert known is None or response.broker_epoch > known.epoch
             assert self.toy.image.brokers[broker_id].fenced
 
-    @rule(broker_id=BROKERS, fence=st.booleans(), stop=st.booleans())
-    def heartbeat(self, broker_id: int, fence: bool, stop: bool) -> None:
+    @rule(broker_id=BROKERS, fence=st.booleans(), stop=st.booleans(), failed=st.none() | st.integers(0, 1))
+    def heartbeat(self, broker_id: int, fence: bool, stop: bool, failed: int | None) -> None:
         if broker_id in self.toy.image.brokers:
-            response = self.toy.heartbeat(broker_id, fence=fence, stop=stop)
+            offline = [] if failed is None else directories_of(broker_id)[failed : failed + 1]
+            response = self.toy.heartbeat(broker_id, fence=fence, stop=stop, offline=offline)
             assert response.is_fenced == self.toy.image.brokers[broker_id].fenced
 
     @rule(milliseconds=st.sampled_from([1_000, 5_000, 9_000]), alive=st.sets(BROKERS))
@@ -182,6 +197,30 @@ class AnyHistory(RuleBasedStateMachine):
         assert (result.error_code == ErrorCode.NONE) == bool(possible and active)
         if result.error_code == ErrorCode.NONE:
             self.model[name] = abs(partitions)
+
+    @rule(name=TOPICS, index=st.integers(0, 2), replicas=st.none() | REPLICAS)
+    def reassign(self, name: str, index: int, replicas: list[int] | None) -> None:
+        partition = ReassignablePartition(partition_index=index, replicas=replicas)
+        topic = ReassignableTopic(name=name, partitions=[partition])
+        answer = self.toy.ask(AlterPartitionReassignmentsRequest(topics=[topic])).responses[0].partitions[0]
+        if answer.error_code == ErrorCode.NONE and replicas is not None:
+            partition = self.toy.partition(name, index)
+            assert [id for id in partition.replicas if id not in partition.removing_replicas] == replicas
+
+    @rule(broker_id=BROKERS, name=TOPICS, index=st.integers(0, 2), number=st.integers(0, 1))
+    def assign(self, broker_id: int, name: str, index: int, number: int) -> None:
+        broker, topic = self.toy.image.brokers.get(broker_id), self.toy.image.topic(name)
+        if broker is None or topic is None:
+            return
+        chosen = [DirectoryTopic(topic_id=topic.id, partitions=[DirectoryPartition(partition_index=index)])]
+        directory = DirectoryData(id=directories_of(broker_id)[-1 - number :][0], topics=chosen)
+        request = AssignReplicasToDirsRequest(broker_id=broker_id, broker_epoch=broker.epoch, directories=[directory])
+        self.toy.ask(request)
+
+    @rule(level=st.sampled_from(LEVELS))
+    def update_features(self, level: int) -> None:
+        update = FeatureUpdateKey(feature="metadata.version", max_version_level=level)
+        self.toy.ask(UpdateFeaturesRequest(feature_updates=[update]))
 
     @rule(name=TOPICS)
     def delete(self, name: str) -> None:
@@ -245,16 +284,44 @@ class AnyHistory(RuleBasedStateMachine):
                 assert self.toy.image.brokers[partition.leader].active
                 assert all(self.toy.image.brokers[member].active for member in partition.isr)
             else:
-                active = [
-                    id for id in partition.isr if id in self.toy.image.brokers and self.toy.image.brokers[id].active
-                ]
-                assert not active, "someone could lead"
+                brokers = [self.toy.image.brokers[id] for id in partition.isr if id in self.toy.image.brokers]
+                able = [b.id for b in brokers if b.active and b.has_online(partition.directory(b.id))]
+                assert not able, "someone could lead"
+            staying = set(partition.replicas) - set(partition.removing_replicas)
+            assert not partition.is_reassigned or not staying <= set(partition.isr), "the reassignment is complete"
             before = self.seen.get((topic.id, index))
             if before is not None and before != partition:
                 assert partition.partition_epoch > before.partition_epoch
                 assert partition.leader_epoch >= before.leader_epoch
                 assert partition.leader_epoch > before.leader_epoch or partition.leader == before.leader
             self.seen[topic.id, index] = partition
+
+    @invariant()
+    def the_index_is_what_a_look_at_all_would_find(self) -> None:
+        image = self.toy.image
+        everything = list(image.partitions())
+        conditions: dict[int, Callable[[Partition], bool]] = {
+            LEADERLESS: lambda p: p.leader == NO_LEADER,
+            NOT_PREFERRED: lambda p: not p.has_preferred_leader,
+            REASSIGNED: lambda p: p.is_reassigned,
+        }
+        for broker_id in range(1, 5):
+            conditions[broker_id] = lambda p, broker_id=broker_id: broker_id in p.isr
+        for key, holds in conditions.items():
+            assert list(image.partitions_of(key)) == [each for each in everything if holds(each[2])]
+
+    @invariant()
+    def records_are_of_their_level(self) -> None:
+        """No record is in a version that Apache Kafka does not write at the level of the cluster."""
+        level = 0
+        for record in self.toy.log:
+            if isinstance(record, FeatureLevelRecord):
+                level = record.feature_level
+            highest = 3 if level >= 17 else 2 if level >= 8 else 1
+            highest = {"RegisterBrokerRecord": highest, "BrokerRegistrationChangeRecord": 2 if level >= 17 else 1}.get(
+                type(record).__name__, int(level >= 17)
+            )
+            assert record_version(record) <= highest
 
     @invariant()
     def replay_is_deterministic(self) -> None:

@@ -47,6 +47,16 @@ def test_an_abort_keeps_what_came_before_and_after() -> None:
     assert len(changes.topics_created) == 2
 
 
+def test_what_an_abort_would_leave() -> None:
+    """So that a controller that takes over knows what it will be left with."""
+    loader = Loader()
+    loader.load([topic("a"), BeginTransactionRecord(name="x"), topic("b")], 2, 1, 0)
+    settled = loader.settled()
+    loader.load([AbortTransactionRecord()], 3, 1, 0)
+    assert settled.topics == loader.image.topics == loader.settled().topics
+    assert set(settled.topic_ids) == {"a"}
+
+
 @given(histories(), st.data())
 def test_an_aborted_history_leaves_no_trace(history: list[Any], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(history)))

@@ -1,0 +1,68 @@
+"""ElectLeaders: preferred and unclean leaders on request (KIP-183, KIP-460)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from kraft.metadata.partitions import NO_LEADER
+from kraft.wire.errors import ErrorCode
+from tests.controller.toy import ToyCluster
+
+PREFERRED, UNCLEAN = 0, 1
+
+
+def ask(toy: ToyCluster, kind: int, *partitions: int, name: str = "t") -> Any:
+    wanted = [TopicPartitions(topic=name, partitions=list(partitions))] if partitions else None
+    return toy.ask(ElectLeadersRequest(election_type=kind, topic_partitions=wanted))
+
+
+def elect(toy: ToyCluster, kind: int, *partitions: int, name: str = "t") -> dict[int, int]:
+    response = ask(toy, kind, *partitions, name=name)
+    assert response.error_code == ErrorCode.NONE
+    results = [result for topic in response.replica_election_results for result in topic.partition_result]
+    return {result.partition_id: result.error_code for result in results}
+
+
+def test_back_to_the_preferred_leader() -> None:
+    toy = ToyCluster()
+    toy.start(1, 2)
+    toy.create(assignment={0: [1, 2], 1: [2, 1]})
+    toy.heartbeat(1, fence=True)
+    assert toy.partition().leader == 2
+    assert elect(toy, PREFERRED, 0) == {0: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
+    assert elect(toy, PREFERRED) == {0: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
+    toy.heartbeat(1)
+    toy.in_sync(1, 2)
+    assert elect(toy, PREFERRED) == {0: ErrorCode.NONE}, "of all, those that needed it"
+    assert toy.partition().leader == 1
+    assert elect(toy, PREFERRED) == {}
+    assert elect(toy, PREFERRED, 0, 7, 0) == {
+        0: ErrorCode.ELECTION_NOT_NEEDED,
+        7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+
+
+def test_an_unclean_leader() -> None:
+    toy = ToyCluster()
+    toy.start(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    toy.heartbeat(2, fence=True)
+    toy.heartbeat(1, fence=True)
+    assert elect(toy, UNCLEAN, 0) == {0: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE}
+    toy.heartbeat(2)
+    assert toy.partition().leader == NO_LEADER
+    assert elect(toy, UNCLEAN) == {0: ErrorCode.NONE}
+    partition = toy.partition()
+    assert (partition.leader, partition.isr, partition.leader_recovery_state) == (2, (2,), 1)
+    assert elect(toy, UNCLEAN, 0) == {0: ErrorCode.ELECTION_NOT_NEEDED}
+
+
+@pytest.mark.parametrize("kind", [-1, 2])
+def test_an_unknown_kind_of_election(kind: int) -> None:
+    """v0 has no error for the request as a whole, so each partition has it too."""
+    response = ask(ToyCluster(), kind, 0)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert response.replica_election_results[0].partition_result[0].error_code == ErrorCode.INVALID_REQUEST

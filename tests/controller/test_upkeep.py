@@ -1,0 +1,118 @@
+"""What the active controller does unasked, and when."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from kraft.controller import elections, upkeep
+from kraft.controller.context import ControllerConfig
+from kraft.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kraft.metadata.partitions import NO_LEADER
+from tests.controller.toy import CLUSTER_ID, ToyCluster
+
+INTERVAL_MS = 60_000
+#: No session ends in these tests.
+SESSION_MS = 10_000_000
+
+
+def cluster(partitions: int = 1, *, enabled: bool = True) -> ToyCluster:
+    """Led by 2 although 1 is preferred, and in sync."""
+    config = ControllerConfig(
+        CLUSTER_ID,
+        broker_session_timeout_ms=SESSION_MS,
+        auto_leader_rebalance_enable=enabled,
+        leader_imbalance_check_interval_ms=INTERVAL_MS,
+    )
+    toy = ToyCluster(config)
+    toy.start(1, 2)
+    toy.create(assignment={index: [1, 2] for index in range(partitions)})
+    toy.heartbeat(1, fence=True)
+    toy.heartbeat(1)
+    for index in range(partitions):
+        toy.in_sync(1, 2, index=index)
+    return toy
+
+
+def test_leadership_goes_back_to_preferred_replicas() -> None:
+    """auto.leader.rebalance.enable, leader.imbalance.check.interval.seconds."""
+    toy = cluster()
+    toy.pass_time(INTERVAL_MS - 1)
+    assert toy.partition().leader == 2
+    toy.pass_time(1)
+    assert toy.partition().leader == 1
+
+
+def test_it_can_be_turned_off() -> None:
+    toy = cluster(enabled=False)
+    toy.pass_time(SESSION_MS - 1)
+    assert toy.partition().leader == 2
+
+
+def test_where_all_is_well_nothing_is_due() -> None:
+    toy = cluster()
+    toy.pass_time(INTERVAL_MS)
+    assert toy.core.deadline_ms == SESSION_MS
+    toy.pass_time(INTERVAL_MS)
+    toy.heartbeat(1, fence=True)
+    assert toy.core.deadline_ms == 3 * INTERVAL_MS, "what comes up waits for an interval"
+
+
+def test_a_preferred_replica_out_of_sync_is_waited_for() -> None:
+    toy = cluster()
+    toy.heartbeat(1, fence=True)
+    length = len(toy.log)
+    toy.pass_time(INTERVAL_MS)
+    assert (len(toy.log), toy.core.deadline_ms) == (length, 2 * INTERVAL_MS)
+
+
+def test_many_elections_are_made_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that requests have their turn in between."""
+    for module in (elections, upkeep):
+        monkeypatch.setattr(module, "MAX_ELECTIONS", 2)
+    toy = cluster(partitions=5)
+    toy.pass_time(INTERVAL_MS)
+    assert [toy.partition(index=index).leader for index in range(5)] == [1, 1, 2, 2, 2]
+    assert toy.core.deadline_ms - toy.now_ms < 100
+    for _ in range(2):
+        toy.pass_time(10)
+    assert [toy.partition(index=index).leader for index in range(5)] == [1] * 5
+    assert math.isclose(toy.core.deadline_ms, SESSION_MS)
+
+
+def allow_unclean(toy: ToyCluster, kind: int, name: str) -> None:
+    config = AlterableConfig(name="unclean.leader.election.enable", config_operation=0, value="true")
+    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
+    response = toy.ask(IncrementalAlterConfigsRequest(resources=[resource]))
+    assert response.responses[0].error_code == 0
+
+
+@pytest.mark.parametrize(("kind", "name"), [(2, "t"), (4, "")], ids=["topic", "cluster"])
+def test_a_topic_that_comes_to_allow_it_gets_an_unclean_leader_at_once(kind: int, name: str) -> None:
+    """unclean.leader.election.enable takes effect on partitions that have no leader now."""
+    toy = cluster()
+    toy.heartbeat(1, fence=True)
+    toy.heartbeat(2, fence=True)
+    toy.heartbeat(1)
+    assert (toy.partition().leader, toy.partition().isr) == (NO_LEADER, (2,))
+    allow_unclean(toy, kind, name)
+    toy.pass_time(0)
+    partition = toy.partition()
+    assert (partition.leader, partition.isr, partition.leader_recovery_state) == (1, (1,), 1)
+
+
+def test_partitions_without_a_leader_are_looked_at_now_and_then() -> None:
+    """A controller that takes over has not seen the configuration change."""
+    toy = cluster()
+    toy.heartbeat(1, fence=True)
+    toy.heartbeat(2, fence=True)
+    toy.heartbeat(1)
+    allow_unclean(toy, 2, "t")
+    successor = ToyCluster(toy.config, log=toy.log)
+    successor.pass_time(300_000)
+    assert successor.partition().leader == 1
