@@ -138,7 +138,7 @@ class DrivenCore:
         self._forget()
         self.up, self.held, self.life = True, False, self.life + 1
         # No chance, and yet no two nodes alike: a timer of node 1 is shorter than the same of node 2, and so on.
-        jitter = itertools.cycle([(0.1 * self.node_id + 0.3 * turn) % 1 for turn in range(10)])
+        jitter = itertools.cycle([((self.node_id - 1 + 2 * turn) % 9 + 1) / 10 for turn in range(9)])
         self.core = RaftCore(
             self.node_id,
             self.cores.voters,

@@ -1,4 +1,4 @@
-"""A few cores in a dictionary: messages wait in a list until a test delivers them, disks are perfect."""
+"""One core to ask and to answer, and a few that have elected one of them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from kraft.raft.core import RaftCore
-from kraft.raft.events import (
-    Effects,
-    ElectionStateWritten,
-    Event,
-    LeaderChange,
-    LogAppended,
-    LogFlushed,
-    RequestReceived,
-    ResponseReceived,
-    Send,
-)
+from kraft.raft.events import Effects, RequestReceived, ResponseReceived, Send, Timeout
 from kraft.raft.log_view import LogView
 from kraft.raft.messages import Request, Response
 from kraft.raft.state import ElectionState
 from kraft.raft.timing import Timing
+from kraft.testing.cores import Cores
 
 
 def half() -> float:
@@ -66,60 +57,10 @@ def respond(core: RaftCore, send: Send, response: Response, now: float = 0.0) ->
     return core.step(now, ResponseReceived(send.number, send.to, send.request, response))
 
 
-class Quorum:
-    """Cores and the messages between them. Everything written is durable at once."""
-
-    def __init__(self, *voters: int, observers: tuple[int, ...] = (), election: ElectionState | None = None) -> None:
-        self.now = 0.0
-        self.received = 0
-        self.cores = {node: member(node, voters, election) for node in (*voters, *observers)}
-        self.mail: list[tuple[int, int, Any]] = []
-        self.requests: dict[int, tuple[int, Send]] = {}
-        self.committed = dict.fromkeys(self.cores, 0)
-        self.deadlines = dict.fromkeys(self.cores, 0.0)
-        self.history: list[str] = []
-
-    def step(self, node: int, event: Event) -> Effects:
-        effects = self.cores[node].step(self.now, event)
-        assert effects.fatal is None
-        self.deadlines[node] = effects.deadline
-        self.history += [f"{node}: {transition}" for transition in effects.transitions]
-        if effects.election is not None:
-            self.step(node, ElectionStateWritten(effects.election))
-        core = self.cores[node]
-        if isinstance(effects.append, LeaderChange):
-            self.step(node, LogAppended(core.log.end_offset + 1, effects.append.epoch))
-        if effects.flush:
-            self.step(node, LogFlushed(core.log.end_offset, core.log.truncations))
-        for reply in effects.replies:
-            asker, send = self.requests.pop(reply.request_id)
-            self.mail.append((node, asker, ResponseReceived(send.number, node, send.request, reply.response)))
-        self.mail += [(node, send.to, send) for send in effects.sends]
-        assert core.high_watermark >= self.committed[node]
-        self.committed[node] = core.high_watermark
-        return effects
-
-    def append(self, node: int) -> None:
-        core = self.cores[node]
-        self.step(node, LogAppended(core.log.end_offset + 1, core.epoch))
-
-    def deliver(self, number: int = 0) -> None:
-        """Deliver one message. A leader without news lets a Fetch wait."""
-        source, target, message = self.mail.pop(number)
-        if isinstance(message, Send):
-            self.received += 1
-            self.requests[self.received] = (source, message)
-            self.step(target, RequestReceived(self.received, message.request))
-        else:
-            self.step(target, message)
-
-    def settle(self, *, deaf: frozenset[int] = frozenset(), most: int = 500) -> None:
-        """Deliver until only Fetches wait; what concerns ``deaf`` nodes is lost."""
-        for _ in range(most):
-            if not self.mail:
-                return
-            if {self.mail[0][0], self.mail[0][1]} & deaf:
-                self.mail.pop(0)
-            else:
-                self.deliver()
-        raise AssertionError("the members never come to rest")
+def elected(node_id: int, voters: tuple[int, ...] = (1, 2, 3), observers: tuple[int, ...] = ()) -> Cores:
+    """Cores of which one was elected, after 1.5 s, and all have heard of it."""
+    quorum = Cores(voters, observers)
+    quorum.now = 1.5
+    quorum.nodes[node_id].step(Timeout())
+    quorum.settle()
+    return quorum

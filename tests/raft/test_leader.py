@@ -27,16 +27,14 @@ from kraft.raft.messages import (
     VoteResponse,
 )
 from kraft.raft.state import ElectionState, Leader, Resigned
+from kraft.testing.cores import Cores
 from kraft.wire.errors import ErrorCode
-from tests.raft.quorums import Quorum, answer, log_of, member, refusal, respond
+from tests.raft.quorums import answer, elected, log_of, member, refusal, respond
 
 
-def leading(appends: int = 0, observers: tuple[int, ...] = ()) -> Quorum:
+def leading(appends: int = 0, observers: tuple[int, ...] = ()) -> Cores:
     """Voter 1 leads epoch 1; nobody fetches yet but those that a test lets."""
-    quorum = Quorum(1, 2, 3, observers=observers)
-    quorum.now = 1.5
-    quorum.step(1, Timeout())
-    quorum.settle()
+    quorum = elected(1, observers=observers)
     for _ in range(appends):
         quorum.append(1)
     quorum.settle()
@@ -50,7 +48,7 @@ def fetch(offset: int, last_epoch: int = 1, *, epoch: int = 1, replica: int = 2,
 def test_what_a_majority_fetched_beyond_is_committed_and_told_in_answers() -> None:
     """KIP-595: the high watermark goes to followers in Fetch responses only."""
     quorum = leading(appends=3)
-    assert {core.high_watermark for core in quorum.cores.values()} == {4}
+    assert {node.core.high_watermark for node in quorum.nodes.values()} == {4}
 
 
 def test_a_new_leader_tells_no_high_watermark_before_it_has_committed_something() -> None:
@@ -73,21 +71,21 @@ def test_nothing_is_committed_without_a_majority() -> None:
     quorum = leading()
     quorum.append(1)
     quorum.mail.clear()
-    assert quorum.cores[1].high_watermark == 1
-    assert answer(quorum.cores[1], fetch(2), quorum.now) is None
-    assert quorum.cores[1].high_watermark == 2
+    assert quorum.nodes[1].core.high_watermark == 1
+    assert answer(quorum.nodes[1].core, fetch(2), quorum.now) is None
+    assert quorum.nodes[1].core.high_watermark == 2
 
 
 def test_observers_do_not_count() -> None:
     quorum = leading(observers=(4,))
     quorum.append(1)
     quorum.mail.clear()
-    answer(quorum.cores[1], fetch(2, replica=4), quorum.now)
-    assert quorum.cores[1].high_watermark == 1
+    answer(quorum.nodes[1].core, fetch(2, replica=4), quorum.now)
+    assert quorum.nodes[1].core.high_watermark == 1
 
 
 def test_records_beyond_the_offset_are_brought_at_once() -> None:
-    core = leading(appends=2).cores[1]
+    core = leading(appends=2).nodes[1].core
     response = answer(core, fetch(1), 1.6)
     assert response.records == LogSlice(1, (EpochEnd(1, 3),))
     assert response.high_watermark == 3
@@ -96,14 +94,14 @@ def test_records_beyond_the_offset_are_brought_at_once() -> None:
 def test_a_fetch_waits_for_the_log_to_grow() -> None:
     """KIP-595: a Fetch with nothing to bring is parked until the log grows past its offset or its wait is over."""
     quorum = leading()
-    core = quorum.cores[1]
+    core = quorum.nodes[1].core
     assert answer(core, fetch(1), 1.6) is None
     (reply,) = [reply for reply in core.step(1.7, LogAppended(2, 1)).replies if reply.request_id == 7]
     assert reply.response.records == LogSlice(1, (EpochEnd(1, 2),))  # type: ignore[union-attr]
 
 
 def test_a_parked_fetch_is_answered_empty_when_its_wait_is_over() -> None:
-    core = leading().cores[1]
+    core = leading().nodes[1].core
     assert answer(core, fetch(1, wait=0.1), 1.6) is None
     replies = core.step(1.71, Timeout()).replies
     assert [reply.response.error for reply in replies if reply.request_id == 7] == [ErrorCode.NONE]
@@ -111,7 +109,7 @@ def test_a_parked_fetch_is_answered_empty_when_its_wait_is_over() -> None:
 
 
 def test_one_fetch_of_a_replica_is_parked_at_a_time() -> None:
-    core = leading().cores[1]
+    core = leading().nodes[1].core
     core.step(1.6, RequestReceived(20, fetch(1)))
     replies = core.step(1.6, RequestReceived(21, fetch(1))).replies
     assert [reply.request_id for reply in replies] == [20]
@@ -129,26 +127,26 @@ def test_one_fetch_of_a_replica_is_parked_at_a_time() -> None:
     ],
 )
 def test_what_cannot_be_served_is_refused_with_the_leader_named(request_: FetchRequest, error: ErrorCode) -> None:
-    response = answer(leading().cores[1], request_, 1.6)
+    response = answer(leading().nodes[1].core, request_, 1.6)
     assert (response.error, response.epoch, response.leader_id) == (error, 1, 1)
 
 
 def test_a_follower_refuses_and_names_the_leader() -> None:
     """KIP-595: NOT_LEADER_OR_FOLLOWER with the current leader is how observers find it."""
-    response = answer(leading().cores[2], fetch(1, replica=3), 1.6)
+    response = answer(leading().nodes[2].core, fetch(1, replica=3), 1.6)
     assert (response.error, response.leader_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, 1)
 
 
 def test_a_log_that_differs_is_told_where() -> None:
     """KIP-595: the end offset of the last fetched epoch, or of the nearest lower one, if the logs diverge."""
-    core = leading(appends=2).cores[1]
+    core = leading(appends=2).nodes[1].core
     assert answer(core, fetch(9), 1.6).diverging == EpochEnd(1, 3)
     assert answer(core, fetch(2, last_epoch=0), 1.6).diverging == EpochEnd(0, 0)
 
 
 def test_a_replica_that_knows_too_little_to_be_committed_is_told_at_once() -> None:
     """KIP-1166: a follower says which high watermark it knows, so that it need not wait for the next record."""
-    core = leading(appends=2).cores[1]
+    core = leading(appends=2).nodes[1].core
     lagging = FetchRequest(1, 2, 3, 1, 0.5, high_watermark=1)
     assert answer(core, lagging, 1.6).high_watermark == 3
 
@@ -156,7 +154,7 @@ def test_a_replica_that_knows_too_little_to_be_committed_is_told_at_once() -> No
 def test_one_that_begins_from_nothing_gets_the_snapshot() -> None:
     """KIP-630: the leader answers with the id of its snapshot if the log no longer reaches back to the offset."""
     quorum = leading(appends=4)
-    core = quorum.cores[1]
+    core = quorum.nodes[1].core
     assert answer(core, fetch(0, last_epoch=0), 1.6).records is not None
     core.step(1.6, SnapshotCreated(SnapshotId(3, 1)))
     assert answer(core, fetch(0, last_epoch=0), 1.6).snapshot == SnapshotId(3, 1)
@@ -166,7 +164,7 @@ def test_one_that_begins_from_nothing_gets_the_snapshot() -> None:
 def test_a_leader_that_no_majority_fetches_from_resigns() -> None:
     """KIP-595, KAFKA-15489: after 1.5 times the fetch timeout without fetches from a majority."""
     quorum = leading()
-    core = quorum.cores[1]
+    core = quorum.nodes[1].core
     core.step(4.4, Timeout())
     assert isinstance(core.state, Leader)
     effects = core.step(4.51, Timeout())
@@ -176,7 +174,7 @@ def test_a_leader_that_no_majority_fetches_from_resigns() -> None:
 
 
 def test_one_voter_of_two_others_is_a_majority() -> None:
-    core = leading().cores[1]
+    core = leading().nodes[1].core
     answer(core, fetch(1, replica=3), 4.0)
     core.step(4.51, Timeout())
     assert isinstance(core.state, Leader)
@@ -186,19 +184,19 @@ def test_the_longest_log_succeeds() -> None:
     """KIP-595: preferred successors are sorted by their progress."""
     quorum = leading(appends=2)
     quorum.append(1)
-    answer(quorum.cores[1], fetch(4, replica=3), 1.6)
-    (request, _) = [send.request for send in quorum.cores[1].step(1.7, Resign(1)).sends]
+    answer(quorum.nodes[1].core, fetch(4, replica=3), 1.6)
+    (request, _) = [send.request for send in quorum.nodes[1].core.step(1.7, Resign(1)).sends]
     assert request == EndQuorumEpochRequest(1, 1, (3, 2))
 
 
 def test_a_resignation_of_another_epoch_means_nothing() -> None:
-    core = leading().cores[1]
+    core = leading().nodes[1].core
     core.step(1.6, Resign(0))
     assert isinstance(core.state, Leader)
 
 
 def test_one_that_stops_tells_until_it_is_acknowledged() -> None:
-    core = leading().cores[1]
+    core = leading().nodes[1].core
     sends = core.step(1.6, ShutDown()).sends
     respond(core, sends[0], EndQuorumEpochResponse(ErrorCode.NONE, 1, None), 1.7)
     again = core.step(3.7, Timeout()).sends
@@ -209,14 +207,14 @@ def test_one_that_stops_tells_until_it_is_acknowledged() -> None:
 
 
 def test_those_who_wait_are_told_when_a_leader_is_deposed() -> None:
-    core = leading().cores[1]
+    core = leading().nodes[1].core
     assert answer(core, fetch(1), 1.6) is None
     effects = core.step(1.7, Resign(1))
     assert {reply.response.error for reply in effects.replies} == {ErrorCode.NOT_LEADER_OR_FOLLOWER}
 
 
 def test_any_answer_from_a_newer_epoch_deposes() -> None:
-    core = leading().cores[1]
+    core = leading().nodes[1].core
     send = core.step(2.6, Timeout()).sends[0]
     respond(core, send, BeginQuorumEpochResponse(ErrorCode.FENCED_LEADER_EPOCH, 7, 3), 2.7)
     assert (core.epoch, core.leader_id) == (7, 3)
@@ -224,7 +222,7 @@ def test_any_answer_from_a_newer_epoch_deposes() -> None:
 
 def test_the_successors_stand_in_their_order() -> None:
     """KIP-595: the first preferred successor stands at once, the others back off by their rank."""
-    quorum = Quorum(1, 2, 3, election=ElectionState(4, leader_id=1))
-    first = quorum.cores[2].step(0, RequestReceived(90, EndQuorumEpochRequest(4, 1, (2, 3))))
-    second = quorum.cores[3].step(0, RequestReceived(91, EndQuorumEpochRequest(4, 1, (2, 3))))
+    followers = [member(node_id, election=ElectionState(4, leader_id=1)) for node_id in (2, 3)]
+    first = followers[0].step(0, RequestReceived(90, EndQuorumEpochRequest(4, 1, (2, 3))))
+    second = followers[1].step(0, RequestReceived(91, EndQuorumEpochRequest(4, 1, (2, 3))))
     assert first.deadline == 0.0 < second.deadline < 1.0

@@ -8,7 +8,7 @@ from kraft.raft.events import ElectionStateWritten, RequestFailed, RequestReceiv
 from kraft.raft.messages import BeginQuorumEpochRequest, VoteRequest, VoteResponse
 from kraft.raft.state import Candidate, ElectionState, Follower, Leader, Prospective, Resigned, Unattached
 from kraft.wire.errors import ErrorCode
-from tests.raft.quorums import Quorum, answer, log_of, member, refusal, respond
+from tests.raft.quorums import answer, elected, log_of, member, refusal, respond
 
 
 def test_a_vote_is_written_before_it_is_told() -> None:
@@ -82,17 +82,13 @@ def test_only_voters_vote_and_are_voted_for() -> None:
 
 def test_a_follower_that_hears_its_leader_refuses_pre_votes() -> None:
     """KIP-996: a follower grants a pre-vote only if it has not yet fetched successfully from its leader."""
-    quorum = Quorum(1, 2, 3)
-    core = quorum.cores[2]
+    core = member(2)
     assert answer(core, BeginQuorumEpochRequest(1, 1)).error is ErrorCode.NONE
     assert answer(core, VoteRequest(1, 3, 0, 0, pre_vote=True)).granted
     core.step(0, Timeout())
-    quorum = Quorum(1, 2, 3)
-    quorum.now = 1.5
-    quorum.step(1, Timeout())
-    quorum.settle()
-    assert refusal(quorum.cores[2], VoteRequest(1, 3, 99, 1, pre_vote=True), quorum.now) == "LEADER_ALIVE"
-    assert refusal(quorum.cores[1], VoteRequest(1, 3, 99, 1, pre_vote=True), quorum.now) == "I_LEAD"
+    quorum = elected(1)
+    assert refusal(quorum.nodes[2].core, VoteRequest(1, 3, 99, 1, pre_vote=True), quorum.now) == "LEADER_ALIVE"
+    assert refusal(quorum.nodes[1].core, VoteRequest(1, 3, 99, 1, pre_vote=True), quorum.now) == "I_LEAD"
 
 
 def test_a_pre_vote_changes_nothing() -> None:
@@ -190,20 +186,6 @@ def test_one_that_stops_neither_votes_nor_stands() -> None:
 
 
 def test_three_members_elect_one_of_them() -> None:
-    quorum = Quorum(1, 2, 3, observers=(4,))
-    quorum.now = 1.5
-    quorum.step(2, Timeout())
-    quorum.settle()
-    assert {core.leader_id for core in quorum.cores.values()} == {2} | (
-        {None} if not quorum.cores[4].leader_id else set()
-    )
-    assert {quorum.cores[voter].high_watermark for voter in (1, 2, 3)} == {1}
-
-
-def test_an_election_survives_one_deaf_voter() -> None:
-    quorum = Quorum(1, 2, 3)
-    quorum.now = 1.5
-    quorum.step(1, Timeout())
-    quorum.settle(deaf=frozenset({3}))
-    assert quorum.cores[1].leader_id == quorum.cores[2].leader_id == 1
-    assert quorum.cores[1].high_watermark == 1
+    quorum = elected(2)
+    assert {node.core.leader_id for node in quorum.nodes.values()} == {2}
+    assert {node.core.high_watermark for node in quorum.nodes.values()} == {1}
