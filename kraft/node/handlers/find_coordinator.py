@@ -54,6 +54,8 @@ def _answer(broker: Broker, request: Request, message: FindCoordinatorRequest) -
 def _find(broker: Broker, group_id: str, listener: str) -> Coordinator:
     try:
         count = broker.replicas.partition_count(OFFSETS_TOPIC)
+        if not count:  # a controller elsewhere has made it, and this broker does not know yet
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         leader, _ = broker.replicas.known_leader(OFFSETS_TOPIC, coordinator_partition(group_id, count))
         registered = broker.image.brokers.get(leader)
         endpoint = None if registered is None or registered.fenced else registered.endpoint(listener)

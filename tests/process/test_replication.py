@@ -1,0 +1,179 @@
+"""Partitions on three brokers that are killed, paused and stopped while a producer writes: nothing that was
+acknowledged is lost, nothing is there twice, and the replicas end as the same bytes.
+
+The order of faults is drawn from a seed, which is printed; ``KRAFT_REPLICATION_SEED=N`` draws another.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka as ck
+import pytest
+from confluent_kafka import admin as cka
+
+from tests.support.cluster import BOTH, Cluster, Member, running_cluster
+from tests.support.eventually import eventually
+from tests.support.node_process import OURS
+
+SEED = int(os.environ.get("KRAFT_REPLICATION_SEED", "903"))
+CYCLES = 7
+TOPIC = "orders"
+PARTITIONS = 3
+LIMIT_S = 60.0
+PAUSE_S = 0.005
+FAULT_S = (0.0, 5.0)
+"""A fault lasts some of this: from a hiccup to longer than a lease."""
+SETTINGS = {
+    "broker_session_timeout_ms": "2000",
+    "broker_heartbeat_interval_ms": "400",
+    "controller_quorum_fetch_timeout_ms": "1000",
+    "controller_quorum_election_timeout_ms": "500",
+    "replica_fetch_backoff_ms": "200",
+    "replica_fetch_wait_max_ms": "200",
+    "replica_lag_time_max_ms": "3000",
+}
+CLIENT = {
+    "broker.address.family": "v4",
+    "log_level": "1",
+    "reconnect.backoff.ms": 10,
+    "reconnect.backoff.max.ms": 200,
+    "topic.metadata.refresh.interval.ms": 1000,
+}
+
+
+class Writer:
+    """A thread that writes the numbers from 0 on, round the partitions, with an idempotent producer and acks=all."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        settings: dict[str, Any] = {"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "linger.ms": 1}
+        self._producer = ck.Producer({**CLIENT, **settings, "message.timeout.ms": 120_000})
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="writer")
+        self.written = 0
+        self.acknowledged: set[int] = set()
+        self.failures: list[str] = []
+
+    def __enter__(self) -> Writer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join(LIMIT_S)
+        self._producer.flush(LIMIT_S)
+
+    def _run(self) -> None:
+        while not self._done.wait(PAUSE_S):
+            number = self.written
+            self._producer.produce(
+                TOPIC,
+                str(number),
+                partition=number % PARTITIONS,
+                on_delivery=lambda error, _, number=number: self._delivered(number, error),
+            )
+            self.written += 1
+            self._producer.poll(0)
+
+    def _delivered(self, number: int, error: Any) -> None:
+        if error is None:
+            self.acknowledged.add(number)
+        else:
+            self.failures.append(f"{number}: {error}")
+
+    def wait_for_more(self, count: int) -> None:
+        target = len(self.acknowledged) + count
+        eventually(lambda: len(self.acknowledged) >= target, LIMIT_S)
+
+
+def killed(cluster: Cluster, victim: int, lasts_s: float) -> None:
+    cluster.nodes[victim].kill()
+    _last(lasts_s)
+    cluster.start(victim)
+
+
+def paused(cluster: Cluster, victim: int, lasts_s: float) -> None:
+    """It comes back with all its beliefs, and the requests that came meanwhile."""
+    cluster.nodes[victim].pause()
+    _last(lasts_s)
+    cluster.nodes[victim].resume()
+
+
+def stopped(cluster: Cluster, victim: int, lasts_s: float) -> None:
+    assert cluster.nodes[victim].stop() == 0
+    _last(lasts_s)
+    cluster.start(victim)
+
+
+def _last(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    eventually(lambda: time.monotonic() >= until, seconds + 1)
+
+
+FAULTS: tuple[Callable[[Cluster, int, float], None], ...] = (killed, paused, stopped)
+
+
+def in_sync(admin: cka.AdminClient) -> list[set[int]]:
+    partitions = admin.list_topics(TOPIC, timeout=LIMIT_S).topics[TOPIC].partitions
+    return [set(each.isrs) for each in partitions.values()]
+
+
+def read(bootstrap_servers: str) -> list[list[int]]:
+    """The numbers in each partition."""
+    settings = {"bootstrap.servers": bootstrap_servers, "group.id": "unused", "enable.partition.eof": True}
+    consumer = ck.Consumer({**CLIENT, **settings, "enable.auto.commit": False})
+    consumer.assign([ck.TopicPartition(TOPIC, number, ck.OFFSET_BEGINNING) for number in range(PARTITIONS)])
+    found: list[list[int]] = [[] for _ in range(PARTITIONS)]
+    ended: set[int] = set()
+
+    def all_ended() -> bool:
+        for message in consumer.consume(1000, 0.1):
+            if message.error() is None:
+                found[message.partition()].append(int(message.value()))
+            elif message.error().code() == ck.KafkaError._PARTITION_EOF:
+                ended.add(message.partition())
+        return len(ended) == PARTITIONS
+
+    eventually(all_ended, LIMIT_S)
+    consumer.close()
+    return found
+
+
+def logs(cluster: Cluster, partition: int) -> set[bytes]:
+    """The different logs that the replicas of a partition have."""
+    directories = [cluster.nodes[broker].log_directory / f"{TOPIC}-{partition}" for broker in cluster.brokers]
+    return {b"".join(path.read_bytes() for path in sorted(each.glob("*.log"))) for each in directories}
+
+
+@pytest.mark.timeout(400)
+def test_nothing_acknowledged_is_lost_or_there_twice(tmp_path: Path) -> None:
+    print(f"KRAFT_REPLICATION_SEED={SEED}")
+    chance = random.Random(SEED)
+    with running_cluster(tmp_path, {number: Member(OURS, BOTH) for number in (1, 2, 3)}, **SETTINGS) as cluster:
+        everyone = set(cluster.brokers)
+        admin = cka.AdminClient({"bootstrap.servers": cluster.bootstrap_servers, **CLIENT})
+        topic = cka.NewTopic(TOPIC, PARTITIONS, len(everyone), config={"min.insync.replicas": "2"})
+        admin.create_topics([topic])[TOPIC].result(LIMIT_S)
+        with Writer(cluster.bootstrap_servers) as writer:
+            for cycle in range(CYCLES):
+                writer.wait_for_more(10)
+                fault, victim = FAULTS[cycle % len(FAULTS)], chance.choice(sorted(everyone))
+                lasts_s = chance.uniform(*FAULT_S)
+                struck = time.monotonic()
+                fault(cluster, victim, lasts_s)
+                eventually(lambda: all(each == everyone for each in in_sync(admin)), LIMIT_S)
+                whole_s = time.monotonic() - struck
+                print(f"{fault.__name__} {victim} for {lasts_s:.1f} s: whole after {whole_s:.1f} s")
+        assert not writer.failures
+        assert len(writer.acknowledged) == writer.written
+        expected = [list(range(number, writer.written, PARTITIONS)) for number in range(PARTITIONS)]
+        assert read(cluster.bootstrap_servers) == expected, "each once, and in order"
+        eventually(lambda: all(len(logs(cluster, number)) == 1 for number in range(PARTITIONS)), LIMIT_S)
+        print(f"{writer.written} records")
+        assert not [node_id for node_id, node in cluster.nodes.items() if "Traceback" in "".join(node.output)]
