@@ -1,0 +1,133 @@
+"""One directory, two implementations: each starts on what the other left; and snapshots pass both ways."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException
+
+from tests.interop.traffic import Traffic
+from tests.support.apache_process import APACHE_3, APACHE_4, Apache
+from tests.support.cluster import BOTH, Cluster, Member, members, running_cluster
+from tests.support.eventually import eventually
+from tests.support.node_process import OURS, Kind
+from tests.support.quorum_view import METADATA_TOPIC, MetadataLogFiles, assert_equal_logs, wait_for_leader
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
+
+TOPIC = "orders"
+PARTITIONS = 2
+RECORDS = 100
+GROUP = "readers"
+TIMEOUT_S = 60.0
+TRIM_TIMEOUT_S = 150.0
+"""Apache Kafka looks for snapshots to delete once a minute."""
+SMALL_SNAPSHOTS = {
+    "metadata_log_max_record_bytes_between_snapshots": "3000",
+    "metadata_max_retention_bytes": "1000",
+}
+LINES = (APACHE_3, APACHE_4)
+
+
+def metadata_directory(cluster: Cluster, node_id: int) -> Path:
+    return cluster.nodes[node_id].log_directory / f"{METADATA_TOPIC}-0"
+
+
+def snapshots(cluster: Cluster, node_id: int) -> list[int]:
+    """The end offsets of the snapshots that the node has."""
+    return sorted(int(path.name[:20]) for path in metadata_directory(cluster, node_id).glob("*.checkpoint"))
+
+
+@pytest.mark.parametrize("apache", LINES, ids=lambda kind: kind.version)
+def test_a_node_goes_on_where_the_other_ended(tmp_path: Path, apache: Apache) -> None:
+    """On the same ``log.dirs``, after SIGTERM and after ``kill -9``; each finds what all before it have left."""
+    turns: list[tuple[Kind, bool]] = [(OURS, False), (apache, True), (OURS, True), (apache, False), (OURS, False)]
+    with running_cluster(tmp_path, {1: Member(OURS, BOTH)}, **SMALL_SNAPSHOTS) as cluster:
+        node, traffic = cluster.nodes[1], Traffic(cluster.bootstrap_servers)
+        traffic.create(TOPIC, PARTITIONS, retention_ms="1000000000")
+        made = {TOPIC}
+        for turn, (kind, is_killed_then) in enumerate(turns):
+            if turn:
+                cluster.become(1, kind)
+                cluster.start(1)
+                eventually(lambda: made <= traffic.topics(), TIMEOUT_S)
+                traffic.assert_all_is_there(TOPIC)
+                assert traffic.config(TOPIC, "retention.ms") == "1000000000"
+            for number in range(10):
+                made.add(f"turn-{turn}-{number}")
+                traffic.create(f"turn-{turn}-{number}")
+            traffic.write(TOPIC, RECORDS)
+            read = traffic.read_in_group(TOPIC, GROUP, RECORDS)
+            assert sorted(read, key=int) == traffic.written[TOPIC][-RECORDS:], "the group goes on where it was"
+            eventually(lambda: snapshots(cluster, 1), TIMEOUT_S)
+            node.kill() if is_killed_then else node.stop()
+
+
+def kind_names(kinds: list[Kind]) -> str:
+    return "-".join(kind.version if isinstance(kind, Apache) else "ours" for kind in kinds)
+
+
+@pytest.fixture(
+    params=[[apache, OURS, OURS] for apache in LINES] + [[OURS, apache, apache] for apache in LINES], ids=kind_names
+)
+def mixed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    """Voter 1 is alone of its kind: while it is down, whoever leads is of the other."""
+    with running_cluster(tmp_path, members(request.param, [OURS]), **SMALL_SNAPSHOTS) as cluster:
+        yield cluster
+
+
+def test_a_wiped_voter_takes_a_snapshot_from_the_other_kind(mixed: Cluster) -> None:
+    """KIP-630: a follower that starts from nothing fetches the leader's snapshot, and can lead with what it says."""
+    cluster, traffic = mixed, Traffic(mixed.bootstrap_servers)
+    for number in range(20):
+        traffic.create(f"topic-{number}")
+    cluster.nodes[1].kill()
+    shutil.rmtree(cluster.nodes[1].log_directory)
+    leader = wait_for_leader(cluster).leader_id
+    eventually(lambda: snapshots(cluster, leader), TIMEOUT_S)
+    cluster.start(1)
+    assert_snapshot_was_installed(cluster, traffic, 0)
+
+
+def test_a_voter_that_was_away_takes_a_snapshot_from_the_other_kind(mixed: Cluster) -> None:
+    """KIP-630: a follower whose end offset lies before the start of the leader's log fetches a snapshot."""
+    cluster, traffic = mixed, Traffic(mixed.bootstrap_servers)
+    for number in range(20):
+        traffic.create(f"topic-{number}")
+    cluster.nodes[1].kill()
+    end_offset = MetadataLogFiles.read(cluster.nodes[1].log_directory).end_offset
+    for number in range(20, 40):
+        traffic.create(f"topic-{number}")
+    rest = [voter for voter in cluster.voters if voter != 1]
+    eventually(lambda: all(min(snapshots(cluster, each), default=0) > end_offset for each in rest), TRIM_TIMEOUT_S)
+    cluster.start(1)
+    assert_snapshot_was_installed(cluster, traffic, end_offset)
+
+
+def assert_snapshot_was_installed(cluster: Cluster, traffic: Traffic, end_offset: int) -> None:
+    """The log of voter 1 begins at a snapshot after ``end_offset``, and its state is whole."""
+    traffic.create("later")
+    start, _ = assert_equal_logs(cluster)
+    assert start > end_offset
+    assert start == MetadataLogFiles.read(cluster.nodes[1].log_directory).start_offset
+    lead_by(cluster, 1)
+    for name in ("topic-0", "later"):
+        with pytest.raises(KafkaException, match="TOPIC_ALREADY_EXISTS"):
+            traffic.create(name)
+    traffic.create("last")
+    assert_equal_logs(cluster)
+
+
+def lead_by(cluster: Cluster, voter: int) -> None:
+    """Stop leaders until it is this voter's turn."""
+    for _ in range(20):
+        leader = wait_for_leader(cluster)
+        if leader.leader_id == voter:
+            return
+        cluster.nodes[leader.leader_id].stop()
+        wait_for_leader(cluster, above_epoch=leader.epoch)
+        cluster.start(leader.leader_id)
+    raise AssertionError(f"{voter} never came to lead")
