@@ -27,6 +27,7 @@ from kraft.node.node import Bound, Node, open_directories
 from kraft.node.tree import render
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories, random_uuid
+from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
 
 logger = logging.getLogger("kraft.node")
@@ -88,10 +89,11 @@ async def _run(node: Node, show_tree: bool) -> int:
     async with trio.open_nursery() as outer:
         outer.start_soon(_watch_signals, node, outer.cancel_scope, name="signals")
         async with trio.open_nursery() as nursery:
-            bound: Bound = await nursery.start(node.run, name="node")
-            print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
-            if show_tree:
-                print(render(), flush=True)
+            bound: Bound | None = await nursery.start(node.run, name="node")
+            if bound is not None:
+                print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
+                if show_tree:
+                    print(render(), flush=True)
         status = 0
         outer.cancel_scope.cancel(reason="the node has stopped")
     return status
@@ -108,7 +110,7 @@ async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
 
 def _explain(group: BaseExceptionGroup[BaseException]) -> None:
     """One line for what a person can mend; a traceback for what only a programmer can."""
-    known, rest = group.split((StorageError, MetadataError, OSError, ConfigError))
+    known, rest = group.split((StorageError, MetadataError, OSError, ConfigError, KafkaError))
     if rest is not None:
         raise rest
     assert known is not None

@@ -149,8 +149,9 @@ class Node:
     def __attrs_post_init__(self) -> None:
         self._quotas = ConnectionQuotas(connection_limits(self.config))
 
-    async def run(self, *, task_status: trio.TaskStatus[Bound] = trio.TASK_STATUS_IGNORED) -> None:
-        """Run until ``stopping`` is set and everything has been shut down in order; started once clients may connect.
+    async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run until ``stopping`` is set and everything has been shut down in order; started once clients may connect,
+        with None if the stop came before that.
 
         Error handling: StorageError or OSError if the disk cannot be trusted, OSError if a listener cannot be bound,
         each inside exception groups. A cancelled node closes nothing properly, as after kill -9.
@@ -163,7 +164,7 @@ class Node:
             for directory in self.directories:  # every log is closed
                 directory.mark_clean_shutdown(self._broker_epoch)
 
-    async def _run(self, core: Core, task_status: trio.TaskStatus[Bound]) -> None:
+    async def _run(self, core: Core, task_status: trio.TaskStatus[Bound | None]) -> None:
         async with trio.open_nursery() as outer:
             await outer.start(core.quorum.run, core.lead, name="quorum")
             await outer.start(core.metadata.run, name="metadata")
@@ -215,11 +216,12 @@ class Node:
         tasks: trio.Nursery,
         core: Core,
         controllers: dict[str, Endpoint],
-        task_status: trio.TaskStatus[Bound],
+        task_status: trio.TaskStatus[Bound | None],
     ) -> None:
         """Open all logs by the metadata as it is, serve clients, and go when the node is to stop."""
         broker, lifecycle = self._assemble_broker(core)
         if not await self._unless_stopped(core.metadata.caught_up):
+            task_status.started(None)
             return
         await broker.publisher.load()
         self._mark_opened()
@@ -245,6 +247,8 @@ class Node:
                 task_status.started(Bound(clients, controllers))
                 await self.stopping.wait()
                 await lifecycle.controlled_shutdown()
+            else:
+                task_status.started(None)
             self._broker_epoch = lifecycle.broker_epoch
             stop_data.set()
         await replicas.close()

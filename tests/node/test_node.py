@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from kraft.config.features import DEFAULT_METADATA_LEVEL
+from kraft.config.properties import from_mapping
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
@@ -19,11 +21,14 @@ from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.node.broker import Broker
 from kraft.node.handlers import list_groups
+from kraft.node.node import Node, open_directories
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.client import Disconnected, connect
 from kraft.storage.errors import StorageError
+from kraft.storage.format import format_directories
 from kraft.testing import embedded_node
-from tests.node.nodes import connected, connected_to_controller, node_in
+from kraft.testing.embedded import SETTINGS
+from tests.node.nodes import CLUSTER_ID, connected, connected_to_controller, node_in
 from tests.node.talk import EARLIEST, batch, create, end_offset, list_offset, produce, topic_id_of, values
 from tests.support.node_process import free_ports
 
@@ -198,3 +203,26 @@ async def test_a_failed_fsync_of_the_metadata_stops_the_node(tmp_path: Path, mon
                 await node.broker.request(request, timeout_s=30)
                 raise AssertionError("answered what is not on disk")
             await trio.sleep_forever()
+
+
+async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) -> None:
+    """And does not say that logs are whole that it never opened."""
+    (port,) = free_ports(1)
+    settings = {
+        **SETTINGS,
+        "process.roles": "broker",
+        "node.id": "2",
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "controller.quorum.voters": f"1@127.0.0.1:{port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": str(tmp_path),
+    }
+    config = from_mapping(settings).config
+    format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+    with open_directories(config) as directories, trio.fail_after(20):
+        node = Node(config, directories)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(node.run)
+            await trio.sleep(0.3)
+            node.stopping.set()
+    assert not (tmp_path / ".kafka_cleanshutdown").exists()
