@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 import trio
 
-from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kraft.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kraft.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kraft.messages.fetch_response import PartitionData
@@ -371,3 +381,26 @@ async def test_the_end_is_not_told_before_a_new_leader_knows_it(
             assert (await list_offset(broker, TOPIC, EARLIEST)).offset == 0
         monkeypatch.undo()
         await until(lambda: partition(cluster, heir).high_watermark == 1)
+
+
+async def test_a_partition_moves_to_other_brokers(tmp_path: Path) -> None:
+    """KIP-455: the new replicas catch up, then the old one lets go; who reads does not notice."""
+    async with cluster_in(tmp_path) as cluster:
+        async with cluster.connected(1) as broker:
+            topic = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, [1])])
+            response = await broker.request(CreateTopicsRequest(topics=[topic]))
+            assert response.topics[0].error_code == 0, response
+        await until(lambda: leader_of(cluster) == 1)
+        for number in range(5):
+            assert await write(cluster, 1, b"%d" % number) == 0
+        async with cluster.connected(3) as broker:
+            moved = ReassignableTopic(TOPIC, [ReassignablePartition(0, [2, 3])])
+            answer = await broker.request(AlterPartitionReassignmentsRequest(topics=[moved]))
+            assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0), answer
+        await until(lambda: hosted(cluster, 1) is None and leader_of(cluster) in (2, 3))
+        heir = leader_of(cluster)
+        assert heir is not None
+        assert await read(cluster, heir) == [b"%d" % number for number in range(5)]
+        assert await write(cluster, heir, b"more") == 0
+        await until_equal(cluster, 2, 3)
+        assert not list((tmp_path / "1").glob(f"{TOPIC}-0"))
