@@ -1,0 +1,91 @@
+"""docs/quorum.md, made of ``prose.md``, the transcripts, the examples and tables of the code.
+
+``python -m tests.transcripts.page`` writes it. In the prose, ``<!-- transcript NAME -->`` and ``<!-- example NAME -->``
+stand for a transcript and for what an example prints; ``<!-- NAME -->`` stands for one of the parts below.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import attrs
+
+from kraft.raft.state import TRANSITIONS
+from kraft.raft.timing import Timing
+from kraft.testing.transcript import Stage
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PROSE = HERE / "prose.md"
+PAGE = ROOT / "docs" / "quorum.md"
+_PLACE = re.compile(r"^<!-- (\w+)(?: (\w+))? -->$", re.MULTILINE)
+
+
+def render() -> str:
+    """The page as it should be."""
+    parts = {"diagram": diagram, "transitions": transitions, "timing": timing, "commands": commands}
+
+    def fill(place: re.Match[str]) -> str:
+        kind, name = place.groups()
+        if kind == "transcript":
+            return transcript(name)
+        return example(name) if kind == "example" else parts[kind]()
+
+    return _PLACE.sub(fill, PROSE.read_text())
+
+
+def mentioned(kind: str) -> set[str]:
+    """The transcripts, or examples, that the prose has."""
+    return {name for found, name in _PLACE.findall(PROSE.read_text()) if found == kind}
+
+
+def transcript(name: str) -> str:
+    claim = name.replace("_", " ").capitalize()
+    text = (HERE / f"{name}.txt").read_text().rstrip()
+    return f"<details><summary>{claim}</summary>\n\n```text\n{text}\n```\n\n</details>\n"
+
+
+def example(name: str) -> str:
+    printed = (ROOT / "examples" / f"{name}.out").read_text().rstrip()
+    return f"```console\n$ python examples/{name}.py\n{printed}\n```"
+
+
+def diagram() -> str:
+    """The transition table as a state diagram. An arrow has the number of its line in the table."""
+    arrows = [
+        f"    {before.__name__} --> {after.__name__} : {number}"
+        for number, (before, after) in enumerate(TRANSITIONS, 1)
+    ]
+    return "\n".join(["```mermaid", "stateDiagram-v2", "    direction LR", "    [*] --> Unattached", *arrows, "```"])
+
+
+def transitions() -> str:
+    return "\n".join(
+        f"| {number} | {before.__name__} | {after.__name__} | {why} |"
+        for number, ((before, after), why) in enumerate(TRANSITIONS.items(), 1)
+    )
+
+
+def timing() -> str:
+    """What the docstring of Timing says of each field, and its default."""
+    described = re.findall(r"``(\w+)``: (.+?)(?=\s*``\w+``: |\s*$)", inspect.getdoc(Timing) or "", re.DOTALL)
+    defaults = {field.name: field.default for field in attrs.fields(Timing)}
+    assert [name for name, _ in described] == list(defaults), "each field of Timing is described, in order"
+    return "\n".join(f"| `{name}` | {defaults[name]:g} | {' '.join(text.split())} |" for name, text in described)
+
+
+def commands() -> str:
+    """The commands of a transcript, by the docstrings of what performs them."""
+    lines = []
+    for name, method in vars(Stage).items():
+        if name.startswith("do_"):
+            words = " ".join((inspect.getdoc(method) or "").split())
+            usage, _, text = words.replace("``", "`").replace("|", "\\|").partition(": ")
+            lines.append(f"| {usage} | {text} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render())

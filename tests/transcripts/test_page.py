@@ -1,0 +1,30 @@
+"""docs/quorum.md says what the code does, and has every transcript; its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from kraft.raft.state import TRANSITIONS
+from tests.transcripts.page import PAGE, diagram, mentioned, render
+
+
+def test_the_page_is_what_it_is_made_of() -> None:
+    """If not: ``python -m tests.transcripts.page``."""
+    assert PAGE.read_text() == render()
+
+
+def test_every_transcript_is_on_the_page() -> None:
+    assert mentioned("transcript") == {path.stem for path in Path(__file__).parent.glob("*.txt")}
+
+
+def test_every_transition_is_in_the_diagram() -> None:
+    arrows = re.findall(r"(\w+) --> (\w+) : \d+", diagram())
+    assert arrows == [(before.__name__, after.__name__) for before, after in TRANSITIONS]
+
+
+def test_its_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", PAGE.read_text())
+    assert links
+    lost = [link for link in links if "://" not in link and not (PAGE.parent / link).exists()]
+    assert not lost
