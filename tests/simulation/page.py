@@ -1,7 +1,7 @@
 """docs/simulation.md: the words of ``prose.md``, and tables of what the code and the records say.
 
-``python -m tests.simulation.page`` writes it. With files that ``kraft simulate --json`` wrote, and the commit that they
-are of, it puts them together as the campaign first: ``python -m tests.simulation.page COMMIT FILE …``.
+``python -m tests.simulation.page`` writes it. With a commit and what ``kraft simulate --json`` wrote there, it first
+puts the files together as the campaign. Those of the same seeds under other Pythons say that these made no difference.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,10 @@ def _knobs() -> str:
     return table(["knob", "elections aside", "elections"], [*rows, *timings])
 
 
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1]
+
+
 def _values(found: Sequence[Any]) -> str:
     """A few values, or from where to where there are many."""
     distinct = sorted(set(found))
@@ -100,18 +105,31 @@ def _campaign(figures: dict[str, Any]) -> str:
         f"{figures['simulated_s'] / cpu_s:,.0f} simulated seconds per CPU second: {figures['events']:,} events, "
         f"{figures['committed']:,} records committed. The sum of the traces is `{figures['trace']}`.\n"
     )
+    same = figures["same"]
+    if same["pythons"]:
+        what += f"\n{same['seeds']:,} seeds were run in Python {_names(same['pythons'])}: the traces were the same.\n"
     states = "How many seeds came to each of the states that a campaign must reach, and how often, the rarest first:\n"
     rows = [[name, f"{reached:,}", f"{times:,}"] for name, reached, times in rare]
     return "\n".join([what, states, table(["state", "seeds", "times"], rows)])
 
 
 def merge(pieces: Sequence[dict[str, Any]], commit: str) -> dict[str, Any]:
-    """One campaign of pieces that follow each other without a gap, all with the same Python. Raises ValueError."""
-    pieces = sorted(pieces, key=lambda piece: int(piece["from"]))
+    """One campaign: its pieces follow each other without a gap in the Python that ran most, others compare one of them.
+
+    Raises ValueError if there is a gap, or a difference.
+    """
+    main_python = Counter(piece["python"] for piece in pieces).most_common(1)[0][0]
+    others = [piece for piece in pieces if piece["python"] != main_python]
+    pieces = sorted((piece for piece in pieces if piece["python"] == main_python), key=lambda piece: int(piece["from"]))
     if any(before["to"] != after["from"] for before, after in itertools.pairwise(pieces)):
         raise ValueError("the pieces do not follow each other")
-    if len({piece["python"] for piece in pieces}) != 1:
-        raise ValueError("the pieces are of different Pythons")
+    traces = {(piece["from"], piece["to"]): piece["trace"] for piece in pieces}
+    if any(traces[other["from"], other["to"]] != other["trace"] for other in others):
+        raise ValueError("the same seeds have other traces in another Python")
+    same = {
+        "seeds": max((other["seeds"] for other in others), default=0),
+        "pythons": sorted({main_python, *(other["python"] for other in others)}) if others else [],
+    }
     coverage: dict[str, list[int]] = {}
     for piece in pieces:
         for name, counts in piece["coverage"].items():
@@ -119,7 +137,8 @@ def merge(pieces: Sequence[dict[str, Any]], commit: str) -> dict[str, Any]:
             coverage[name] = [known[0] + counts[0], known[1] + counts[1]]
     return {
         "commit": commit,
-        "python": pieces[0]["python"],
+        "python": main_python,
+        "same": same,
         "from": pieces[0]["from"],
         "to": pieces[-1]["to"],
         "failed": [failure for piece in pieces for failure in piece["failed"]],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -33,6 +32,16 @@ def test_pieces_of_a_campaign_are_the_campaign() -> None:
     assert abs(whole["simulated_s"] - parts["simulated_s"]) <= 2
 
 
-def test_a_gap_between_pieces_is_noticed(tmp_path: Path) -> None:
+def test_another_python_must_come_to_the_same() -> None:
+    other = {**piece(0, 2), "python": "3.99.0"}
+    campaign = merge([piece(0, 2), piece(2, 3), other], "c0ffee")
+    assert campaign["seeds"] == 3
+    assert campaign["same"]["seeds"] == 2
+    assert "3.99.0" in campaign["same"]["pythons"]
+    with pytest.raises(ValueError, match="other traces"):
+        merge([piece(0, 2), piece(2, 3), {**other, "trace": "1"}], "c0ffee")
+
+
+def test_a_gap_between_pieces_is_noticed() -> None:
     with pytest.raises(ValueError, match="follow each other"):
         merge([piece(0, 1), piece(2, 3)], "c0ffee")
