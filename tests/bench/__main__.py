@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.bench import codec, commit, growth, latency, machine, small, startup, throughput
+from tests.bench import codec, commit, failover, growth, latency, machine, metadata, small, startup, throughput
 from tests.bench.figures import Report, Section, merged
 from tests.bench.page import render
 from tests.bench.peers import APACHE, KFAKE, KRAFT, TANSU, Peer, Running, find_peers, running
@@ -29,7 +29,7 @@ WITH_RUNNING_BROKERS: dict[str, Callable[[Sequence[Running], int], Section]] = {
     "latency": latency.measure,
     "small": small.measure,
 }
-SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, "growth", "commit")
+SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, "growth", "commit", "failover", "metadata")
 INTERRUPTED = 143
 BUSY = 0.5
 """A load average above this at the start is mentioned beside the figures."""
@@ -71,6 +71,10 @@ def _measure(name: str, peers: Sequence[Peer], rounds: int) -> Section:
         return codec.measure(rounds)
     if name == "commit":
         return commit.measure(rounds)
+    if name == "failover":
+        return failover.measure(rounds)
+    if name == "metadata":
+        return metadata.measure([peer.name for peer in peers], max(1, rounds // 2))
     if name == "startup":
         return startup.measure(peers, rounds)
     if name == "growth":

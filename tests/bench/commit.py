@@ -11,7 +11,7 @@ import itertools
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import trio
@@ -80,14 +80,14 @@ def _once(kind: Kind, voters: int, numbers: Iterator[int]) -> tuple[list[float],
 async def _measure(ports: list[int], path: Path, numbers: Iterator[int]) -> tuple[list[float], list[float]]:
     disk: list[float] = []
     commits: list[float] = []
-    port = await _active(ports, numbers)
+    port = await active_controller(ports, numbers, 0.1)
     async with connect("127.0.0.1", port) as controller:
         fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         try:
             for number in range(WARM_UP + CHANGES):
                 durable_ms = _append_ms(fd)
                 started = time.perf_counter()
-                assert await _change(controller, next(numbers)) is ErrorCode.NONE
+                assert await change(controller, next(numbers)) is ErrorCode.NONE
                 commit_ms = (time.perf_counter() - started) * 1000
                 if number >= WARM_UP:
                     disk.append(durable_ms)
@@ -104,18 +104,19 @@ def _append_ms(fd: int) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-async def _active(ports: list[int], numbers: Iterator[int]) -> int:
-    """The controller that takes a change."""
+async def active_controller(ports: Sequence[int], numbers: Iterator[int], pause_s: float) -> int:
+    """The controller that takes a change, once one does."""
     with trio.fail_after(LEADER_TIMEOUT_S):
         while True:
             for port in ports:
                 async with connect("127.0.0.1", port) as controller:
-                    if await _change(controller, next(numbers)) is ErrorCode.NONE:
+                    if await change(controller, next(numbers)) is ErrorCode.NONE:
                         return port
-            await trio.sleep(0.1)
+            await trio.sleep(pause_s)
 
 
-async def _change(controller: Connection, number: int) -> ErrorCode:
+async def change(controller: Connection, number: int) -> ErrorCode:
+    """Set the retention of all brokers: NONE when that is committed."""
     config = AlterableConfig("log.retention.ms", 0, str(number + 1))
     request = IncrementalAlterConfigsRequest(resources=[AlterConfigsResource(BROKER, "", [config])])
     response = await controller.request(request)

@@ -19,9 +19,8 @@ import attrs
 
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.cluster import Cluster, members, running_cluster
-from tests.support.eventually import eventually
 from tests.support.node_process import OURS, Kind
-from tests.support.quorum_view import QuorumView, assert_equal_logs, newest_leader, wait_for_leader
+from tests.support.quorum_view import assert_equal_logs, wait_for_leader, wait_for_return
 from tests.support.topic_creator import TopicCreator, assert_topics_are_there
 
 LIMIT_S = 60.0
@@ -106,7 +105,7 @@ def end_leader(cluster: Cluster, creator: TopicCreator, *, is_kill: bool) -> Cha
     creator.wait_for_more(1, LIMIT_S)
     created = time.monotonic()
     cluster.start(before.leader_id)
-    wait_until_caught_up(cluster, before.leader_id)
+    wait_for_return(cluster, before.leader_id, LIMIT_S)
     return Change(
         is_kill,
         name_of(cluster.members[before.leader_id].kind),
@@ -115,15 +114,6 @@ def end_leader(cluster: Cluster, creator: TopicCreator, *, is_kill: bool) -> Cha
         led - ended,
         created - ended,
     )
-
-
-def wait_until_caught_up(cluster: Cluster, voter: int) -> None:
-    committed = wait_for_leader(cluster, timeout_s=LIMIT_S).high_watermark
-
-    def caught_up(view: QuorumView | None) -> bool:
-        return view is not None and view.voters[voter] >= committed
-
-    eventually(lambda: caught_up(newest_leader(cluster)), LIMIT_S)
 
 
 _HEAD = """# Mixed quorums

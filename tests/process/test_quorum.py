@@ -25,7 +25,7 @@ from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.eventually import eventually
 from tests.support.faulty_node import SWITCH
 from tests.support.node_process import OURS, Ours
-from tests.support.quorum_view import assert_equal_logs, newest_leader, wait_for_leader
+from tests.support.quorum_view import assert_equal_logs, newest_leader, wait_for_leader, wait_for_return
 from tests.support.topic_creator import TopicCreator, assert_topics_are_there
 
 SEED = int(os.environ.get("KRAFT_QUORUM_SEED", "595"))
@@ -103,10 +103,7 @@ def without_fsync(cluster: Cluster, victim: int) -> Iterator[None]:
 
 def restart_after_its_disk_failed(cluster: Cluster, victim: int) -> None:
     """A voter that cannot be sure of its log must not go on voting: it has ended by itself."""
-    node = cluster.nodes[victim]
-    eventually(lambda: not node.is_running, RETURN_LIMIT_S)
-    assert node.process is not None
-    assert node.process.returncode == 1
+    assert cluster.nodes[victim].wait_ended() == 1
     cluster.start(victim)
 
 
@@ -124,17 +121,6 @@ def sequence(chance: random.Random, count: int) -> list[Fault]:
     while len(drawn) < count:
         drawn += chance.sample(FAULTS, len(FAULTS))
     return drawn[:count]
-
-
-def wait_for_return(cluster: Cluster, victim: int) -> None:
-    """Until the victim has all that is committed now."""
-    committed = wait_for_leader(cluster, timeout_s=LEADER_LIMIT_S).high_watermark
-
-    def returned() -> bool:
-        view = newest_leader(cluster)
-        return view is not None and view.voters[victim] >= committed
-
-    eventually(returned, RETURN_LIMIT_S)
 
 
 def strike(cluster: Cluster, creator: TopicCreator, chance: random.Random, fault: Fault) -> str:
@@ -156,7 +142,7 @@ def strike(cluster: Cluster, creator: TopicCreator, chance: random.Random, fault
         creator.wait_for_more(CREATED_UNDER_FAULT, RETURN_LIMIT_S)
         created = time.monotonic()
         eventually(lambda: time.monotonic() >= lasts_until, FAULT_S)
-    wait_for_return(cluster, victim)
+    wait_for_return(cluster, victim, RETURN_LIMIT_S)
     return (
         f"{fault.__name__} {victim} of epoch {before.epoch}, led by {before.leader_id}: epoch {after.epoch}, led by "
         f"{after.leader_id}, after {led - struck:.2f} s; topics after {created - struck:.2f} s; whole after "
@@ -175,7 +161,7 @@ def nothing_without_a_majority(cluster: Cluster, creator: TopicCreator) -> None:
     eventually(lambda: time.monotonic() >= resigned + FAULT_S, 2 * FAULT_S)
     assert len(creator.acknowledged) == acknowledged
     cluster.start(*followers)
-    wait_for_return(cluster, leader)
+    wait_for_return(cluster, leader, RETURN_LIMIT_S)
     creator.wait_for_more(CREATED_UNDER_FAULT, RETURN_LIMIT_S)
 
 

@@ -243,8 +243,12 @@ class NodeProcess:
 
     def stop(self) -> int:
         """SIGTERM, the controlled stop; the exit status."""
-        assert self.process is not None
         self.signal(signal.SIGTERM)
+        return self.wait_ended()
+
+    def wait_ended(self) -> int:
+        """Wait until the process has ended by itself, or by a signal; its exit status."""
+        assert self.process is not None
         return self.process.wait(timeout=STOP_TIMEOUT_S)
 
 

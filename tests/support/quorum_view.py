@@ -79,6 +79,21 @@ def wait_for_leader(
     return view
 
 
+def wait_for_return(cluster: Cluster, voter: int, timeout_s: float = LEADER_TIMEOUT_S) -> None:
+    """Until the leader knows that this voter has all that is committed now.
+
+    Raises:
+        AssertionError: there was no leader, or the voter was behind, for ``timeout_s``.
+    """
+    committed = wait_for_leader(cluster, timeout_s=timeout_s).high_watermark
+
+    def has_returned() -> bool:
+        view = newest_leader(cluster)
+        return view is not None and view.voters[voter] >= committed
+
+    eventually(has_returned, timeout_s)
+
+
 @attrs.frozen
 class MetadataLogFiles:
     """The log of the metadata partition as it lies in the files of a node: the bytes of its batches by base offset."""
