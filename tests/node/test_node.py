@@ -174,30 +174,36 @@ async def test_a_deleted_record_stays_deleted_after_a_stop(tmp_path: Path) -> No
         assert (await list_offset(node.broker, "orders", EARLIEST)).offset == 3
 
 
+def failing_below(directory: Path) -> Callable[[int], None]:
+    """An fdatasync that fails for the files of one node, not for those of one that other tests share."""
+    sound = os.fdatasync
+
+    def fdatasync(fd: int) -> None:
+        if Path(f"/proc/self/fd/{fd}").readlink().is_relative_to(directory):
+            raise OSError(5, "Input/output error")
+        sound(fd)
+
+    return fdatasync
+
+
 async def test_a_failed_fsync_of_a_topic_stops_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel may report it once and forget: whoever goes on has lost acknowledged records and does not know it."""
-
-    def failing(fd: int) -> None:
-        raise OSError(5, "Input/output error")
 
     stopped = pytest.RaisesExc(StorageError, match="orders-0.*durable.*Input/output error")
     with pytest.RaisesGroup(stopped, flatten_subgroups=True):
         async with node_in(tmp_path) as node:
             await create(node.broker, "orders", configs={"flush.messages": "1"})
-            monkeypatch.setattr(os, "fdatasync", failing)
+            monkeypatch.setattr(os, "fdatasync", failing_below(tmp_path))
             for _ in range(2):
                 assert (await produce(node.broker, "orders", batch(b"a"))).error_code == 56
             await trio.sleep_forever()
 
 
 async def test_a_failed_fsync_of_the_metadata_stops_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(fd: int) -> None:
-        raise OSError(5, "Input/output error")
-
     stopped = pytest.RaisesExc(OSError, match="Input/output error.*__cluster_metadata-0")
     with pytest.RaisesGroup(stopped, flatten_subgroups=True):
         async with node_in(tmp_path) as node:
-            monkeypatch.setattr(os, "fdatasync", failing)
+            monkeypatch.setattr(os, "fdatasync", failing_below(tmp_path))
             request = CreateTopicsRequest(topics=[CreatableTopic("orders", 1, 1)])
             with contextlib.suppress(Disconnected):
                 await node.broker.request(request, timeout_s=30)
