@@ -19,7 +19,7 @@ def new_partition(context: Context, topic_id: UUID, index: int, replicas: Sequen
 
     Raises KafkaError INVALID_REPLICA_ASSIGNMENT if no replica is active.
     """
-    isr = tuple(replica for replica in replicas if context.is_active(replica))
+    isr = tuple(replica for replica in replicas if replica in context.active)
     if not isr:
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

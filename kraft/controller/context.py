@@ -44,10 +44,14 @@ class ControllerConfig:
 
 @attrs.frozen
 class Context:
-    """The state a decision is made in. ``next_offset`` is where its first record will be."""
+    """The state a decision is made in.
+
+    ``next_offset`` is where its first record will be, ``active`` are the brokers that may lead and be in an ISR.
+    """
 
     config: ControllerConfig
     image: Image
+    active: frozenset[int]
     sessions: Sessions
     next_offset: int
     now_ms: float
@@ -61,11 +65,6 @@ class Context:
     def level(self) -> int:
         """The level of metadata.version that the cluster is at."""
         return self.image.metadata_version
-
-    def is_active(self, broker_id: int) -> bool:
-        """Whether a broker may lead and be in an ISR."""
-        broker = self.image.brokers.get(broker_id)
-        return broker is not None and broker.active
 
     def allows_unclean(self, topic: str) -> bool:
         """Whether a topic may be led by a replica that was out of sync (unclean.leader.election.enable)."""

@@ -120,6 +120,8 @@ class ControllerCore:
             if not broker.fenced:
                 self._sessions.touch(broker.id, broker.epoch, -1, False, now_ms)
         self._upkeep = Upkeep(config, now_ms)
+        self._active_of: object = None
+        self._active_brokers: frozenset[int] = frozenset()
 
     @property
     def image(self) -> Image:
@@ -158,10 +160,18 @@ class ControllerCore:
                 return Decision(tuple(fence(self._context(now_ms), broker)), None)
         return None
 
+    def _active(self) -> frozenset[int]:
+        brokers = self.image.brokers
+        if brokers is not self._active_of:
+            self._active_of = brokers
+            self._active_brokers = frozenset(broker.id for broker in brokers.values() if broker.active)
+        return self._active_brokers
+
     def _context(self, now_ms: float, version: int = 0, former_incarnation_gone: bool = False) -> Context:
         return Context(
             config=self._config,
             image=self.image,
+            active=self._active(),
             sessions=self._sessions,
             next_offset=self._next_offset,
             now_ms=now_ms,

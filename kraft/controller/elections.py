@@ -35,9 +35,7 @@ def without_directories(
 
 
 def _taken_out(context: Context, broker_id: int, found: Iterable[Found]) -> Iterator[PartitionChangeRecord]:
-    def active(replica: int) -> bool:
-        return replica != broker_id and context.is_active(replica)
-
+    active = context.active - {broker_id}
     for topic, index, partition in found:
         target = Target.of(partition, isr=[replica for replica in partition.isr if replica != broker_id])
         record = partition_change(context, topic, index, target, Election.CONFIGURED, active)
@@ -47,10 +45,7 @@ def _taken_out(context: Context, broker_id: int, found: Iterable[Found]) -> Iter
 
 def with_broker(context: Context, broker_id: int) -> Iterator[PartitionChangeRecord]:
     """The records that give leaderless partitions a leader now that a broker is active."""
-
-    def active(replica: int) -> bool:
-        return replica == broker_id or context.is_active(replica)
-
+    active = context.active | {broker_id}
     for topic, index, partition in context.image.partitions_of(LEADERLESS):
         record = partition_change(context, topic, index, Target.of(partition), Election.CONFIGURED, active)
         if record is not None:
@@ -67,7 +62,7 @@ def balanced(context: Context) -> tuple[PartitionChangeRecord, ...]:
     able = (
         (topic, index, partition)
         for topic, index, partition in context.image.partitions_of(NOT_PREFERRED)
-        if partition.replicas[0] in partition.isr and context.is_active(partition.replicas[0])
+        if partition.replicas[0] in partition.isr and partition.replicas[0] in context.active
     )
     return _elected(context, able, Election.PREFERRED)
 

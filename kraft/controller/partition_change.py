@@ -10,7 +10,7 @@ completes it in the same record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -83,19 +83,20 @@ def partition_change(
     index: int,
     target: Target,
     election: Election,
-    active: Callable[[int], bool] | None = None,
+    active: Set[int] | None = None,
 ) -> PartitionChangeRecord | None:
     """Return the record that brings a partition to ``target`` and settles who leads, or None if nothing changes.
 
-    ``active`` says which brokers are, if it is not as in the image.
+    ``active``: the brokers that are, if they are not those of the image.
     """
     partition = topic.partitions[index]
     target = target.completed()
-    held = _directories(context, partition, target)
+    candidates = context.active if active is None else active
 
     def able(replica: int) -> bool:
-        is_active = context.is_active(replica) if active is None else active(replica)
-        return is_active and context.image.brokers[replica].has_online(held[replica])
+        if replica not in candidates:
+            return False
+        return context.image.brokers[replica].has_online(_directory(context, partition, target, replica))
 
     leader = _choose(partition, target, election, able)
     if leader == NO_LEADER and _may_be_unclean(context, topic, election):
@@ -103,19 +104,30 @@ def partition_change(
         if leader != NO_LEADER:
             target = attrs.evolve(target, isr=(leader,), leader_recovery_state=RECOVERING).completed()
     changes = _differences(context, partition, target, leader)
-    directories = [held[replica] for replica in target.replicas]
-    if context.level >= DIRECTORIES and tuple(directories) != partition.directories:
-        changes["directories"] = directories
+    if context.level >= DIRECTORIES and (target.directories or target.replicas != partition.replicas):
+        directories = [_directory(context, partition, target, replica) for replica in target.replicas]
+        if directories != list(partition.directories):
+            changes["directories"] = directories
     return PartitionChangeRecord(topic_id=topic.id, partition_id=index, **changes) if changes else None
+
+
+def _choose(partition: Partition, target: Target, election: Election, able: Callable[[int], bool]) -> int:
+    """The leader of a clean election."""
+
+    def eligible(replica: int) -> bool:
+        return replica in target.isr and able(replica)
+
+    if election is Election.PREFERRED and eligible(target.replicas[0]):
+        return target.replicas[0]
+    if partition.leader in target.replicas and eligible(partition.leader):
+        return partition.leader
+    return next(filter(eligible, target.replicas), NO_LEADER)
 
 
 def _differences(context: Context, partition: Partition, target: Target, leader: int) -> dict[str, Any]:
     """The fields of the record, but for the directories."""
     changes: dict[str, Any] = {}
-    left_isr = bool(target.isr) and not set(partition.isr) <= set(target.isr)
-    left = not set(partition.replicas) <= set(target.replicas)
-    # A leader that stays is named too if it must know by its epoch that a replica has gone.
-    if leader != partition.leader or left or (left_isr and context.level < EPOCH_OUTLIVES_ISR):
+    if leader != partition.leader or _must_know(context, partition, target):
         changes["leader"] = leader
     if target.isr and target.isr != partition.isr:
         changes["isr"] = list(target.isr)
@@ -130,27 +142,24 @@ def _differences(context: Context, partition: Partition, target: Target, leader:
     return changes
 
 
-def _choose(partition: Partition, target: Target, election: Election, able: Callable[[int], bool]) -> int:
-    """The leader of a clean election."""
-    eligible = [replica for replica in target.replicas if replica in target.isr and able(replica)]
-    if election is Election.PREFERRED and target.replicas[0] in eligible:
-        return target.replicas[0]
-    if partition.leader in eligible:
-        return partition.leader
-    return eligible[0] if eligible else NO_LEADER
+def _must_know(context: Context, partition: Partition, target: Target) -> bool:
+    """Whether a leader that stays must be told by a new leader epoch that a replica has gone."""
+    if target.replicas != partition.replicas and not set(partition.replicas) <= set(target.replicas):
+        return True
+    shrinks = target.isr and target.isr != partition.isr and not set(partition.isr) <= set(target.isr)
+    return bool(shrinks) and context.level < EPOCH_OUTLIVES_ISR
 
 
 def _may_be_unclean(context: Context, topic: Topic, election: Election) -> bool:
     return election is Election.UNCLEAN or (election is Election.CONFIGURED and context.allows_unclean(topic.name))
 
 
-def _directories(context: Context, partition: Partition, target: Target) -> dict[int, UUID]:
-    """Where each replica of the target is, in their order."""
-    known = dict(zip(partition.replicas, partition.directories, strict=True))
-    return {
-        replica: target.directories.get(replica) or known.get(replica) or default_directory(context, replica)
-        for replica in target.replicas
-    }
+def _directory(context: Context, partition: Partition, target: Target, replica: int) -> UUID:
+    """Where a replica of the target is."""
+    chosen = target.directories.get(replica)
+    if chosen is not None:
+        return chosen
+    return partition.directory(replica) if replica in partition.replicas else default_directory(context, replica)
 
 
 def default_directory(context: Context, broker_id: int) -> UUID:

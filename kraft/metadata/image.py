@@ -98,9 +98,9 @@ class Broker:
         One that has yet to choose its directory is. So is any while the broker has not told its directories: it
         registered before there was need to.
         """
-        if directory in (DIRECTORY_UNASSIGNED, DIRECTORY_MIGRATING):
+        if directory in self.log_dirs or directory in (DIRECTORY_UNASSIGNED, DIRECTORY_MIGRATING):
             return True
-        return directory != DIRECTORY_LOST and (not self.log_dirs or directory in self.log_dirs)
+        return not self.log_dirs and directory != DIRECTORY_LOST
 
 
 _NOTHING: Map[Any, Any] = Map()
