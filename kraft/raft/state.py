@@ -89,9 +89,12 @@ class Candidate:
 
 @attrs.frozen
 class Progress:
-    """What a leader knows of a replica: how far it holds the log durably, and when it was last heard of."""
+    """What a leader knows of a replica: how far it holds the log durably, and when it was last heard of.
 
-    end_offset: int = 0
+    ``end_offset`` is -1 until a Fetch told it; to have acknowledged the epoch tells nothing of the log.
+    """
+
+    end_offset: int = -1
     fetched_at: float = -math.inf
     caught_up_at: float = -math.inf
     acknowledged: bool = False

@@ -76,6 +76,20 @@ def test_nothing_is_committed_without_a_majority() -> None:
     assert quorum.nodes[1].core.high_watermark == 2
 
 
+def test_only_its_fetches_tell_how_far_a_follower_is() -> None:
+    """One that has acknowledged the epoch may be anywhere, and DescribeQuorum then tells -1."""
+    core = member(log=log_of((1, 5)))
+    sends = core.step(2.5, Timeout()).sends
+    sends = respond(core, sends[0], VoteResponse(ErrorCode.NONE, 1, None, True), 2.5).sends
+    core.step(2.5, ElectionStateWritten(ElectionState(2, None, 1)))
+    begins = respond(core, sends[0], VoteResponse(ErrorCode.NONE, 2, None, True), 2.5).sends
+    respond(core, begins[0], BeginQuorumEpochResponse(ErrorCode.NONE, 2, 1), 2.5)
+    assert isinstance(core.state, Leader)
+    followers = [core.state.progress[voter] for voter in (2, 3)]
+    assert [each.end_offset for each in followers] == [-1, -1]
+    assert [each.acknowledged for each in followers] == [True, False]
+
+
 def test_observers_do_not_count() -> None:
     quorum = leading(observers=(4,))
     quorum.append(1)
