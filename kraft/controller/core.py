@@ -87,11 +87,11 @@ class Request:
 
 
 @attrs.frozen
-class SessionTimeout:
+class Timeout:
     """``deadline_ms`` has passed: fence a broker that was not heard of, or do what else is due."""
 
 
-Event = Activated | Request | SessionTimeout
+Event = Activated | Request | Timeout
 
 
 class ControllerCore:
@@ -130,7 +130,7 @@ class ControllerCore:
 
     @property
     def deadline_ms(self) -> float:
-        """When to send SessionTimeout; infinity for not at all."""
+        """When to send Timeout; infinity for not at all."""
         return min(self._sessions.next_deadline_ms(), self._upkeep.deadline_ms(self.image))
 
     def step(self, now_ms: float, event: Event) -> Decision:
@@ -142,7 +142,7 @@ class ControllerCore:
                 return Decision(activation_records(context, self._loader.in_transaction, bootstrap), None)
             case Request(message, version, gone):
                 return HANDLERS[type(message)](self._context(now_ms, version, gone), message)
-            case SessionTimeout():
+            case Timeout():
                 return self._fence_one(now_ms) or Decision(self._upkeep.do(self._context(now_ms)), None)
 
     def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:

@@ -21,7 +21,7 @@ import attrs
 import trio
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import HANDLERS, Activated, ControllerCore, Event, Request, SessionTimeout
+from kraft.controller.core import HANDLERS, Activated, ControllerCore, Event, Request, Timeout
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.metadata.delta import MetadataError
@@ -169,13 +169,13 @@ class Controller:
     async def _turn(self, core: ControllerCore, inbox: trio.MemoryReceiveChannel[_Call], idle_deadline: float) -> None:
         """Take one request, or do what is due."""
         call: _Call | None = None
-        session_deadline = core.deadline_ms / 1000
-        with trio.move_on_at(min(session_deadline, idle_deadline)):
+        deadline = core.deadline_ms / 1000
+        with trio.move_on_at(min(deadline, idle_deadline)):
             call = await inbox.receive()
         if call is not None:
             self._decide(core, call)
-        elif trio.current_time() >= session_deadline:
-            self._step(core, SessionTimeout(), self._epoch)
+        elif trio.current_time() >= deadline:
+            self._step(core, Timeout(), self._epoch)
         else:
             self._append(core, (NoOpRecord(),), self._epoch)
 

@@ -9,14 +9,13 @@ import trio
 
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest
 from kraft.messages.controller_registration_response import ControllerRegistrationResponse
+from kraft.metadata.levels import CONTROLLER_REGISTRATION
 from kraft.node.controller_channel import ControllerChannel
 from kraft.node.metadata import Metadata
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.controller")
 
-#: The first metadata.version (3.7-IV0) that has a record for it.
-MIN_METADATA_LEVEL = 15
 _RETRY_S = 0.5
 
 
@@ -38,7 +37,7 @@ class ControllerRegistration:
         while True:
             known = image.controllers.get(self.request.controller_id)
             wanted = known is None or known.incarnation_id != self.request.incarnation_id
-            if wanted and image.metadata_version >= MIN_METADATA_LEVEL:
+            if wanted and image.metadata_version >= CONTROLLER_REGISTRATION:
                 await self._register()
                 with trio.move_on_after(_RETRY_S):
                     image, _ = await subscription.next()

@@ -69,10 +69,13 @@ def group_settings(config: NodeConfig) -> GroupSettings:
 def controller_config(config: NodeConfig, cluster_id: str) -> ControllerConfig:
     return ControllerConfig(
         cluster_id=cluster_id,
+        voter_ids=tuple(voter.node_id for voter in config.voters),
         num_partitions=config.topics.num_partitions,
         default_replication_factor=config.topics.default_replication_factor,
         broker_session_timeout_ms=config.lease.broker_session_timeout_ms,
         delete_topic_enable=config.topics.delete_topic_enable,
+        auto_leader_rebalance_enable=config.replication.auto_leader_rebalance_enable,
+        leader_imbalance_check_interval_ms=config.replication.leader_imbalance_check_interval_seconds * 1000,
         static_values=config.values,
     )
 

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import ControllerCore, SessionTimeout
+from kraft.controller.core import ControllerCore, Timeout
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.partition_record import PartitionRecord
@@ -181,7 +181,7 @@ def _changes(table: Table, subject: str, count: int, rounds: int) -> None:
         core = ControllerCore(config, Loader(image), count + 1, UUID, random.Random(1), 0.0)
         table.row("takeover: a controller from an image", "ms").add(subject, (time.perf_counter() - started) * 1e3)
         started = time.perf_counter()
-        decision = core.step(SESSION_MS, SessionTimeout())
+        decision = core.step(SESSION_MS, Timeout())
         core.replay(decision.records, count + 1 + len(decision.records), EPOCH, 0)
         spent = time.perf_counter() - started
         table.row("a broker is fenced: each partition in whose ISR it was", "µs").add(

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import Activated, ControllerCore, Event, Request, SessionTimeout
+from kraft.controller.core import Activated, ControllerCore, Event, Request, Timeout
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -118,7 +118,7 @@ class ToyCluster:
             self.heartbeat(broker_id)
         while self.core.deadline_ms <= self.now_ms:
             before = self.core.deadline_ms, len(self.log)
-            self.send(SessionTimeout())
+            self.send(Timeout())
             assert before != (self.core.deadline_ms, len(self.log)), "what was due must be done, or its driver spins"
 
     # Topics.
