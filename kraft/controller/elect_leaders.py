@@ -5,15 +5,16 @@ v0 knows preferred leaders only, and no error for the request as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
+from uuid import UUID
 
 from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION, Context, Decision
 from kraft.controller.partition_change import Election, Target, partition_change
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.messages.elect_leaders_response import ElectLeadersResponse, PartitionResult, ReplicaElectionResult
 from kraft.messages.partition_change_record import PartitionChangeRecord
-from kraft.metadata.index import LEADERLESS, NOT_PREFERRED
+from kraft.metadata.index import LEADERLESS, NOT_PREFERRED, partitions_in
 from kraft.metadata.partitions import NO_LEADER
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -27,35 +28,42 @@ class ElectionType(IntEnum):
 
 def elect_leaders(context: Context, request: ElectLeadersRequest) -> Decision:
     """Elect for the partitions named, or for all: then only those that needed an election are in the answer."""
+    if request.topic_partitions is not None and not request.topic_partitions:
+        return Decision((), ElectLeadersResponse(error_code=ErrorCode.NONE))
     refusal = None
     if request.election_type not in (ElectionType.PREFERRED, ElectionType.UNCLEAN):
         refusal = KafkaError(ErrorCode.INVALID_REQUEST, f"There is no election type {request.election_type}.")
     records: list[PartitionChangeRecord] = []
-    results: dict[str, list[PartitionResult]] = {}
-    for name, index in _wanted(context, request):
-        result = PartitionResult(partition_id=index, error_code=ErrorCode.NONE, error_message=None)
-        try:
-            if refusal is not None:
-                raise refusal
-            if len(records) == MAX_RECORDS_PER_USER_OPERATION:
-                raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many partitions in one request.")
-            records.append(_elect(context, ElectionType(request.election_type), name, index))
-        except KafkaError as error:
-            result.error_code, result.error_message = error.code, error.message
-        results.setdefault(name, []).append(result)
-    answer = [ReplicaElectionResult(topic=name, partition_result=partitions) for name, partitions in results.items()]
+    results: list[ReplicaElectionResult] = []
+    for name, indexes in _wanted(context, request):
+        topic = ReplicaElectionResult(topic=name)
+        results.append(topic)
+        for index in indexes:
+            result = PartitionResult(partition_id=index, error_code=ErrorCode.NONE, error_message=None)
+            topic.partition_result.append(result)
+            try:
+                if refusal is not None:
+                    raise refusal
+                if len(records) == MAX_RECORDS_PER_USER_OPERATION:
+                    raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many partitions in one request.")
+                records.append(_elect(context, ElectionType(request.election_type), name, index))
+            except KafkaError as error:
+                result.error_code, result.error_message = error.code, error.message
     code = ErrorCode.NONE if refusal is None else refusal.code
-    return Decision(tuple(records), ElectLeadersResponse(error_code=code, replica_election_results=answer))
+    return Decision(tuple(records), ElectLeadersResponse(error_code=code, replica_election_results=results))
 
 
-def _wanted(context: Context, request: ElectLeadersRequest) -> Iterator[tuple[str, int]]:
-    if request.topic_partitions is None:
+def _wanted(context: Context, request: ElectLeadersRequest) -> Iterator[tuple[str, Iterable[int]]]:
+    """Topics and their partitions; of all, every topic with those that are not led as they should be."""
+    if request.topic_partitions is not None:
+        for named in request.topic_partitions:
+            yield named.topic, dict.fromkeys(named.partitions)
+        return
+    if request.election_type in (ElectionType.PREFERRED, ElectionType.UNCLEAN):
         key = NOT_PREFERRED if request.election_type == ElectionType.PREFERRED else LEADERLESS
-        for topic, index, _ in context.image.partitions_of(key):
-            yield topic.name, index
-    else:
-        named = ((topic.topic, index) for topic in request.topic_partitions for index in topic.partitions)
-        yield from dict.fromkeys(named)
+        masks: Mapping[UUID, int] = context.image.index.get(key, {})
+        for name, topic_id in sorted(context.image.topic_ids.items()):
+            yield name, partitions_in(masks.get(topic_id, 0))
 
 
 def _elect(context: Context, kind: ElectionType, name: str, index: int) -> PartitionChangeRecord:

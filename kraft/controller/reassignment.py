@@ -52,7 +52,9 @@ def alter_partition_reassignments(context: Context, request: AlterPartitionReass
                 if len(records) == MAX_RECORDS_PER_USER_OPERATION:
                     raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many partitions in one request.")
             except KafkaError as error:
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code = error.code
+                if error.code is not ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:  # the code says it all
+                    result.error_message = error.message
                 continue
             if record is not None:
                 records[topic.name, index] = record

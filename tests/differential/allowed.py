@@ -22,11 +22,15 @@ _TOPIC_SETTINGS = [
     Allowed("*", "*configs.message.downconversion.enable", DOWN_CONVERSION),
 ]
 
+NO_TEXT = "Where nothing went wrong there is no text."
+
 ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "api_versions": [
         Allowed("*", "apiKeys.*", NOT_SERVED),
         Allowed("*", "supportedFeatures.*", "The node supports metadata.version up to 3.9-IV0 and a static quorum."),
     ],
+    "reassignments": [Allowed("*: no topics", "errorMessage", NO_TEXT)],
+    "update_features": [Allowed("*", "results.*.errorMessage", NO_TEXT)],
     "metadata_by_id": [Allowed("METADATA 1[23]: neither", "*", CRASHES)],
     "automatic_topics": [
         Allowed(

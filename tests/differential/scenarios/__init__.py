@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.differential.scenarios import broken, cluster, configs, groups, produce, read, topics
+from tests.differential.scenarios import broken, cluster, configs, control, groups, produce, read, topics
 from tests.differential.talk import Talk
 
 SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
@@ -41,6 +41,10 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         configs.alter_resources,
         configs.alter_configs,
         configs.alter_broker,
+        control.elect_leaders,
+        control.reassignments,
+        control.update_features,
+        control.unregister_broker,
         groups.find_coordinator,
         groups.join_group,
         groups.sync_group,
