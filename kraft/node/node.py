@@ -160,14 +160,16 @@ class Node:
             self.core = self._assemble()
             self.core.quorum.tell(journal.note)
             await self._run(self.core, task_status)
+            journal.stop()
         if self._is_opened:
             for directory in self.directories:  # every log is closed
                 directory.mark_clean_shutdown(self._broker_epoch)
 
     async def _run(self, core: Core, task_status: trio.TaskStatus[Bound | None]) -> None:
         async with trio.open_nursery() as outer:
-            await outer.start(core.quorum.run, core.lead, name="quorum")
+            # The snapshot is loaded first: a voter that nobody can reach yet would win elections, and not lead.
             await outer.start(core.metadata.run, name="metadata")
+            await outer.start(core.quorum.run, core.lead, name="quorum")
             outer.start_soon(core.metadata.write_snapshots, name="snapshots")
             async with trio.open_nursery() as control_plane:
                 stop_control = trio.Event()

@@ -84,9 +84,12 @@ class QuorumJournal:
             lines.append(self._line(now_ms, "fatal", words=effects.fatal))
         self._write(lines)
 
-    def close(self) -> None:
-        """Write what was only counted so far and that this was a controlled stop; let go of the file."""
+    def stop(self) -> None:
+        """Write what was only counted so far, and that this is a controlled stop."""
         self._write([*self._counted(), self._line(self._now_ms(), "stop")])
+
+    def close(self) -> None:
+        """Let go of the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

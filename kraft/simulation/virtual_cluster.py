@@ -1,7 +1,8 @@
 """Whole controllers in one ``trio.run``: the real node with its whole nursery tree, on a network in memory.
 
 Under a ``trio.testing.MockClock`` that jumps, seconds of timeouts pass in no time. Files are real, in a directory of
-the caller's; what would wait for the disk on a worker thread takes ``disk_s`` of virtual time instead.
+the caller's; what would wait for the disk on a worker thread takes ``disk_s`` of virtual time instead. The wall clock
+is virtual too, so that the same run writes the same times.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import trio
 
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
+from kraft.node.clock import Clock
 from kraft.node.node import Node, open_directories
 from kraft.node.tree import render
 from kraft.simulation.virtual_network import VirtualNetwork
@@ -22,6 +24,17 @@ from kraft.storage.format import format_directories
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 PORT = 9093
+
+
+_BEGINNING_MS = 1_700_000_000_000
+
+
+@attrs.frozen
+class VirtualClock(Clock):
+    """A wall clock that goes with the virtual one."""
+
+    def now_ms(self) -> int:
+        return _BEGINNING_MS + int(trio.current_time() * 1000)
 
 
 @attrs.define(eq=False)
@@ -53,18 +66,22 @@ class VirtualNode:
                 self.node = Node(
                     config,
                     directories,
+                    clock=VirtualClock(),
                     listen=self.network.listen(self.host),
                     connect=self.network.connect(self.host),
-                    in_thread=self._in_thread,
+                    in_thread=self.in_thread,
                 )
                 await self.node.run(task_status=task_status)  # type: ignore[arg-type]
         finally:
             self.node = self.task = None
             self._gone.set()
 
-    async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        await trio.sleep(self.disk_s)
-        return work(*arguments)
+    async def in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Half of the time passes before, and half after: a node may die with its work done and nobody told."""
+        await trio.sleep(self.disk_s / 2)
+        result = work(*arguments)
+        await trio.sleep(self.disk_s / 2)
+        return result
 
     async def kill(self) -> None:
         """The power cord."""

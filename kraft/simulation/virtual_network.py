@@ -6,6 +6,7 @@ link that is cut wait for it to heal, as TCP keeps sending them; nobody can conn
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
@@ -65,7 +66,10 @@ class VirtualNetwork:
                 raise ConnectionRefusedError(f"nobody listens on {to}:{port}")
             there, back = Pipe(self, host, to), Pipe(self, to, host)
             self._pipes = [pipe for pipe in self._pipes if not pipe.target_closed] + [there, back]
-            await listener.arriving.send(Accepted(VirtualTransport(there, back), host, next(self._ports)))
+            try:
+                await listener.arriving.send(Accepted(VirtualTransport(there, back), host, next(self._ports)))
+            except trio.BrokenResourceError:
+                raise ConnectionResetError(f"{to}:{port} was closed") from None
             return VirtualTransport(back, there)
 
         way: Dial = dial
@@ -80,9 +84,9 @@ class VirtualNetwork:
         for other in others:
             self.cut((host, other), (other, host))
 
-    def heal(self) -> None:
-        """Mend every link."""
-        self._cut.clear()
+    def heal(self, *pairs: tuple[str, str]) -> None:
+        """Mend the links of these pairs, or all."""
+        self._cut.difference_update(pairs or set(self._cut))
         self.healed.set()
         self.healed = trio.Event()
         for pipe in self._pipes:
@@ -116,6 +120,9 @@ class VirtualListener:
 
     def close(self) -> None:
         self._network.forget(self)
+        with contextlib.suppress(trio.WouldBlock):
+            while True:
+                self._arrived.receive_nowait().transport.close()
         self._arrived.close()
 
 

@@ -214,8 +214,12 @@ def _lock(path: str) -> int:
         os.close(fd)
         who = f"process {holder}" if holder.isdecimal() else "another process"
         raise LogDirectoryError(f"{path}: in use by {who}, which holds {name}; stop it first") from None
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    try:
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+    except OSError:
+        os.close(fd)
+        raise
     return fd
 
 

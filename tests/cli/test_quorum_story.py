@@ -148,7 +148,7 @@ def test_who_led_is_known_from_a_followers_journal_alone(world: World) -> None:
 
 def test_a_node_alone_that_stops_and_starts(world: World) -> None:
     world.moves(1, "Candidate", "Leader", 1, "1 granted their votes")
-    world.journals[1].close()
+    world.journals[1].stop()
     world.start(1)
     world.moves(1, "Candidate", "Leader", 2, "1 granted their votes")
     assert told_reigns(world, nodes=(1,)) == [(1, 1, "node 1 stopped"), (2, 1, None)]
@@ -264,7 +264,7 @@ def test_every_transition_and_verdict_is_a_sentence(world: World) -> None:
             world.judges(1, request, 2, Reason.STALE_EPOCH, granted=granted)
             world.judges(1, request, 2, Reason.STALE_EPOCH, granted=granted)
     world.journals[1].note(Effects(fatal="the disk is gone"))
-    world.journals[1].close()
+    world.journals[1].stop()
     sentences = {told(line) for line in read_journal(str(world.directory(1)))[0]}
     assert "gives up epoch 4: so" in sentences
     assert "refuses EndQuorumEpoch of 2 in epoch 4: a newer epoch is known (once more)" in sentences

@@ -113,7 +113,7 @@ def test_a_flood_of_different_verdicts_is_counted_too(journal: QuorumJournal, tm
     for peer in range(MAX_KINDS + 30):
         journal.note(Effects(verdicts=(Verdict(BeginQuorumEpochRequest(9, peer), peer, False, Reason.NOT_A_VOTER),)))
     assert len(lines(tmp_path)) == 1 + MAX_KINDS
-    journal.close()
+    journal.stop()
     assert [(line["kind"], line.get("times")) for line in lines(tmp_path)[-2:]] == [("omitted", 30), ("stop", None)]
 
 
@@ -131,7 +131,9 @@ def test_the_journal_is_bounded(journal: QuorumJournal, tmp_path: Path, monkeypa
 
 def test_a_restart_goes_on_behind_what_a_crash_cut_off(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / FILE_NAME).write_bytes(b'{"ms":1,"node":2,"kind":"start"}\n{"ms":2,"no')
-    QuorumJournal(tmp_path, 2, clock).close()
+    again = QuorumJournal(tmp_path, 2, clock)
+    again.stop()
+    again.close()
     kept = (tmp_path / FILE_NAME).read_text().splitlines()
     assert kept[1] == '{"ms":2,"no'
     assert [json.loads(line)["kind"] for line in kept[2:]] == ["start", "stop"]

@@ -6,6 +6,8 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import attrs
 import pytest
@@ -21,6 +23,7 @@ from kraft.node.controller import Controller
 from kraft.node.metadata_log import METADATA_PARTITION
 from kraft.node.node import Node
 from kraft.node.quorum import Quorum
+from kraft.node.quorum_journal import FILE_NAME
 from kraft.raft.state import Follower, Leader
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import VirtualNode, virtual_nodes
@@ -184,6 +187,46 @@ async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, seed: int) -
         assert cluster.alive()[wiped].core.metadata.snapshots_loaded == 1
         assert cluster.quorum(wiped).start_offset > 0
         assert cluster.alive()[wiped].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "101"}
+
+
+@seeds
+@virtually
+async def test_voters_that_load_a_snapshot_are_in_nobodys_way(tmp_path: Path, seed: int) -> None:
+    """A voter takes part once it can be reached. One that loads meanwhile would win elections, and not lead."""
+    settings = {"metadata_log_max_record_bytes_between_snapshots": "500"}
+    loads_s = dict.fromkeys(range(1, 4), 0.0)
+    run_in_thread = VirtualNode.in_thread
+
+    async def slowly(node: VirtualNode, work: Callable[..., Any], *arguments: Any) -> Any:
+        if work.__name__ == "load_snapshot":
+            await trio.sleep(loads_s[node.node_id])
+        return await run_in_thread(node, work, *arguments)
+
+    with patch.object(VirtualNode, "in_thread", slowly):
+        async with controllers(tmp_path, seed=seed, **settings) as cluster:
+            for number in range(20):
+                await cluster.set(number)
+            await cluster.agree()
+            epoch = cluster.quorum(1).epoch
+            for node in cluster.nodes.values():
+                await node.kill()
+            loads_s.update({2: 30.0, 3: 30.0})
+            for node in cluster.nodes.values():
+                cluster.nursery.start_soon(node.run)
+            await trio.sleep(29)
+            await cluster.set(20)
+            assert cluster.quorum(1).epoch <= epoch + 3, "an election may be lost, but not one after the other"
+
+
+@pytest.mark.parametrize("seed", [0])
+@virtually
+async def test_the_journal_tells_a_stop_from_a_death(tmp_path: Path, seed: int) -> None:
+    async with controllers(tmp_path, seed=seed) as cluster:
+        await cluster.leader()
+        await cluster.nodes[1].kill()
+        await cluster.nodes[2].stop()
+        last = [(tmp_path / str(node) / FILE_NAME).read_text().splitlines()[-1] for node in (1, 2)]
+    assert ['"kind":"stop"' in line for line in last] == [False, True]
 
 
 async def _history(directory: Path, seed: int) -> list[tuple[float, str]]:

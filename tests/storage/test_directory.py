@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +87,17 @@ def test_one_user_at_a_time(formatted: Path) -> None:
     assert "LogDirectoryError" in other.stderr
     held.close()
     held.close()
+    LogDirectory.open(formatted, node_id=1).close()
+
+
+def test_a_full_disk_keeps_no_lock(formatted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pwrite(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "no space")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "pwrite", pwrite)
+        with pytest.raises(OSError, match="no space"):
+            LogDirectory.open(formatted, node_id=1)
     LogDirectory.open(formatted, node_id=1).close()
 
 
