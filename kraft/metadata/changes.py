@@ -6,25 +6,47 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
+import attrs
+
 from kraft.metadata.delta import Changes
-from kraft.metadata.image import Image
+from kraft.metadata.image import ConfigResource, Image, Topic
 
 NO_CHANGES = Changes(frozenset(), {}, {}, frozenset(), frozenset())
 
 
-def merged(earlier: Changes, later: Changes) -> Changes:
-    """What changed from before ``earlier`` to after ``later``."""
-    deleted = {key: topic for key, topic in later.topics_deleted.items() if key not in earlier.topics_created}
-    partitions = {key: indexes for key, indexes in earlier.partitions.items() if key not in later.topics_deleted}
-    for key, indexes in later.partitions.items():
-        partitions[key] = partitions.get(key, frozenset()) | indexes
-    return Changes(
-        topics_created=earlier.topics_created.difference(later.topics_deleted) | later.topics_created,
-        topics_deleted={**earlier.topics_deleted, **deleted},
-        partitions=partitions,
-        configs=earlier.configs | later.configs,
-        brokers=earlier.brokers | later.brokers,
-    )
+@attrs.define
+class Accumulated:
+    """What changed over several steps, added up in place: a step costs what changed in it, however many came before."""
+
+    topics_created: set[UUID] = attrs.Factory(set)
+    topics_deleted: dict[UUID, Topic] = attrs.Factory(dict)
+    partitions: dict[UUID, set[int]] = attrs.Factory(dict)
+    configs: set[ConfigResource] = attrs.Factory(set)
+    brokers: set[int] = attrs.Factory(set)
+
+    def add(self, step: Changes) -> None:
+        """What changed in the step after all that were added. A topic that came and went meanwhile never was."""
+        for key, topic in step.topics_deleted.items():
+            self.partitions.pop(key, None)
+            if key in self.topics_created:
+                self.topics_created.remove(key)
+            else:
+                self.topics_deleted[key] = topic
+        self.topics_created |= step.topics_created
+        for key, indexes in step.partitions.items():
+            self.partitions.setdefault(key, set()).update(indexes)
+        self.configs |= step.configs
+        self.brokers |= step.brokers
+
+    def total(self) -> Changes:
+        """What changed from before the first step to after the last."""
+        return Changes(
+            topics_created=frozenset(self.topics_created),
+            topics_deleted=self.topics_deleted,
+            partitions={key: frozenset(indexes) for key, indexes in self.partitions.items()},
+            configs=frozenset(self.configs),
+            brokers=frozenset(self.brokers),
+        )
 
 
 def difference(before: Image, after: Image) -> Changes:

@@ -12,7 +12,7 @@ import logging
 import attrs
 import trio
 
-from kraft.metadata.changes import difference, merged
+from kraft.metadata.changes import Accumulated, difference
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
@@ -20,6 +20,9 @@ from kraft.node.clock import Clock
 from kraft.node.quorum import InThread, Quorum
 
 logger = logging.getLogger("kraft.metadata")
+
+_BATCHES_AT_A_STRETCH = 32
+"""Then everybody else has a turn: a node that replays a long log still has to answer its peers in time."""
 
 
 @attrs.frozen
@@ -38,11 +41,11 @@ class Subscription:
 
     image: Image
     _latest: Image | None = None
-    _changes: Changes | None = None
+    _changes: Accumulated = attrs.Factory(Accumulated)
     _published: trio.Event = attrs.Factory(trio.Event)
 
     def publish(self, image: Image, changes: Changes) -> None:
-        self._changes = changes if self._changes is None else merged(self._changes, changes)
+        self._changes.add(changes)
         self._latest = image
         self._published.set()
 
@@ -51,9 +54,8 @@ class Subscription:
         await self._published.wait()
         self._published = trio.Event()
         assert self._latest is not None
-        assert self._changes is not None
-        self.image, changes = self._latest, self._changes
-        self._changes = None
+        self.image, changes = self._latest, self._changes.total()
+        self._changes = Accumulated()
         return self.image, changes
 
 
@@ -151,12 +153,14 @@ class Metadata:
         batches = self._quorum.log.batches(self._next_offset, high_watermark)
         if not batches:
             await self._quorum.committed(high_watermark)  # it is inside of a batch
-        for batch in batches:
+        for number, batch in enumerate(batches, 1):
             published = self._loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
             self._next_offset = batch.next_offset
             self._bytes_since_snapshot += batch.size
             if published is not None:
                 self._publish(*published)
+            if number % _BATCHES_AT_A_STRETCH == 0:
+                await trio.lowlevel.checkpoint()
         if self._bytes_since_snapshot >= self._policy.max_bytes and not self._loader.in_transaction:
             self._snapshot_due.set()
         await trio.lowlevel.checkpoint()

@@ -48,7 +48,7 @@ from kraft.wire.varint import Buffer
 METADATA_PARTITION = "__cluster_metadata-0"
 
 _NO_LIMIT = -1
-_READ_BYTES = 2**20
+_READ_BYTES = 2**17
 _BATCHES_IN_MEMORY = 1_000
 _BYTES_IN_MEMORY = 8 * 2**20
 

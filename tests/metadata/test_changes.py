@@ -15,7 +15,10 @@ from tests.metadata.records import histories
 
 @given(histories(), st.data())
 def test_steps_add_up_to_the_difference_of_the_images(history: Sequence[Any], data: st.DataObject) -> None:
-    """What changed and was changed back may be in it too; what came and went is not."""
+    """What changed and was changed back may be in it too; what came and went is not.
+
+    A topic id that is used again, as no controller does, is both deleted and created.
+    """
     seen = data.draw(st.integers(0, len(history)), "records before")
     loader = Loader()
     loader.load(history[:seen], seen - 1, 1, 0)
@@ -25,8 +28,9 @@ def test_steps_add_up_to_the_difference_of_the_images(history: Sequence[Any], da
         assert published is not None
         steps.add(published[1])
     total, least = steps.total(), difference(before, loader.image)
-    assert total.topics_created == least.topics_created
-    assert total.topics_deleted == least.topics_deleted
+    again = total.topics_created & total.topics_deleted.keys()
+    assert total.topics_created - again == least.topics_created
+    assert total.topics_deleted.keys() - again == least.topics_deleted.keys()
     assert total.configs >= least.configs
     assert total.brokers >= least.brokers
     assert set(total.partitions) <= set(loader.image.topics)

@@ -53,6 +53,30 @@ async def test_a_transaction_is_one_change(tmp_path: Path) -> None:
         assert len(changes.topics_created) == 2
 
 
+async def test_others_have_their_turns_while_a_long_log_is_replayed(tmp_path: Path) -> None:
+    """A voter that starts has to answer its peers long before it has seen all of its log."""
+    async with running(tmp_path) as (quorum, metadata), trio.open_nursery() as nursery:
+        reader = metadata.subscribe()
+        stretches = [0]
+
+        async def take_turns() -> None:
+            seen = metadata.next_offset
+            while True:
+                await trio.lowlevel.checkpoint()
+                stretches.append(metadata.next_offset - seen)
+                seen = metadata.next_offset
+
+        nursery.start_soon(take_turns)
+        for number in range(500):
+            last = quorum.append([topic(number)], 1)
+        await quorum.committed(last)
+        await committed_image(quorum, metadata)
+        nursery.cancel_scope.cancel()
+    assert max(stretches) < 100
+    _, changes = await reader.next()
+    assert len(changes.topics_created) == 500
+
+
 async def test_a_snapshot_is_written_when_it_is_due_and_a_restart_loads_it(tmp_path: Path) -> None:
     """KIP-630: metadata.log.max.record.bytes.between.snapshots."""
     async with running(tmp_path, policy=SnapshotPolicy(max_bytes=2000)) as (quorum, metadata):
