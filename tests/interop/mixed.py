@@ -25,6 +25,8 @@ from tests.support.topic_creator import TopicCreator, assert_topics_are_there
 
 LIMIT_S = 60.0
 CREATED_BETWEEN_KILLS = 5
+PAUSE_S = 0.1
+"""Of the client after each topic: a hundred kills are then some thousand topics, and restarts do not get longer."""
 TIMEOUTS = {"controller_quorum_fetch_timeout_ms": "1000", "controller_quorum_election_timeout_ms": "500"}
 
 
@@ -78,7 +80,7 @@ def run_mix(directory: Path, kinds: Sequence[Kind], kills: int) -> Outcome:
     outcome = Outcome()
     with running_cluster(directory, members(kinds, [OURS]), **TIMEOUTS) as cluster:
         brokers = [cluster.nodes[broker].bootstrap_servers for broker in cluster.brokers]
-        with TopicCreator(brokers) as creator:
+        with TopicCreator(brokers, pause_s=PAUSE_S) as creator:
             sides = {name_of(kind) for kind in kinds}
             while len(outcome.changes) < kills or (
                 set(outcome.elections_won()) != sides and len(outcome.changes) < 3 * kills

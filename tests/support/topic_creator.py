@@ -17,7 +17,6 @@ from tests.support.wire_client import WireClient, wire_client
 
 CREATE_TIMEOUT_S = 5.0
 PAUSE_S = 0.02
-"""Between creations, and after a failure."""
 STOP_TIMEOUT_S = 30.0
 
 
@@ -27,8 +26,17 @@ class TopicCreator:
     Use as a context manager: the thread ends with the block.
     """
 
-    def __init__(self, brokers: Sequence[str], replication_factor: int = 1, prefix: str = "made") -> None:
+    def __init__(
+        self,
+        brokers: Sequence[str],
+        *,
+        replication_factor: int = 1,
+        prefix: str = "made",
+        pause_s: float = PAUSE_S,
+    ) -> None:
+        """``pause_s`` is the rest after each creation and each failure."""
         self.brokers = brokers
+        self.pause_s = pause_s
         self.replication_factor = replication_factor
         self.prefix = prefix
         self.acknowledged: list[tuple[str, float]] = []
@@ -55,8 +63,8 @@ class TopicCreator:
                 return
             with contextlib.suppress(OSError, EOFError), wire_client(broker, CREATE_TIMEOUT_S * 2) as client:
                 while not self._done.is_set() and self._create(client, f"{self.prefix}-{next(numbers)}"):
-                    self._done.wait(PAUSE_S)
-            self._done.wait(PAUSE_S)
+                    self._done.wait(self.pause_s)
+            self._done.wait(self.pause_s)
 
     def _create(self, client: WireClient, name: str) -> bool:
         """Whether the topic was acknowledged."""
