@@ -171,13 +171,16 @@ class Member:
         self.become(Follower(epoch, leader_id, now + self.timing.fetch_timeout_s, voted_for, ask_at=now), why)
 
     def learn(self, now: float, epoch: int, leader_id: int | None, peer: int) -> None:
-        """Move on to what a peer's response says of the epoch and its leader, if it is news."""
+        """Move on to what a peer's response says of the epoch and its leader, if it is news.
+
+        An observer takes no epoch without a leader. It might be that of a candidate which is gone, and nobody would
+        ever lead it: the others, in an older one, would refuse the observer and learn nothing from it.
+        """
         leader = leader_id if leader_id in self.voters and leader_id != self.node_id else None
-        if epoch > self.epoch:
-            if leader is None:
-                self.detach(now, epoch, f"{peer} knows a newer epoch")
-            else:
-                self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
+        if epoch > self.epoch and leader is not None:
+            self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
+        elif epoch > self.epoch and self.is_voter:
+            self.detach(now, epoch, f"{peer} knows a newer epoch")
         elif epoch == self.epoch and leader is not None and self.state.leader_id is None:
             self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
 

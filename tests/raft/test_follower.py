@@ -135,6 +135,16 @@ def test_an_observer_without_its_leader_asks_the_voters() -> None:
     assert core.leader_id == 3
 
 
+def test_an_observer_takes_no_epoch_without_a_leader() -> None:
+    """A voter brings the others into its epoch by asking for votes. An observer can not, and would be stuck in it."""
+    core, send = following(node_id=9)
+    effects = respond(core, send, FetchResponse(ErrorCode.FENCED_LEADER_EPOCH, 8, None), 0.1)
+    assert (core.epoch, core.leader_id, effects.election) == (5, 2, None)
+    (send,) = core.step(0.2, Timeout()).sends
+    respond(core, send, FetchResponse(ErrorCode.FENCED_LEADER_EPOCH, 8, 3), 0.3)
+    assert (core.epoch, core.leader_id) == (8, 3)
+
+
 def test_an_error_that_names_a_newer_leader_is_followed() -> None:
     core, send = following()
     (send,) = respond(core, send, FetchResponse(ErrorCode.FENCED_LEADER_EPOCH, 8, 3), 0.1).sends

@@ -17,7 +17,7 @@ from kraft.simulation.invariants import LIVENESS, SAFETY
 from tests.simulation.mutants import MUTANTS, Mutant
 
 #: Every planted bug must be caught by one of so many seeds.
-BOUND = 1_000
+BOUND = 2_000
 SAMPLE = 100
 RECORD = Path(__file__).with_name("caught.json")
 
