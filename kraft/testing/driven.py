@@ -296,16 +296,15 @@ class DrivenCore:
     def _send(self, sends: tuple[Send, ...]) -> None:
         for request, group in itertools.groupby(sends, key=lambda send: send.request):
             alike = tuple(group)
-            refused, remarks = [], []
-            for send in alike:
-                if name_of(request) == "PreVote" and send.to in self.cores.old:
-                    remarks.append(f" ({send.to} knows no PreVote)")
-                    refused.append(RequestFailed(send.number, send.to, request, unsupported=True))
-                elif not self.cores.post(Letter(self.node_id, send.to, self.life, send)):
-                    remarks.append(f" (lost on the way to {send.to})")
-            self._say(f"sends {names(send.to for send in alike)}: {in_words(request)}{''.join(remarks)}", about=request)
-            for failure in refused:
-                self.step(failure)
+            old = [send for send in alike if name_of(request) == "PreVote" and send.to in self.cores.old]
+            posted = [send for send in alike if send not in old]
+            lost = [send.to for send in posted if not self.cores.post(Letter(self.node_id, send.to, self.life, send))]
+            remarks = f" (lost on the way to {names(lost)})" if lost else ""
+            if old:
+                remarks += f" (unknown to {names(send.to for send in old)})"
+            self._say(f"sends {names(send.to for send in alike)}: {in_words(request)}{remarks}", about=request)
+            for send in old:
+                self.step(RequestFailed(send.number, send.to, request, unsupported=True))
 
     def _reply(self, reply: Reply) -> None:
         asked = self.callers.pop(reply.request_id)
