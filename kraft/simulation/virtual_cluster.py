@@ -119,6 +119,7 @@ def virtual_nodes(
                 "controller.listener.names": "CONTROLLER",
                 "controller.quorum.voters": voters,
                 "log.dirs": str(directory / str(node_id)),
+                "connections.max.idle.ms": "-1",  # idleness is measured in real time
                 **(settings or {}),
             },
             network,
