@@ -143,14 +143,25 @@ class Talk:
         assert label not in self.transcript, label
         self.transcript[label] = self._normaliser.normal(answer)
 
-    def ask(self, case: str, api: int, version: int, body: Body, line: Line | None = None) -> Any:
-        """Ask in one version, on the scenario's own connection if no other is given; the answer as it came."""
+    def ask(
+        self,
+        case: str,
+        api: int,
+        version: int,
+        body: Body,
+        line: Line | None = None,
+        relevant: Callable[[Body], Body] = lambda answer: answer,
+    ) -> Any:
+        """Ask in one version, on the scenario's own connection if no other is given; the answer as it came.
+
+        Only what is ``relevant`` of it is written down.
+        """
         used = line or self._own_line()
         used.send(api, version, body)
         answer = used.receive(api, version)
         if isinstance(answer, str) and line is None:
             self.hang_up()
-        self.note(label(case, api, version), answer)
+        self.note(label(case, api, version), answer if isinstance(answer, str) else relevant(answer))
         return answer
 
     def sweep(self, case: str, api: int, body: Bodies) -> None:
