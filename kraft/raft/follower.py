@@ -72,8 +72,12 @@ def take_timeout(member: Member, now: float, state: Follower) -> bool:
         return False
     if member.may_stand:
         return True
-    member.become(Unattached(state.epoch, math.inf, state.voted_for, ask_at=now), "the leader did not answer")
+    member.become(Unattached(state.epoch, math.inf, state.voted_for, ask_at=now), why_given_up(state))
     return False
+
+
+def why_given_up(state: Follower) -> str:
+    return f"{state.leader_id} resigned" if state.resigned else f"{state.leader_id} did not answer in time"
 
 
 # Answers.
@@ -245,7 +249,7 @@ def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEp
     state = member.state
     if isinstance(state, Follower) and state.leader_id == leader:
         member.state = attrs.evolve(
-            state, fetch_deadline=stand_at, has_fetched=False, asked=None, ask_at=math.inf, download=None
+            state, fetch_deadline=stand_at, has_fetched=False, resigned=True, asked=None, ask_at=math.inf, download=None
         )
     elif isinstance(state, Unattached) and member.may_stand:
         member.state = attrs.evolve(state, election_deadline=stand_at)

@@ -151,7 +151,7 @@ class Follower:
     """Fetches the log of ``leader_id``. A voter that had no answer by ``fetch_deadline`` stands for election.
 
     One request is under way at a time: ``asked`` is its number, and ``ask_at`` when to ask (again). ``has_fetched``:
-    this leader has answered, so the voter would not vote another in (KIP-996).
+    this leader has answered, so the voter would not vote another in (KIP-996). ``resigned``: it gave the epoch up.
     """
 
     epoch: int
@@ -159,6 +159,7 @@ class Follower:
     fetch_deadline: float
     voted_for: int | None = None
     has_fetched: bool = False
+    resigned: bool = False
     asked: int | None = None
     ask_at: float = math.inf
     download: SnapshotDownload | None = None

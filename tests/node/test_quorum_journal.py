@@ -16,7 +16,7 @@ from kraft.node.quorum_journal import FILE_NAME, MAX_KINDS, OLDER_SUFFIX, REPEAT
 from kraft.raft.events import Effects, Reason, Transition, Verdict
 from kraft.raft.messages import BeginQuorumEpochRequest, VoteRequest
 
-STOOD = Transition("Follower", "Prospective", 4, "1 did not answer in time, or resigned")
+STOOD = Transition("Follower", "Prospective", 4, "1 did not answer in time")
 
 
 def vote(peer: int, *, epoch: int = 5, pre_vote: bool = False, granted: bool = False) -> Verdict:
@@ -59,7 +59,7 @@ def test_a_change_of_state_is_a_line_with_its_reason(journal: QuorumJournal, tmp
             "before": "Follower",
             "after": "Prospective",
             "epoch": 4,
-            "why": "1 did not answer in time, or resigned",
+            "why": "1 did not answer in time",
         },
     ]
 

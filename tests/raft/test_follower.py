@@ -19,6 +19,7 @@ from kraft.raft.events import (
 from kraft.raft.log_view import LogView
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
     EpochEnd,
     FetchRequest,
     FetchResponse,
@@ -122,8 +123,17 @@ def test_a_leader_that_does_not_answer_is_given_up() -> None:
     core, _ = following()
     core.step(1.9, Timeout())
     assert isinstance(core.state, Follower)
-    core.step(2.0, Timeout())
+    (transition,) = core.step(2.0, Timeout()).transitions
     assert isinstance(core.state, Prospective)
+    assert transition.why == "2 did not answer in time"
+
+
+def test_a_leader_that_resigned_is_given_up_for_that() -> None:
+    core, _ = following()
+    assert answer(core, EndQuorumEpochRequest(5, 2, (1, 3)), 0.1).error is ErrorCode.NONE
+    (transition,) = core.step(0.1, Timeout()).transitions
+    assert isinstance(core.state, Prospective)
+    assert transition.why == "2 resigned"
 
 
 def test_an_observer_without_its_leader_asks_the_voters() -> None:
