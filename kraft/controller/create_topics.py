@@ -15,7 +15,7 @@ from kraft.config.topic import TOPIC_CONFIGS, in_topic_units, validate_topic_con
 from kraft.controller.assignment import check_manual, new_partition
 from kraft.controller.context import CLUSTER_METADATA_TOPIC, MAX_RECORDS_PER_USER_OPERATION, Context, Decision
 from kraft.controller.placement import place
-from kraft.controller.topic_name import check_collision, check_topic_name
+from kraft.controller.topic_name import Collisions, check_topic_name
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse
@@ -33,7 +33,7 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
     times = Counter(topic.name for topic in request.topics)
     results: list[CreatableTopicResult] = []
     records: list[Any] = []
-    created: set[str] = set()
+    collisions = Collisions(context.image)
     for topic in request.topics:
         count = times.pop(topic.name, 0)
         if count == 0:
@@ -42,7 +42,7 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
             if count > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             room = MAX_RECORDS_PER_USER_OPERATION - len(records)
-            new_records, result = _create(context, topic, created, room)
+            new_records, result = _create(context, topic, collisions, room)
         except KafkaError as error:
             results.append(
                 CreatableTopicResult(
@@ -53,7 +53,7 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
                 )
             )
             continue
-        created.add(topic.name)
+        collisions.add(topic.name)
         records += new_records
         results.append(result)
     if request.validate_only:
@@ -62,7 +62,7 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
 
 
 def _create(
-    context: Context, topic: CreatableTopic, created: set[str], room: int
+    context: Context, topic: CreatableTopic, collisions: Collisions, room: int
 ) -> tuple[list[Any], CreatableTopicResult]:
     """The records of one topic, at most ``room`` of them, and its part of the answer."""
     if topic.name == CLUSTER_METADATA_TOPIC:
@@ -72,7 +72,7 @@ def _create(
     check_topic_name(topic.name)
     if topic.name in context.image.topic_ids:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
-    check_collision(topic.name, context.image, created)
+    collisions.check(topic.name)
     overrides = _overrides(context, topic)
     _check_counts(topic)
     partitions = topic.num_partitions if topic.num_partitions != _DEFAULT else context.config.num_partitions

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 
 from kraft.metadata.image import Image
 from kraft.wire.errors import ErrorCode, KafkaError
 
 MAX_LENGTH = 249
+#: A name with so many of '.' and '_' has 2**8 - 1 others in its way: sooner asked for than all topics looked through.
+_FEW_SEPARATORS = 8
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
@@ -26,17 +30,52 @@ def check_topic_name(name: str) -> None:
         )
 
 
-def check_collision(name: str, image: Image, also: set[str]) -> None:
-    """Raise KafkaError INVALID_TOPIC_EXCEPTION if a topic differs from ``name`` only in '.' against '_'.
+class Collisions:
+    """Names of topics that differ only in '.' against '_': metric names cannot tell such topics apart.
 
-    Metric names cannot tell such topics apart. ``also`` holds names that the same request creates.
+    ``image`` is asked for each of the names that would be in the way. Only where these are too many, its topics are
+    looked through, once for all names of a request.
     """
-    if "." not in name and "_" not in name:
-        return
-    merged = name.replace(".", "_")
-    for other in (*image.topic_ids, *also):
-        if other != name and other.replace(".", "_") == merged:
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        self._created: dict[str, str] = {}
+        self._existing: dict[str, str] | None = None
+
+    def check(self, name: str) -> None:
+        """Raise KafkaError INVALID_TOPIC_EXCEPTION if a topic is in the way of ``name``, which none has yet."""
+        if not _separators(name):
+            return
+        other = self._created.get(_merged(name)) or self._find(name)
+        if other is not None:
             _refuse(f"topic '{name}' collides with existing topic: {other}")
+
+    def add(self, name: str) -> None:
+        """Take in a topic that the same request creates, and that was checked."""
+        self._created[_merged(name)] = name
+
+    def _find(self, name: str) -> str | None:
+        if _separators(name) <= _FEW_SEPARATORS:
+            return next((other for other in _variants(name) if other in self._image.topic_ids), None)
+        if self._existing is None:
+            alike = sorted(other for other in self._image.topic_ids if _separators(other) > _FEW_SEPARATORS)
+            self._existing = {_merged(other): other for other in reversed(alike)}
+        return self._existing.get(_merged(name))
+
+
+def _separators(name: str) -> int:
+    return name.count(".") + name.count("_")
+
+
+def _merged(name: str) -> str:
+    return name.replace(".", "_")
+
+
+def _variants(name: str) -> Iterator[str]:
+    """All names that differ from ``name`` at most in '.' against '_', in their own order."""
+    words = _merged(name).split("_")
+    for separators in itertools.product("._", repeat=len(words) - 1):
+        yield "".join(itertools.chain.from_iterable(zip(words, (*separators, ""), strict=True)))
 
 
 def _refuse(reason: str) -> None:
