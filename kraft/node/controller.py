@@ -150,7 +150,8 @@ class Controller:
         await self._quorum.committed_as_leader(end_offset - 1, epoch)
         await self._metadata.replayed(end_offset)
         loader = self._metadata.standby()
-        core = ControllerCore(self._config, loader, end_offset, uuid.uuid4, random.Random(), _now_ms())
+        chance = random.Random(random.getrandbits(64))
+        core = ControllerCore(self._config, loader, end_offset, uuid.uuid4, chance, _now_ms())
         self._step(core, Activated(self._bootstrap), epoch)
         lowest, highest = WRITABLE_LEVELS
         if not lowest <= core.image.metadata_version <= highest:

@@ -58,6 +58,7 @@ from kraft.node.controller_channel import ControllerChannel
 from kraft.node.controller_metrics import declare_controller_metrics, declare_metadata_metrics
 from kraft.node.controller_registration import ControllerRegistration
 from kraft.node.fetchers import Fetchers
+from kraft.node.flusher import Flusher, RunFlush
 from kraft.node.groups import Groups
 from kraft.node.isr import InSyncReplicas
 from kraft.node.lifecycle import PLAINTEXT, Lifecycle
@@ -127,7 +128,8 @@ class Bound:
 class Node:
     """One node, put together. ``run`` is its whole life.
 
-    ``listen``, ``connect`` and ``in_thread`` are its network and its worker threads: a simulation brings its own.
+    ``listen``, ``connect``, ``in_thread`` and ``run_flush`` are its network, its worker threads and its fsync of the
+    metadata log: a simulation brings its own.
     """
 
     config: NodeConfig
@@ -138,6 +140,7 @@ class Node:
     listen: Listen = listen_by_tcp
     connect: Connect = connect_by_tcp
     in_thread: InThread = trio.to_thread.run_sync
+    run_flush: RunFlush = attrs.Factory(Flusher)
     core: Core = attrs.field(init=False)
     """The quorum and what rests on it; there from the moment that ``run`` begins."""
     broker: Broker | None = attrs.field(default=None, init=False)
@@ -298,6 +301,7 @@ class Node:
             timing=quorum_timing(config),
             connect=self.connect,
             in_thread=self.in_thread,
+            run_flush=self.run_flush,
         )
         metadata = Metadata(quorum, self.clock, snapshot_policy(config), in_thread=self.in_thread)
         controller = None

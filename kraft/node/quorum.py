@@ -33,6 +33,7 @@ import attrs
 import trio
 
 from kraft.node.clock import Clock
+from kraft.node.flusher import Flusher, RunFlush
 from kraft.node.metadata_log import MetadataBatch, MetadataLog
 from kraft.node.peers import Connect, Peer
 from kraft.node.raft_wire import Identity
@@ -62,7 +63,6 @@ from kraft.raft.timing import Timing
 from kraft.records.batch import CorruptBatch
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.storage.errors import StorageError
-from kraft.storage.flush import Flush
 from kraft.storage.quorum_state import FILE_NAME, NOBODY, QuorumState, read_quorum_state, write_quorum_state
 from kraft.wire.errors import ErrorCode
 
@@ -115,8 +115,8 @@ class Quorum:
     """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
 
     ``run`` steps the core, and it alone. Every other method may be called by any task while it runs. ``in_thread``
-    does what waits for the disk; ``connect`` opens connections to voters; ``run_flush`` is the fsync: simulations and
-    tests bring their own.
+    does what waits for the disk, and ``run_flush`` its fsyncs; ``connect`` opens connections to voters: simulations
+    and tests bring their own.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Quorum:
         timing: Timing | None = None,
         connect: Connect = connect_by_tcp,
         in_thread: InThread = trio.to_thread.run_sync,
-        run_flush: Callable[[Flush], None] = Flush.run,
+        run_flush: RunFlush | None = None,
     ) -> None:
         self.identity = identity
         self.log = log
@@ -136,7 +136,7 @@ class Quorum:
         self._witnesses: list[Callable[[Effects], None]] = []
         self.busy_s = 0.0
         self._in_thread = in_thread
-        self._run_flush = run_flush
+        self._run_flush = run_flush or Flusher()
         self._state_path = os.path.join(log.directory, FILE_NAME)
         self.timing = timing or Timing()
         stored = read_quorum_state(self._state_path) or QuorumState()
@@ -429,7 +429,7 @@ class Quorum:
             async with self._flushing:
                 truncations = self._core.log.truncations
                 flush = self.log.begin_flush()
-                await self._in_thread(self._run_flush, flush)
+                await self._run_flush(flush)
                 self.log.flushed(flush)
             await self._report(LogFlushed(flush.end_offset, truncations))
 

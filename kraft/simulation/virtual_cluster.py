@@ -17,10 +17,18 @@ import trio
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.node.clock import Clock
+from kraft.node.controller_channel import ControllerChannel
+from kraft.node.metadata import Metadata
+from kraft.node.metadata_log import MetadataLog
 from kraft.node.node import Node, open_directories
+from kraft.node.quorum import Quorum
+from kraft.node.raft_wire import Identity
+from kraft.node.settings import metadata_log_config, quorum_timing, snapshot_policy
 from kraft.node.tree import render
 from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.storage.flush import Flush
 from kraft.storage.format import format_directories
+from kraft.wire.uuids import ZERO_UUID
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 PORT = 9093
@@ -70,6 +78,7 @@ class VirtualNode:
                     listen=self.network.listen(self.host),
                     connect=self.network.connect(self.host),
                     in_thread=self.in_thread,
+                    run_flush=self.run_flush,
                 )
                 await self.node.run(task_status=task_status)  # type: ignore[arg-type]
         finally:
@@ -82,6 +91,9 @@ class VirtualNode:
         result = work(*arguments)
         await trio.sleep(self.disk_s / 2)
         return result
+
+    async def run_flush(self, flush: Flush) -> None:
+        await self.in_thread(flush.run)
 
     async def kill(self) -> None:
         """The power cord."""
@@ -100,6 +112,45 @@ class VirtualNode:
         return render(self.task)
 
 
+class VirtualObserver:
+    """What a broker is to the quorum: it follows the log, and has a way to the active controller. It serves nobody."""
+
+    def __init__(self, node_id: int, settings: Mapping[str, str], network: VirtualNetwork) -> None:
+        config = from_mapping({"process.roles": "broker", "node.id": str(node_id), **settings}).config
+        self.host = f"node-{node_id}"
+        clock = VirtualClock()
+        identity = Identity(
+            node_id, CLUSTER_ID, ZERO_UUID, {each.node_id: each for each in config.voters}, "CONTROLLER"
+        )
+        log = MetadataLog.open(config.metadata_log_dir, metadata_log_config(config), now_ms=clock.now_ms())
+        connect = network.connect(self.host)
+        self.quorum = Quorum(identity, log, clock, timing=quorum_timing(config), connect=connect, in_thread=_at_once)
+        self.metadata = Metadata(self.quorum, clock, snapshot_policy(config), in_thread=_at_once)
+        self.channel = ControllerChannel(self.quorum, identity.voters, None, connect=connect)
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.metadata.run, name="metadata")
+            await nursery.start(self.quorum.run, _never_leads, name="quorum")
+            nursery.start_soon(self.metadata.write_snapshots, name="snapshots")
+            nursery.start_soon(self.channel.run, name="controller channel")
+
+
+async def _at_once(work: Callable[..., Any], *arguments: Any) -> Any:
+    await trio.lowlevel.checkpoint()
+    return work(*arguments)
+
+
+async def _never_leads(epoch: int) -> None:
+    raise AssertionError(f"an observer leads epoch {epoch}")
+
+
+def quorum_voters(count: int) -> str:
+    """``controller.quorum.voters`` of :func:`virtual_nodes`."""
+    return ",".join(f"{node_id}@node-{node_id}:{PORT}" for node_id in range(1, count + 1))
+
+
 def virtual_nodes(
     directory: Path,
     count: int,
@@ -108,7 +159,6 @@ def virtual_nodes(
     disk_s: float = 0.001,
 ) -> dict[int, VirtualNode]:
     """Controllers 1 to ``count`` of one cluster, by node id, to be run in a nursery. Files go to ``directory``."""
-    voters = ",".join(f"{node_id}@node-{node_id}:{PORT}" for node_id in range(1, count + 1))
     return {
         node_id: VirtualNode(
             node_id,
@@ -117,7 +167,7 @@ def virtual_nodes(
                 "node.id": str(node_id),
                 "listeners": f"CONTROLLER://node-{node_id}:{PORT}",
                 "controller.listener.names": "CONTROLLER",
-                "controller.quorum.voters": voters,
+                "controller.quorum.voters": quorum_voters(count),
                 "log.dirs": str(directory / str(node_id)),
                 "connections.max.idle.ms": "-1",  # idleness is measured in real time
                 **(settings or {}),

@@ -110,7 +110,15 @@ async def follower_of(leader: Leader, directory: Path, *, in_thread: InThread | 
     network = VirtualNetwork(1)
     log = MetadataLog.open(str(directory), LogConfig(), now_ms=0)
     connect = network.connect("node-2")
-    quorum = Quorum(identity(2, *VOTERS), log, Clock(), connect=connect, in_thread=in_thread or at_once)
+    in_thread = in_thread or at_once
+    quorum = Quorum(
+        identity(2, *VOTERS),
+        log,
+        Clock(),
+        connect=connect,
+        in_thread=in_thread,
+        run_flush=lambda flush: in_thread(flush.run),
+    )
     service = Service(
         handle=leader.handle,
         apis=APIS,

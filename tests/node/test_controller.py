@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.node.clock import Clock
 from kraft.node.controller import Controller
+from kraft.node.flusher import Flusher, RunFlush
 from kraft.node.metadata import Metadata, SnapshotPolicy
 from kraft.node.quorum import Quorum
 from kraft.storage.flush import Flush
@@ -35,7 +36,7 @@ from tests.node.quorums import committed_image, open_quorum
 
 @asynccontextmanager
 async def running(
-    path: Path, *, level: int = 21, idle_ms: int = 0, run_flush: Callable[[Flush], None] = Flush.run, **settings: Any
+    path: Path, *, level: int = 21, idle_ms: int = 0, run_flush: RunFlush | None = None, **settings: Any
 ) -> AsyncIterator[tuple[Quorum, Metadata, Controller]]:
     """A controller that is active, on a quorum of one."""
     quorum = open_quorum(path, run_flush=run_flush)
@@ -106,7 +107,7 @@ async def test_no_answer_before_the_flush_not_even_to_what_needs_no_record(tmp_p
         flush.run()
 
     answers: list[int] = []
-    async with running(tmp_path, run_flush=flush) as (quorum, _metadata, controller):
+    async with running(tmp_path, run_flush=Flusher(flush)) as (quorum, _metadata, controller):
         await start_broker(quorum, controller)
         closed.set()
 
@@ -133,7 +134,7 @@ async def test_many_requests_share_few_flushes(tmp_path: Path) -> None:
         flushes += 1
         flush.run()
 
-    async with running(tmp_path, run_flush=count) as (quorum, metadata, controller):
+    async with running(tmp_path, run_flush=Flusher(count)) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         before = flushes
         async with trio.open_nursery() as nursery:
@@ -153,7 +154,7 @@ async def test_a_failed_fsync_answers_nothing_and_ends_the_node(tmp_path: Path) 
         flush.run()
 
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
-        async with running(tmp_path, run_flush=flush) as (quorum, _metadata, controller):
+        async with running(tmp_path, run_flush=Flusher(flush)) as (quorum, _metadata, controller):
             await start_broker(quorum, controller)
             broken.set()
             answered.append(await controller.request(create("t")))
@@ -211,7 +212,7 @@ async def test_a_wait_has_an_end(tmp_path: Path) -> None:
             assert gate.acquire(timeout=30)
         flush.run()
 
-    async with running(tmp_path, run_flush=flush) as (quorum, _metadata, controller):
+    async with running(tmp_path, run_flush=Flusher(flush)) as (quorum, _metadata, controller):
         await start_broker(quorum, controller)
         closed.set()
         with pytest.raises(KafkaError) as error:
@@ -260,7 +261,7 @@ async def test_a_controller_that_lost_its_epoch_turns_everybody_away(tmp_path: P
         flush.run()
 
     codes: list[ErrorCode] = []
-    async with running(tmp_path, run_flush=flush) as (quorum, _, controller):
+    async with running(tmp_path, run_flush=Flusher(flush)) as (quorum, _, controller):
         await start_broker(quorum, controller)
         closed.set()
 
