@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from kraft.node.quorum_journal import FILE_NAME, MAX_BYTES, OLDER_SUFFIX
+from kraft.node.quorum.journal import FILE_NAME, MAX_BYTES, OLDER_SUFFIX
 from kraft.storage.errors import StorageError
 
 _NO_EPOCH = -1

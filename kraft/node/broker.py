@@ -12,9 +12,9 @@ from kraft.metadata.image import Image
 from kraft.node.clock import Clock
 from kraft.node.controller_channel import ControllerChannel
 from kraft.node.groups import Groups
+from kraft.node.partitions.replicas import Replicas
 from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
-from kraft.node.replicas import Replicas
 from kraft.wire.schema import Message
 
 

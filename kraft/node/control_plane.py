@@ -9,7 +9,7 @@ from kraft.metadata.image import Image
 from kraft.node.clock import Clock
 from kraft.node.controller import Controller
 from kraft.node.metadata import Metadata
-from kraft.node.quorum import Quorum
+from kraft.node.quorum.driver import Quorum
 
 
 @attrs.frozen(eq=False)

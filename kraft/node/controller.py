@@ -28,8 +28,8 @@ from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.node.clock import Clock
 from kraft.node.metadata import Metadata
-from kraft.node.quorum import NotLeader, Quorum
-from kraft.node.quorum_description import describe_quorum
+from kraft.node.quorum.description import describe_quorum
+from kraft.node.quorum.driver import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
 
 _QUEUED_REQUESTS = 100

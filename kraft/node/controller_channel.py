@@ -18,7 +18,7 @@ import trio
 
 from kraft.config.listeners import Voter
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse
-from kraft.node.peers import Connect
+from kraft.node.quorum.peers import Connect
 from kraft.rpc.client import Connection
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.wire.errors import ErrorCode, KafkaError

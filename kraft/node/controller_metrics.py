@@ -15,8 +15,8 @@ from kraft.metrics import Registry
 from kraft.node.clock import Clock
 from kraft.node.controller import Controller
 from kraft.node.metadata import Metadata
-from kraft.node.quorum import Quorum
-from kraft.node.quorum_metrics import QuorumMetrics
+from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.metrics import QuorumMetrics
 from kraft.storage.snapshot import snapshot_name
 
 _CONTROLLER = ("kafka.controller", "KafkaController")

@@ -28,8 +28,8 @@ from kraft.coordinator.group import NO_DEADLINE
 from kraft.coordinator.rebalance import GroupSettings
 from kraft.node.clock import Clock
 from kraft.node.internal_topics import OFFSETS_TOPIC
-from kraft.node.partition import HostedPartition
-from kraft.node.replicas import Replicas
+from kraft.node.partitions.partition import HostedPartition
+from kraft.node.partitions.replicas import Replicas
 from kraft.records.record import Record, encode_batch
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.decode_error import DecodeError

@@ -17,7 +17,7 @@ from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.node.clock import Clock
-from kraft.node.quorum import InThread, Quorum
+from kraft.node.quorum.driver import InThread, Quorum
 
 logger = logging.getLogger("kraft.metadata")
 

@@ -51,29 +51,29 @@ from kraft.node.apis import (
 )
 from kraft.node.broker import Broker
 from kraft.node.clock import Clock
-from kraft.node.compaction import Compaction
 from kraft.node.control_plane import ControlPlane
 from kraft.node.controller import Controller
 from kraft.node.controller_channel import ControllerChannel
 from kraft.node.controller_metrics import declare_controller_metrics, declare_metadata_metrics
 from kraft.node.controller_registration import ControllerRegistration
-from kraft.node.fetchers import Fetchers
-from kraft.node.flusher import Flusher, RunFlush
 from kraft.node.groups import Groups
-from kraft.node.isr import InSyncReplicas
 from kraft.node.lifecycle import PLAINTEXT, Lifecycle
-from kraft.node.maintenance import Maintenance
 from kraft.node.metadata import Metadata
-from kraft.node.metadata_log import MetadataLog
-from kraft.node.peers import Connect
+from kraft.node.partitions.compaction import Compaction
+from kraft.node.partitions.fetchers import Fetchers
+from kraft.node.partitions.isr import InSyncReplicas
+from kraft.node.partitions.maintenance import Maintenance
+from kraft.node.partitions.metrics import declare_replica_metrics
+from kraft.node.partitions.replicas import Replicas
 from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
-from kraft.node.quorum import InThread, Quorum
-from kraft.node.quorum_journal import QuorumJournal
-from kraft.node.quorum_metrics import QuorumMetrics
-from kraft.node.raft_wire import Identity
-from kraft.node.replica_metrics import declare_replica_metrics
-from kraft.node.replicas import Replicas
+from kraft.node.quorum.driver import InThread, Quorum
+from kraft.node.quorum.flusher import Flusher, RunFlush
+from kraft.node.quorum.journal import QuorumJournal
+from kraft.node.quorum.log import MetadataLog
+from kraft.node.quorum.metrics import QuorumMetrics
+from kraft.node.quorum.peers import Connect
+from kraft.node.quorum.wire import Identity
 from kraft.node.settings import (
     connection_limits,
     control_plane_of,

@@ -13,7 +13,7 @@ from kraft.metadata.image import Image
 from kraft.node.groups import Groups
 from kraft.node.internal_topics import OFFSETS_TOPIC
 from kraft.node.metadata import Metadata, Subscription
-from kraft.node.replicas import LeaderChanges, Replicas
+from kraft.node.partitions.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from kraft.cli.main import cli
 from kraft.cli.quorum_story import merged, read_journal, reigns, told
-from kraft.node.quorum_journal import FILE_NAME, OLDER_SUFFIX, QuorumJournal
+from kraft.node.quorum.journal import FILE_NAME, OLDER_SUFFIX, QuorumJournal
 from kraft.raft.events import Effects, Reason, Transition, Verdict
 from kraft.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, Request, VoteRequest
 from kraft.raft.state import TRANSITIONS

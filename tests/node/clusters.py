@@ -14,7 +14,7 @@ import trio
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.node.node import Bound, Node, open_directories
-from kraft.node.replicas import Replicas
+from kraft.node.partitions.replicas import Replicas
 from kraft.rpc.client import Connection, connect
 from kraft.storage.format import format_directories
 from kraft.testing.embedded import SETTINGS

@@ -13,8 +13,8 @@ from kraft.messages.register_broker_record import BrokerEndpoint, RegisterBroker
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.loader import Loader
 from kraft.node.clock import Clock
-from kraft.node.partition import HostedPartition
-from kraft.node.replicas import LeaderChanges, Replicas
+from kraft.node.partitions.partition import HostedPartition
+from kraft.node.partitions.replicas import LeaderChanges, Replicas
 from kraft.storage.directory import LastStop, LogDirectory, MetaProperties
 
 TOPIC, TOPIC_ID = "topic", UUID(int=77)

@@ -17,7 +17,7 @@ from kraft.config.topic import LogConfig
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
-from kraft.node.metadata_log import METADATA_PARTITION, MetadataLog
+from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.messages import SnapshotId
 

@@ -15,9 +15,9 @@ from kraft.config.topic import LogConfig
 from kraft.metadata.image import Image
 from kraft.node.clock import Clock
 from kraft.node.metadata import Metadata, SnapshotPolicy
-from kraft.node.metadata_log import MetadataLog
-from kraft.node.quorum import Lead, Quorum
-from kraft.node.raft_wire import Identity
+from kraft.node.quorum.driver import Lead, Quorum
+from kraft.node.quorum.log import MetadataLog
+from kraft.node.quorum.wire import Identity
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 

@@ -23,9 +23,9 @@ from kraft.messages.vote_request import VoteRequest
 from kraft.messages.vote_response import VoteResponse
 from kraft.metrics import Registry
 from kraft.node.clock import Clock
-from kraft.node.metadata_batches import encoded_batches, leader_change_batch
-from kraft.node.metadata_log import MetadataLog
-from kraft.node.quorum import InThread, Quorum
+from kraft.node.quorum.batches import encoded_batches, leader_change_batch
+from kraft.node.quorum.driver import InThread, Quorum
+from kraft.node.quorum.log import MetadataLog
 from kraft.raft.events import LeaderChange
 from kraft.rpc.channel import CLOSE, Reply, Request
 from kraft.rpc.plane import Plane

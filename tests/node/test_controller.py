@@ -26,9 +26,9 @@ from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.node.clock import Clock
 from kraft.node.controller import Controller
-from kraft.node.flusher import Flusher, RunFlush
 from kraft.node.metadata import Metadata, SnapshotPolicy
-from kraft.node.quorum import Quorum
+from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.flusher import Flusher, RunFlush
 from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.node.quorums import committed_image, open_quorum

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from kraft.node.control_plane import ControlPlane
-from kraft.node.raft_service import Refused, request_value, response_message
+from kraft.node.quorum.service import Refused, request_value, response_message
 from kraft.raft import messages as raft
 from kraft.rpc.channel import Parked, Request
 from kraft.wire.errors import ErrorCode, KafkaError

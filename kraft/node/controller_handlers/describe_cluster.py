@@ -11,7 +11,7 @@ from kraft.node.control_plane import ControlPlane
 from kraft.node.handlers.authorized import CLUSTER_OPERATIONS
 from kraft.node.handlers.describe_cluster import CONTROLLERS, check_kind
 from kraft.node.handlers.describe_cluster import error as error
-from kraft.node.raft_wire import NOBODY
+from kraft.node.quorum.wire import NOBODY
 from kraft.rpc.channel import Reply, Request
 
 

@@ -9,7 +9,7 @@ from kraft.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from kraft.messages.update_raft_voter_response import CurrentLeader, UpdateRaftVoterResponse
 from kraft.node.control_plane import ControlPlane
 from kraft.node.controller_handlers.static_voters import refuse_change
-from kraft.node.raft_wire import NOBODY
+from kraft.node.quorum.wire import NOBODY
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 

@@ -17,7 +17,7 @@ from kraft.messages.delete_records_response import (
 )
 from kraft.node.broker import Broker
 from kraft.node.internal_topics import is_internal
-from kraft.node.partition import HostedPartition
+from kraft.node.partitions.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 

@@ -31,7 +31,7 @@ from kraft.broker.leadership import ANY_BROKER_EPOCH, Fetched
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import EpochEndOffset, FetchResponse, LeaderIdAndEpoch, PartitionData
 from kraft.node.broker import Broker
-from kraft.node.partition import HostedPartition
+from kraft.node.partitions.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records

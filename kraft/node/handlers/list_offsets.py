@@ -27,7 +27,7 @@ from kraft.messages.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from kraft.node.broker import Broker
-from kraft.node.partition import HostedPartition
+from kraft.node.partitions.partition import HostedPartition
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 

@@ -34,10 +34,10 @@ from kraft.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from kraft.node.appending import append_produced
 from kraft.node.broker import Broker
 from kraft.node.internal_topics import is_internal
-from kraft.node.partition import HostedPartition
+from kraft.node.partitions.appending import append_produced
+from kraft.node.partitions.partition import HostedPartition
 from kraft.records.produced import RefusedRecords, is_transactional
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, Silence
 from kraft.wire.errors import ErrorCode, KafkaError

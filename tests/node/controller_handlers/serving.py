@@ -21,8 +21,8 @@ from kraft.node.clock import Clock
 from kraft.node.control_plane import ControlPlane
 from kraft.node.controller import Controller
 from kraft.node.metadata import Metadata, SnapshotPolicy
-from kraft.node.metadata_log import MetadataLog
-from kraft.node.quorum import Quorum
+from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.log import MetadataLog
 from kraft.node.settings import connection_limits, control_plane_of, controller_config
 from kraft.rpc.client import Connection, connect
 from kraft.rpc.quotas import ConnectionQuotas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
-from kraft.node.raft_wire import request_message
+from kraft.node.quorum.wire import request_message
 from kraft.raft.messages import FetchRequest
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode

@@ -12,7 +12,7 @@ import trio
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.messages.registry import ApiKey
-from kraft.node.raft_wire import VERSIONS, Identity, request_message, response_value
+from kraft.node.quorum.wire import VERSIONS, Identity, request_message, response_value
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,

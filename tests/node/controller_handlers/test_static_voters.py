@@ -11,7 +11,7 @@ from kraft.messages.add_raft_voter_request import AddRaftVoterRequest
 from kraft.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from kraft.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from kraft.messages.update_raft_voter_request import UpdateRaftVoterRequest
-from kraft.node.raft_wire import request_message
+from kraft.node.quorum.wire import request_message
 from kraft.raft import messages as raft
 from kraft.wire.errors import ErrorCode
 from tests.node.controller_handlers.serving import VOTER_1, VOTER_2, Serving

@@ -1,0 +1,90 @@
+"""What the leader of the metadata quorum knows of its replicas, as DescribeQuorum tells it (KIP-595, KIP-836)."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import trio
+
+from kraft.controller.context import CLUSTER_METADATA_TOPIC
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest
+from kraft.messages.describe_quorum_response import (
+    DescribeQuorumResponse,
+    Listener,
+    Node,
+    PartitionData,
+    ReplicaState,
+    TopicData,
+)
+from kraft.node.clock import Clock
+from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.wire import PARTITION, Identity, sole_partition
+from kraft.raft.state import Leader, Progress
+from kraft.wire.errors import ErrorCode
+
+#: From here on the answer has the voters' endpoints.
+_NODES_VERSION = 2
+_UNKNOWN = -1
+
+
+def describe_quorum(
+    quorum: Quorum, clock: Clock, message: DescribeQuorumRequest, version: int
+) -> DescribeQuorumResponse:
+    """The quorum as its leader sees it; NOT_LEADER_OR_FOLLOWER from anybody else."""
+    if sole_partition(message.topics) is None:
+        return _refused(message, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    state = quorum.state
+    if not isinstance(state, Leader):
+        return _refused(message, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    now_s = trio.current_time()
+    horizon_s = now_s - quorum.timing.observer_session_s
+    own = attrs.evolve(state.progress[quorum.node_id], fetched_at=now_s, caught_up_at=now_s)
+    voters = {**state.progress, quorum.node_id: own}
+    observers = {key: each for key, each in state.observers.items() if each.fetched_at >= horizon_s}
+    partition = PartitionData(
+        partition_index=PARTITION,
+        leader_id=state.leader_id,
+        leader_epoch=state.epoch,
+        high_watermark=quorum.high_watermark if quorum.in_touch else _UNKNOWN,
+        current_voters=[_replica(each, voters[each], now_s, clock) for each in sorted(voters)],
+        observers=[_replica(each, observers[each], now_s, clock) for each in sorted(observers)],
+    )
+    topics = [TopicData(CLUSTER_METADATA_TOPIC, [partition])]
+    nodes = _nodes(quorum.identity) if version >= _NODES_VERSION else []
+    return DescribeQuorumResponse(topics=topics, nodes=nodes)
+
+
+def _replica(replica_id: int, progress: Progress, now_s: float, clock: Clock) -> ReplicaState:
+    """``progress`` counts in Trio's seconds, the answer in milliseconds of the wall clock."""
+    if not progress.acknowledged:
+        return ReplicaState(replica_id, log_end_offset=_UNKNOWN)
+    now_ms = clock.now_ms()
+
+    def wall_ms(then_s: float) -> int:
+        return _UNKNOWN if math.isinf(then_s) else now_ms - round((now_s - then_s) * 1000)
+
+    return ReplicaState(
+        replica_id=replica_id,
+        log_end_offset=progress.end_offset,
+        last_fetch_timestamp=wall_ms(progress.fetched_at),
+        last_caught_up_timestamp=wall_ms(progress.caught_up_at),
+    )
+
+
+def _nodes(identity: Identity) -> list[Node]:
+    return [
+        Node(voter.node_id, [Listener(identity.listener, voter.host, voter.port)]) for voter in identity.voters.values()
+    ]
+
+
+def _refused(message: DescribeQuorumRequest, code: ErrorCode) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(
+        topics=[
+            TopicData(
+                topic.topic_name,
+                [PartitionData(each.partition_index, code, code.message) for each in topic.partitions],
+            )
+            for topic in message.topics
+        ]
+    )

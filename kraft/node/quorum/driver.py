@@ -1,0 +1,526 @@
+"""The driver of the metadata quorum: one raft core, its log, ``quorum-state``, and the ways to the other voters.
+
+::
+
+    quorum
+    ├── peer 2, peer 3            carry requests to the other voters
+    ├── flusher                   one fsync at a time, for everything appended before it began
+    ├── snapshot check            looks through a snapshot that was fetched
+    └── leader of epoch 5         the role: steps the core and performs its effects, for as long as the role lasts
+        └── active controller     what a leader does beside that
+
+A role is a scope: it lives exactly as long as the core stays in it; a transition leaves one scope and enters the next.
+
+Commits are made in groups: an append is written at once, and one flush at a time covers all that was appended before it
+began. Nothing is committed, published or answered before the flush that covers it has returned.
+
+Readers pull: each follows the committed log at its own pace (``read``), the newest batches from memory and older ones
+from the file. So no reader can hold up a commit, and nothing queues up for a slow one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import random
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import trio
+
+from kraft.node.clock import Clock
+from kraft.node.quorum.flusher import Flusher, RunFlush
+from kraft.node.quorum.log import MetadataBatch, MetadataLog
+from kraft.node.quorum.peers import Connect, Peer
+from kraft.node.quorum.wire import Identity
+from kraft.raft.core import RaftCore
+from kraft.raft.events import (
+    Effects,
+    ElectionStateWritten,
+    Event,
+    LeaderChange,
+    LogAppended,
+    LogFlushed,
+    LogTrimmed,
+    RequestFailed,
+    RequestReceived,
+    Resign,
+    ResponseReceived,
+    ShutDown,
+    SnapshotCreated,
+    SnapshotRejected,
+    SnapshotStored,
+    StoreChunk,
+    Timeout,
+)
+from kraft.raft.messages import FetchResponse, Request, Response, SnapshotId, VoteRequest
+from kraft.raft.state import ElectionState, Follower, Leader, Resigned, State
+from kraft.raft.timing import Timing
+from kraft.records.batch import CorruptBatch
+from kraft.rpc.client import connect as connect_by_tcp
+from kraft.storage.errors import StorageError
+from kraft.storage.quorum_state import FILE_NAME, NOBODY, QuorumState, read_quorum_state, write_quorum_state
+from kraft.wire.errors import ErrorCode
+
+logger = logging.getLogger("kraft.quorum")
+
+_INBOX = 100
+_MAX_FETCH_BYTES = 8 * 2**20
+
+Lead = Callable[[int], Awaitable[None]]
+InThread = Callable[..., Awaitable[Any]]
+
+
+class NotLeader(Exception):
+    """This node does not lead the epoch that the caller thinks it does."""
+
+
+@attrs.frozen
+class Answer:
+    """What the core says to a request, and the bytes of the records that ``response`` names."""
+
+    response: Response
+    data: bytes = b""
+
+
+@attrs.define(eq=False)
+class _Caller:
+    max_bytes: int
+    answered: trio.Event = attrs.Factory(trio.Event)
+    answer: Answer | None = None
+
+
+@attrs.frozen
+class Role:
+    """What the core is, for as long as that is one thing."""
+
+    kind: type[State]
+    epoch: int
+    leader_id: int | None
+
+    @classmethod
+    def of(cls, state: State) -> Role:
+        return cls(type(state), state.epoch, state.leader_id)
+
+    def __str__(self) -> str:
+        of = f" of {self.leader_id}" if self.kind is Follower else ""
+        return f"{self.kind.__name__.lower()}{of} in epoch {self.epoch}"
+
+
+class Quorum:
+    """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
+
+    ``run`` steps the core, and it alone. Every other method may be called by any task while it runs. ``in_thread``
+    does what waits for the disk, and ``run_flush`` its fsyncs; ``connect`` opens connections to voters: simulations
+    and tests bring their own.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        log: MetadataLog,
+        clock: Clock,
+        *,
+        timing: Timing | None = None,
+        connect: Connect = connect_by_tcp,
+        in_thread: InThread = trio.to_thread.run_sync,
+        run_flush: RunFlush | None = None,
+    ) -> None:
+        self.identity = identity
+        self.log = log
+        self._clock = clock
+        self._witnesses: list[Callable[[Effects], None]] = []
+        self.busy_s = 0.0
+        self._in_thread = in_thread
+        self._run_flush = run_flush or Flusher()
+        self._state_path = os.path.join(log.directory, FILE_NAME)
+        self.timing = timing or Timing()
+        stored = read_quorum_state(self._state_path) or QuorumState()
+        election = ElectionState(stored.leader_epoch, _known(stored.leader_id), _known(stored.voted_id))
+        voters = tuple(sorted(identity.voters))
+        now = trio.current_time()
+        self._core = RaftCore(
+            identity.node_id, voters, election, log.view(), now, jitter=random.random, timing=self.timing
+        )
+        self._high_watermark = self._core.high_watermark
+        self._told = -1, -1
+        """The epoch of the last leader that answered a Fetch, and its high watermark: -1 while it has none."""
+        self._peers: Mapping[int, Peer] = {
+            voter.node_id: Peer(voter, identity, self.timing.request_timeout_s, connect, self._report)
+            for voter in identity.voters.values()
+            if voter.node_id != identity.node_id
+        }
+        self._inbox, self._events = trio.open_memory_channel[tuple[Event | None, bytes]](_INBOX)
+        self._deadline = now
+        self._appended = False
+        self._callers: dict[int, _Caller] = {}
+        self._requests = 0
+        self._flush_wanted = trio.Event()
+        self._flushing = trio.Lock()
+        self._unchecked, self._to_check = trio.open_memory_channel[SnapshotId](1)
+        self._advanced = trio.Event()
+        self._changed = trio.Event()
+        self._leaving = False
+        self._left = trio.Event()
+
+    # What others may ask.
+
+    @property
+    def node_id(self) -> int:
+        return self.identity.node_id
+
+    @property
+    def state(self) -> State:
+        return self._core.state
+
+    @property
+    def leader_id(self) -> int | None:
+        """Who leads, as far as this node knows."""
+        return self._core.leader_id
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the quorum, which counts leaders."""
+        return self._core.epoch
+
+    @property
+    def is_leader(self) -> bool:
+        return isinstance(self._core.state, Leader)
+
+    @property
+    def high_watermark(self) -> int:
+        """Everything below is committed, and in the log or in its snapshot."""
+        return self._high_watermark
+
+    @property
+    def start_offset(self) -> int:
+        """Where the log begins; what was before is in the snapshot."""
+        return self.log.start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """Where the next record will be."""
+        return self.log.end_offset
+
+    @property
+    def in_touch(self) -> bool:
+        """Whether all is known to be committed that the present leader vouches for."""
+        state = self._core.state
+        if isinstance(state, Leader):
+            return self.high_watermark > state.epoch_start
+        epoch, high_watermark = self._told
+        return isinstance(state, Follower) and epoch == state.epoch and 0 <= high_watermark <= self.high_watermark
+
+    def tell(self, witness: Callable[[Effects], None]) -> None:
+        """Have ``witness`` hear of the effects of every step, before they are performed."""
+        self._witnesses.append(witness)
+
+    async def change(self, leader_id: int | None, epoch: int) -> None:
+        """Return once this is no longer who leads. The caller puts the bound on the wait."""
+        while (self.leader_id, self.epoch) == (leader_id, epoch):
+            await self._changed.wait()
+
+    async def answer(self, request: Request, max_bytes: int = _MAX_FETCH_BYTES) -> Answer:
+        """Let the core answer a request of a peer. A Fetch waits as long as its ``max_wait_s`` allows."""
+        self._requests += 1
+        number, caller = self._requests, _Caller(min(max_bytes, _MAX_FETCH_BYTES))
+        self._callers[number] = caller
+        try:
+            await self._report(RequestReceived(number, request))
+            await caller.answered.wait()
+        finally:
+            del self._callers[number]
+        assert caller.answer is not None
+        return caller.answer
+
+    # The roles.
+
+    async def run(self, lead: Lead, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take part in the quorum until cancelled; started once events are taken.
+
+        While this node leads, ``lead(epoch)`` runs beside, and is cancelled when the leadership ends.
+
+        Resource handling: this lets go of the log when it ends. After ``shut_down`` the log is closed; else it is left
+        as it is on disk, as by kill -9.
+
+        Error handling: OSError ends it. After a failed fsync nobody knows what is on disk, so nothing more is written
+        or answered: whoever runs this must let the node stop. So does StorageError, where going on would risk the log.
+        """
+        let_go = self.log.abandon
+        try:
+            async with trio.open_nursery() as nursery:
+                for number, peer in self._peers.items():
+                    nursery.start_soon(peer.run, name=f"peer {number}")
+                nursery.start_soon(self._flush, name="flusher")
+                nursery.start_soon(self._check_snapshots, name="snapshot check")
+                await self._take(Timeout())
+                task_status.started()
+                while True:
+                    role = Role.of(self._core.state)
+                    async with trio.open_nursery() as scope:
+                        scope.start_soon(self._play, role, scope.cancel_scope, name=str(role))
+                        if role.kind is Leader:
+                            scope.start_soon(lead, role.epoch, name=f"active controller of epoch {role.epoch}")
+        except BaseException as error:
+            if self._leaving and not _of_disk(error):
+                let_go = self.log.close
+            raise
+        finally:
+            let_go()
+
+    async def _play(self, role: Role, scope: trio.CancelScope) -> None:
+        """Step the core for as long as it is in ``role``."""
+        while Role.of(self._core.state) == role:
+            await self._turn()
+        scope.cancel(reason=f"no longer {role}")
+
+    async def _turn(self) -> None:
+        event: Event | None = Timeout()
+        data = b""
+        with trio.move_on_at(self._deadline):
+            event, data = await self._events.receive()
+        began = time.perf_counter()
+        if self._appended:
+            self._appended = False
+            await self._take(LogAppended(self.log.end_offset, self.epoch))
+        if event is not None and (not isinstance(event, Timeout) or trio.current_time() >= self._deadline):
+            await self._take(event, data)
+        self.busy_s += time.perf_counter() - began
+
+    async def _report(self, event: Event, data: bytes = b"", /) -> None:
+        await self._inbox.send((event, data))
+
+    async def _take(self, event: Event, data: bytes = b"") -> None:
+        """Step the core, perform the effects, and do the same with what those lead to."""
+        if isinstance(event, LogTrimmed) and event.snapshot.end_offset < self.log.start_offset:
+            return  # a snapshot of the leader has taken the place of the log meanwhile
+        following: deque[Event] = deque()
+        before = self.leader_id, self.epoch
+        self._leaving = self._leaving or isinstance(event, ShutDown)
+        while True:
+            if isinstance(event, ResponseReceived):
+                event = self._with_records(event, data)
+            effects = self._core.step(trio.current_time(), event)
+            self._deadline = effects.deadline
+            self._hear(event)
+            if isinstance(event, LogTrimmed):
+                async with self._flushing:
+                    self.log.trim(event.snapshot)
+            following.extend(await self._perform(effects, data))
+            if not following:
+                break
+            event = following.popleft()
+        if self._leaving and self._owes_no_word():
+            self._left.set()
+        if (self.leader_id, self.epoch) != before:
+            self._changed.set()
+            self._changed = trio.Event()
+            self._wake_readers()
+
+    def _owes_no_word(self) -> bool:
+        """Whether the others know that this node does not lead."""
+        state = self.state
+        return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
+
+    def _hear(self, event: Event) -> None:
+        """Note what the leader says is committed, which may be more than it brings in one answer."""
+        match self.state, event:
+            case Follower(epoch=epoch, leader_id=leader), ResponseReceived(to=to, response=FetchResponse() as told):
+                if (to, told.epoch, told.error) == (leader, epoch, ErrorCode.NONE):
+                    self._told = epoch, told.high_watermark
+
+    def _with_records(self, event: ResponseReceived, data: bytes) -> Event:
+        """Say what records came with a Fetch; damaged ones are no answer."""
+        response = event.response
+        if not isinstance(response, FetchResponse) or not data:
+            return event
+        try:
+            records = self.log.check_fetched(data, response.epoch)
+        except CorruptBatch as error:
+            logger.warning("%s sent records that cannot be used, they are asked for again: %s", event.to, error)
+            return RequestFailed(event.number, event.to, event.request)
+        return attrs.evolve(event, response=attrs.evolve(response, records=records))
+
+    # Effects.
+
+    async def _perform(self, effects: Effects, data: bytes) -> list[Event]:
+        """Do what the core says, in its order; return the events that come of it at once."""
+        self._tell(effects)
+        if effects.fatal is not None:
+            raise StorageError(f"{self.log.directory}: {effects.fatal}; this node stops, to keep its log as it is")
+        events: list[Event] = []
+        if effects.election is not None:
+            await self._in_thread(self._write_election_state, effects.election)
+            events.append(ElectionStateWritten(effects.election))
+        if effects.truncate is not None or effects.install is not None:
+            async with self._flushing:
+                if effects.truncate is not None:
+                    self.log.truncate(effects.truncate)
+                if effects.install is not None:
+                    self.log.install(effects.install)
+            self._flush_wanted.set()
+        if isinstance(effects.append, LeaderChange):
+            self.log.append_leader_change(effects.append, self._clock.now_ms())
+            events.append(LogAppended(self.log.end_offset, effects.append.epoch))
+        elif effects.append is not None:
+            self.log.append_fetched(data, effects.append, self._clock.now_ms())
+        if effects.flush:
+            self._flush_wanted.set()
+        if effects.store is not None and not self._store(effects.store, data):
+            events.append(SnapshotRejected(effects.store.snapshot))
+        for reply in effects.replies:
+            self._reply(reply.request_id, reply.response)
+        for send in effects.sends:
+            self._peers[send.to].send(send)
+        if effects.high_watermark is not None:
+            self._high_watermark = effects.high_watermark
+            self._wake_readers()
+        return events
+
+    def _tell(self, effects: Effects) -> None:
+        """Say what happened and why, in the log and to whoever keeps count of it."""
+        for verdict in effects.verdicts:
+            level = logging.INFO if isinstance(verdict.request, VoteRequest) else logging.DEBUG
+            logger.log(level, "%s", verdict)
+        for transition in effects.transitions:
+            logger.info("%s", transition)
+        for witness in self._witnesses:
+            witness(effects)
+
+    def _store(self, chunk: StoreChunk, data: bytes) -> bool:
+        """Keep a piece of a snapshot, and have the whole looked through after the last; False if that cannot be."""
+        if not self.log.store_chunk(chunk, data):
+            return False
+        if chunk.last:
+            with contextlib.suppress(trio.WouldBlock):
+                self._to_check.receive_nowait()  # nobody asks for that of a former leader any more
+            self._unchecked.send_nowait(chunk.snapshot)
+        return True
+
+    def _write_election_state(self, election: ElectionState) -> None:
+        leader = NOBODY if election.leader_id is None else election.leader_id
+        voted = NOBODY if election.voted_for is None else election.voted_for
+        state = QuorumState(
+            leader_id=leader, leader_epoch=election.epoch, voted_id=voted, current_voters=self._core.voters
+        )
+        write_quorum_state(self._state_path, state)
+
+    def _reply(self, number: int, response: Response) -> None:
+        """Hand an answer to its caller, if that still waits. The log is read now: it may be another one later."""
+        caller = self._callers.get(number)
+        if caller is None:
+            return
+        data = b""
+        if isinstance(response, FetchResponse) and response.records is not None:
+            data, records = self.log.read(response.records.base_offset, caller.max_bytes)
+            response = attrs.evolve(response, records=records)
+        caller.answer = Answer(response, data)
+        caller.answered.set()
+
+    async def _flush(self) -> None:
+        """Make everything durable that was appended before the flush began; then look again."""
+        while True:
+            await self._flush_wanted.wait()
+            self._flush_wanted = trio.Event()
+            async with self._flushing:
+                truncations = self._core.log.truncations
+                flush = self.log.begin_flush()
+                await self._run_flush(flush)
+                self.log.flushed(flush)
+            await self._report(LogFlushed(flush.end_offset, truncations))
+
+    async def _check_snapshots(self) -> None:
+        """Look through each snapshot that was fetched before the log may rest on it."""
+        async for snapshot in self._to_check:
+            sound = await self._in_thread(self.log.complete_snapshot, snapshot)
+            await self._report(SnapshotStored(snapshot) if sound else SnapshotRejected(snapshot))
+
+    # Appending.
+
+    def append(self, records: Sequence[Any], epoch: int) -> int:
+        """Append metadata records as the leader of ``epoch``, as one unit; return the offset of the last one.
+
+        They are in the log, not yet durable, when this returns; wait for ``committed`` before anyone hears of them.
+        Nothing else may be appended between looking at ``end_offset`` and this call, so there is no checkpoint in it.
+
+        Raises:
+            NotLeader: nothing was appended.
+        """
+        if not self.is_leader or self.epoch != epoch:
+            raise NotLeader
+        self.log.append_records(records, epoch, self._clock.now_ms())
+        self._appended = True
+        self._flush_wanted.set()
+        self._wake()
+        return self.log.end_offset - 1
+
+    def _wake(self) -> None:
+        if self._inbox.statistics().tasks_waiting_receive:
+            self._inbox.send_nowait((None, b""))
+
+    async def resign(self, epoch: int) -> None:
+        """Give up the leadership of ``epoch``, if this node has it."""
+        await self._report(Resign(epoch))
+
+    async def shut_down(self) -> None:
+        """Take no part in elections any more; a leader resigns, and this waits until the others know.
+
+        The caller puts the bound on the wait.
+        """
+        await self._report(ShutDown())
+        await self._left.wait()
+
+    # Reading what is committed.
+
+    def _wake_readers(self) -> None:
+        self._advanced.set()
+        self._advanced = trio.Event()
+
+    async def committed(self, offset: int) -> None:
+        """Return once the record at ``offset`` is committed. The caller puts the bound on the wait."""
+        while self.high_watermark <= offset:
+            await self._advanced.wait()
+
+    async def committed_as_leader(self, offset: int, epoch: int) -> None:
+        """Return once the record at ``offset``, which this node appended in ``epoch``, is committed.
+
+        Raises NotLeader if the leadership ends before; what becomes of the record, nobody here can say.
+        """
+        while self.is_leader and self.epoch == epoch:
+            if self.high_watermark > offset:
+                return
+            await self._advanced.wait()
+        raise NotLeader
+
+    async def read(self, offset: int) -> tuple[MetadataBatch, ...]:
+        """Wait until something is committed at ``offset``; return the batches from there on, as far as at hand.
+
+        ``offset`` is that of a batch's first record, and not below ``start_offset``. Raises StorageError if the log is
+        damaged there.
+        """
+        await self.committed(offset)
+        return self.log.batches(offset, self.high_watermark)
+
+    # Snapshots.
+
+    async def snapshot_created(self, snapshot: SnapshotId) -> None:
+        """Tell the core that this node wrote a snapshot, which followers may be given now."""
+        await self._report(SnapshotCreated(snapshot))
+
+    async def trim(self, snapshot: SnapshotId) -> None:
+        """Delete what a snapshot covers from the start of the log."""
+        await self._report(LogTrimmed(snapshot))
+
+
+def _known(node_id: int) -> int | None:
+    return None if node_id == NOBODY else node_id
+
+
+def _of_disk(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_of_disk, error.exceptions))
+    return isinstance(error, OSError | StorageError)

@@ -1,0 +1,64 @@
+"""What a start finds of the metadata log, whatever moment the last one ended in (KIP-630).
+
+A log is trimmed in this order: its epochs forget the beginning, whole segments go, older snapshots go. A snapshot of a
+leader is durable under its name first, then the log is dropped, then a new one begins behind it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from kraft.node.quorum.snapshots import MetadataSnapshots
+from kraft.raft.messages import SnapshotId
+from kraft.storage.checkpoint import LEADER_EPOCH
+from kraft.storage.directory import LastStop
+from kraft.storage.errors import StorageError
+from kraft.storage.log import Log
+
+_BEGINNING = SnapshotId(0, 0)
+
+
+def forget_doubtful_epochs(directory: str, last_stop: LastStop) -> LastStop:
+    """Have the epochs learned from the batches, all of which are looked at, if their file may be an old one.
+
+    It is not synced with every change, so after a power cut it may name epochs that were truncated long ago.
+    """
+    path = os.path.join(directory, LEADER_EPOCH)
+    if last_stop is LastStop.POWER_LOST:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+    return last_stop if os.path.exists(path) else LastStop.POWER_LOST
+
+
+def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
+    """Let the log begin where a snapshot ends, or at the beginning; return where that is.
+
+    A snapshot that the log does not hold was installed, or about to be, when the last start ended: it takes its place.
+    Raises StorageError if a snapshot that is needed is missing or damaged; the log is then as it was.
+    """
+    there = snapshots.all()
+    entries = log.epochs.entries
+    # The epochs forget at once what was trimmed, the files only in whole segments.
+    start = max(log.log_start_offset, entries[0][1] if entries else log.log_end_offset)
+    held = [snapshot for snapshot in there if _holds(log, start, snapshot)]
+    newest = there[-1] if there else _BEGINNING
+    if newest.end_offset > start and newest not in held:
+        snapshots.prove(newest)
+        log.truncate_fully_and_start_at(newest.end_offset)
+        return newest
+    if start == 0:
+        return _BEGINNING
+    if not held:
+        what = f"the log begins at offset {start}, and no snapshot has what was before"
+        raise StorageError(f"{log.directory}: {what}; restore the snapshot from a copy, or from another controller")
+    log.delete_records(held[0].end_offset)
+    return held[0]
+
+
+def _holds(log: Log, start: int, snapshot: SnapshotId) -> bool:
+    """Whether the last record that a snapshot covers is in the log, or was trimmed: then so is all before it."""
+    end_offset, epoch = snapshot
+    if end_offset == start:
+        return True
+    return start < end_offset <= log.log_end_offset and log.epochs.epoch_at(end_offset - 1) == epoch

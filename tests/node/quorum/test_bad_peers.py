@@ -1,0 +1,93 @@
+"""What a peer can do to a member of the quorum: nothing, or stop it with one clear line where its log is at stake."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import trio
+
+from kraft.config.topic import LogConfig
+from kraft.messages import fetch_response as fetched
+from kraft.node.quorum.log import MetadataLog
+from kraft.raft.state import Follower
+from kraft.simulation import virtual_time
+from kraft.storage.errors import StorageError
+from kraft.wire.errors import ErrorCode
+from tests.node.scripted_leader import EPOCH, Leader, answer, follower_of, opening, topics
+
+
+def flipped(data: bytes, position: int) -> bytes:
+    changed = bytearray(data)
+    changed[position] ^= 1
+    return bytes(changed)
+
+
+BAD_ANSWERS = {
+    "a flipped bit in a record": answer(flipped(opening(), -3)),
+    "a flipped bit in the checksum": answer(flipped(opening(), 18)),
+    "a length beyond the data": answer(opening()[:8] + b"\x7f\xff\xff\xff" + opening()[12:]),
+    "a negative length": answer(opening()[:8] + b"\xff\xff\xff\xff" + opening()[12:]),
+    "half a batch": answer(opening()[:40]),
+    "bytes of any kind": answer(b"\xde\xad\xbe\xef" * 500),
+    "a gap": answer(topics(7)),
+    "an epoch that the leader cannot know": answer(opening(EPOCH + 1)),
+    "an old format": answer(flipped(opening(), 16)),
+    "the log of another topic": fetched.FetchResponse(
+        responses=[fetched.FetchableTopicResponse("x", UUID(int=5), [fetched.PartitionData(0)])]
+    ),
+    "no topic": fetched.FetchResponse(),
+    "an error that nobody knows": answer(error_code=31_999),
+    "a refusal of the whole": fetched.FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID),
+    "another leader in the same epoch": answer(current_leader=fetched.LeaderIdAndEpoch(3, EPOCH)),
+    "a leader that is no voter": answer(current_leader=fetched.LeaderIdAndEpoch(99, EPOCH)),
+    "an older epoch": answer(opening(), current_leader=fetched.LeaderIdAndEpoch(1, 0)),
+    "a high watermark beyond everything": answer(high_watermark=10**12),
+    "a diverging epoch with an impossible end": answer(diverging_epoch=fetched.EpochEndOffset(0, -7)),
+    "a snapshot before the beginning": answer(snapshot_id=fetched.SnapshotId(-5, 1)),
+    "the end of the connection": None,
+}
+
+
+async def _catch_up(directory: Path, leader: Leader) -> None:
+    async with follower_of(leader, directory) as quorum:
+        with trio.fail_after(20):
+            await quorum.committed(3)
+        state = quorum.state
+        assert isinstance(state, Follower)
+        assert (state.leader_id, quorum.high_watermark, quorum.end_offset) == (1, 4, 4)
+        assert quorum.log.read(0, 2**20)[0] == opening() + topics(1, 3)
+
+
+@pytest.mark.parametrize("bad", BAD_ANSWERS.values(), ids=BAD_ANSWERS.keys())
+def test_a_follower_outlives_a_leader_that_talks_nonsense(tmp_path: Path, bad: fetched.FetchResponse | None) -> None:
+    """Nothing that cannot be is appended or believed, and the follower asks again. The first answer is how it finds its
+    leader.
+    """
+    virtual_time.run(_catch_up, tmp_path, Leader([answer(), bad, bad]))
+
+
+def test_damaged_records_are_named_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    virtual_time.run(_catch_up, tmp_path, Leader([answer(), BAD_ANSWERS["a flipped bit in a record"]]))
+    assert ["1 sent records that cannot be used" in record.getMessage() for record in caplog.records] == [True]
+
+
+async def _be_cut(directory: Path, leader: Leader) -> None:
+    async with follower_of(leader, directory):
+        await trio.sleep(20)
+
+
+def test_what_is_committed_is_never_cut(tmp_path: Path) -> None:
+    """KIP-595: committed records are never truncated. A leader that says otherwise stops the node, with one line."""
+    everything = answer(opening() + topics(1, 3), high_watermark=4)
+    parted = answer(diverging_epoch=fetched.EpochEndOffset(EPOCH, 1), high_watermark=4)
+    leader = Leader([answer(), everything, answer(high_watermark=4), parted])
+    line = "everything below 4 is committed; this node stops"
+    with pytest.RaisesGroup(pytest.RaisesExc(StorageError, match=line), flatten_subgroups=True):
+        virtual_time.run(_be_cut, tmp_path, leader)
+    log = MetadataLog.open(str(tmp_path), LogConfig(), now_ms=0)
+    assert log.read(0, 2**20)[0] == opening() + topics(1, 3)
+    log.close()

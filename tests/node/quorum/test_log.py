@@ -1,0 +1,473 @@
+"""The metadata log on real files: what is appended, read, cut and trimmed, and what a start finds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kraft.config.topic import LogConfig
+from kraft.messages.config_record import ConfigRecord
+from kraft.messages.leader_change_message import LeaderChangeMessage
+from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.raft.events import LeaderChange
+from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
+from kraft.records.batch import iter_headers
+from kraft.records.control import ControlType, control_type
+from kraft.records.record import read_records
+from kraft.storage import partition_metadata
+from kraft.storage.directory import LastStop
+from kraft.storage.errors import StorageError
+from kraft.storage.snapshot import snapshot_name
+from kraft.wire.codec import decode
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import METADATA_TOPIC_ID
+from tests.node.metadata_logs import (
+    Crashes,
+    content,
+    fetch,
+    fetch_snapshot,
+    fill,
+    flush,
+    open_log,
+    replayed,
+    shape,
+    snapshot_of,
+    topic,
+)
+
+
+def test_a_new_log_is_empty(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    assert shape(log) == (0, 0, 0, [], None)
+    assert log.read(0, 100) == (b"", None)
+    assert log.batches(0, 0) == ()
+    assert log.retention_candidate(10**15) is None
+    log.close()
+    assert partition_metadata.read_topic_id(log.directory) == METADATA_TOPIC_ID
+
+
+def test_batches_are_as_apache_writes_them(tmp_path: Path) -> None:
+    """Magic 2, no codec, no producer, create time; a LeaderChange is a control batch and the first of its epoch."""
+    log = open_log(tmp_path)
+    log.append_leader_change(LeaderChange(4, 2, (1, 2, 3), (2, 3)), 77)
+    log.append_records([topic(1), topic(2)], 4, 78)
+    data, records = log.read(0, 2**20)
+    assert records == LogSlice(0, (EpochEnd(4, 3),))
+    (at, control), (_, batch) = iter_headers(data)
+    for header in (control, batch):
+        assert (header.producer_id, header.producer_epoch, header.base_sequence) == (-1, -1, -1)
+        assert (header.leader_epoch, header.base_timestamp) == (4, header.max_timestamp)
+    assert (control.attributes, batch.attributes) == (0x20, 0)
+    (record,) = read_records(data, at, control, max_bytes=1000)
+    assert control_type(record) is ControlType.LEADER_CHANGE
+    assert record.value is not None
+    change, _ = decode(LeaderChangeMessage, 0, record.value)
+    assert (change.leader_id, [voter.voter_id for voter in change.granting_voters]) == (2, [2, 3])
+
+
+def test_batches_come_from_memory_and_from_the_file_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kraft.node.quorum.log._BATCHES_IN_MEMORY", 3)
+    monkeypatch.setattr("kraft.node.quorum.log._READ_BYTES", 300)
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    image = replayed(log, log.end_offset)
+    assert sorted(image.topic_ids) == sorted(f"t{number}" for number in range(1, 21))
+    assert (image.offset, image.epoch, image.timestamp_ms) == (20, 1, 1020)
+    from_memory = log.batches(18, 21)
+    log.close()
+    log = open_log(tmp_path)
+    assert [str(log.batches(number, 21)[0]) for number in range(18, 21)] == [str(batch) for batch in from_memory]
+    assert [batch.base_offset for batch in log.batches(18, 20)] == [18, 19]
+    assert log.batches(18, 18) == ()
+
+
+def test_what_is_in_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kraft.node.quorum.log._BYTES_IN_MEMORY", 300)
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    assert sum(batch.size for batch in log._recent) <= 300
+    log.append_records([ConfigRecord(resource_type=2, resource_name="x", name="k", value="v" * 1000)], 1, 0)
+    assert not log._recent
+    assert log.batches(21, 22)[0].records[0].value == "v" * 1000
+
+
+def test_many_records_are_cut_into_batches_and_written_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kraft.node.quorum.batches.MAX_BATCH_RECORDS", 4)
+    log = open_log(tmp_path)
+    log.append_records([topic(number) for number in range(10)], 1, 0)
+    assert [len(batch.records) for batch in log.batches(0, 10)] == [4, 4, 2]
+    assert log.end_offset == 10
+
+
+def test_a_batch_never_outgrows_what_apache_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kraft.node.quorum.batches.MAX_BATCH_BYTES", 1000)
+    log = open_log(tmp_path)
+    values = ["v" * size for size in (500, 300, 800, 10, 10, 850)]
+    log.append_records(
+        [ConfigRecord(resource_type=2, resource_name="x", name="k", value=value) for value in values], 1, 0
+    )
+    sizes = [header.size for _, header in iter_headers(content(log))]
+    assert len(sizes) == 4
+    assert max(sizes) <= 1000
+    with pytest.raises(KafkaError) as refused:
+        log.append_records(
+            [topic(1), ConfigRecord(resource_type=2, resource_name="x", name="k", value="v" * 1000)], 1, 0
+        )
+    assert refused.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+    assert log.end_offset == len(values)
+
+
+def test_a_read_brings_whole_batches_and_at_least_one(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 1, 3)
+    fill(log, 2, 3)
+    data, records = log.read(1, 1)
+    assert records == LogSlice(1, (EpochEnd(1, 2),))
+    assert log.read(1, 2**20, 1) == (b"", None)
+    data, records = log.read(2, 2**20, 6)
+    assert records is not None
+    assert records.base_offset == 2
+    assert len(data) == sum(header.size for _, header in iter_headers(data))
+    with pytest.raises(KafkaError) as refused:
+        log.read(9, 100)
+    assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_a_follower_ends_up_with_the_same_bytes(tmp_path: Path) -> None:
+    """KIP-595: a follower appends what it fetched, however the fetches are cut."""
+    for name in ("leader", "follower"):
+        (tmp_path / name).mkdir()
+    leader, follower = open_log(tmp_path / "leader"), open_log(tmp_path / "follower")
+    fill(leader, 1, 5)
+    fill(leader, 3, 5)
+    step = 0
+    while follower.end_offset < leader.end_offset:
+        step += 37
+        data, _ = leader.read(follower.end_offset, 500)
+        records = follower.check_fetched(memoryview(data)[: step % 400], 3)
+        if records is not None:
+            follower.append_fetched(memoryview(data)[: step % 400], records, 1000)
+    assert content(follower) == content(leader)
+    assert shape(follower) == shape(leader) == (0, 0, 12, [(1, 0), (3, 6)], None)
+    assert sorted(replayed(follower, 12).topic_ids) == sorted(replayed(leader, 12).topic_ids)
+
+
+def test_what_parts_from_the_leader_is_cut(tmp_path: Path) -> None:
+    """KIP-595: a follower truncates to where the logs part, and fetches on from there."""
+    log = open_log(tmp_path)
+    fill(log, 1, 5)
+    fill(log, 2, 20)
+    log.truncate(6)
+    assert shape(log) == (0, 0, 6, [(1, 0)], None)
+    assert log.last_epoch == 1
+    assert [batch.base_offset for batch in log.batches(4, 6)] == [4, 5]
+    fill(log, 3, 1)
+    assert [batch.epoch for batch in log.batches(4, 8)] == [1, 1, 3, 3]
+    log.close()
+    assert shape(open_log(tmp_path)) == (0, 0, 8, [(1, 0), (3, 6)], None)
+
+
+def test_a_cut_inside_of_a_batch_stops_the_node(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    log.append_records([topic(1), topic(2)], 1, 0)
+    with pytest.raises(StorageError, match="cut at 1, and no batch ends there"):
+        log.truncate(1)
+
+
+def test_what_a_start_finds_is_durable(tmp_path: Path) -> None:
+    """A member that fetches, or votes, says that its whole log is durable; a killed node's may be in memory only."""
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    assert log.begin_flush().files
+    log.abandon()
+    assert not open_log(tmp_path).begin_flush().files
+
+
+def test_damage_is_one_clear_line(tmp_path: Path) -> None:
+    """Records are checked against the checksum of their batch before they are replayed."""
+    log = open_log(tmp_path, LogConfig())
+    fill(log, 1, 3)
+    log.close()
+    path = tmp_path / METADATA_PARTITION / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(StorageError, match="checksum"):
+        open_log(tmp_path, LogConfig(), last_stop=LastStop.CLEAN).batches(0, 4)
+
+
+# Snapshots (KIP-630).
+
+
+def test_a_trimmed_log_begins_where_its_snapshot_ends(tmp_path: Path) -> None:
+    """KIP-630: whole segments below the snapshot go; the one that holds its end stays."""
+    log = open_log(tmp_path)
+    fill(log, 1, 10)
+    fill(log, 2, 10)
+    image = replayed(log, 15)
+    first, second = snapshot_of(log, 5), snapshot_of(log, 15)
+    assert (first, second) == (SnapshotId(5, 1), SnapshotId(15, 2))
+    log.trim(second)
+    expected = (15, 2, 22, [(2, 15)], second)
+    assert shape(log) == expected
+    names = os.listdir(log.directory)
+    assert snapshot_name(first) not in names
+    assert min(int(name[:20]) for name in names if name.endswith(".log")) in range(10, 16)
+    with pytest.raises(KafkaError) as refused:
+        log.read(14, 100)
+    assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+    log.close()
+    log = open_log(tmp_path)
+    assert shape(log) == expected
+    assert sorted(replayed(log, 22, log.load_snapshot(second)).topic_ids) == sorted(
+        {*image.topic_ids, *(f"t{number}" for number in range(15, 22))}
+    )
+
+
+def test_a_log_trimmed_to_its_very_end_goes_on_from_there(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 1, 3)
+    fill(log, 2, 3)
+    log.trim(snapshot_of(log, 8))
+    log.close()
+    for epoch in (2, 5):
+        log = open_log(tmp_path)
+        assert shape(log)[:2] == (8, 2)
+        assert log.last_epoch == 2 if epoch == 2 else 5
+        log.append_records([topic(log.end_offset)], epoch, 0)
+        log.close()
+    assert shape(open_log(tmp_path)) == (8, 2, 10, [(2, 8), (5, 9)], SnapshotId(8, 2))
+
+
+def test_a_node_that_is_far_behind_begins_with_the_snapshot_of_a_leader(tmp_path: Path) -> None:
+    """KIP-630: the log is replaced by the snapshot, then fetching goes on behind it."""
+    leader, follower = pair(tmp_path)
+    fill(leader, 1, 20)
+    fill(follower, 1, 2)
+    snapshot = snapshot_of(leader, 15)
+    leader.trim(snapshot)
+    assert fetch_snapshot(follower, leader, snapshot)
+    follower.install(snapshot)
+    assert shape(follower) == (15, 1, 15, [], snapshot)
+    assert follower.last_epoch == 1
+    fetch(follower, leader, 1)
+    assert content(follower) == content(leader)
+    follower.close()
+    follower = open_log(tmp_path / "follower")
+    assert shape(follower) == (15, 1, 21, [(1, 15)], snapshot)
+    image = replayed(follower, 21, follower.load_snapshot(snapshot))
+    assert len(image.topics) == 20
+
+
+def pair(tmp_path: Path) -> tuple[MetadataLog, MetadataLog]:
+    for name in ("leader", "follower"):
+        (tmp_path / name).mkdir()
+    return open_log(tmp_path / "leader"), open_log(tmp_path / "follower")
+
+
+@pytest.mark.parametrize("last_stop", LastStop)
+def test_a_crash_while_a_snapshot_takes_the_place_of_the_log(tmp_path: Path, last_stop: LastStop) -> None:
+    """KIP-630: whatever moment the node dies in, a start finds the old log, or the snapshot and nothing else."""
+    leader, follower = pair(tmp_path)
+    fill(leader, 2, 20)
+    fill(follower, 1, 14)
+    old = content(follower)
+    old_shape = shape(follower)
+    snapshot = snapshot_of(leader, 10)
+    crashes = Crashes(follower, tmp_path / "crashes")
+    with crashes.recorded():
+        assert fetch_snapshot(follower, leader, snapshot)
+        follower.install(snapshot)
+        flush(follower)
+    found = []
+    for copy in crashes:
+        log = open_log(copy, last_stop=last_stop)
+        found.append(shape(log))
+        assert found[-1] == old_shape or found[-1] == (10, 2, 10, [], snapshot)
+        if log.start_offset:
+            assert len(log.load_snapshot(snapshot).topics) == 9
+        else:
+            assert content(log) == old
+        assert not [name for name in os.listdir(log.directory) if name.endswith((".part", ".deleted"))]
+        log.close()
+        assert shape(open_log(copy)) == found[-1]
+    assert len(found) > 15
+    assert len({str(each) for each in found}) == 2
+
+
+@pytest.mark.parametrize("last_stop", LastStop)
+def test_a_crash_while_the_log_is_trimmed(tmp_path: Path, last_stop: LastStop) -> None:
+    """Whatever moment the node dies in, what the log and its snapshots say together is all that was there."""
+    log = open_log(tmp_path)
+    fill(log, 1, 10)
+    fill(log, 2, 10)
+    whole = replayed(log, 22)
+    log.trim(snapshot_of(log, 4))
+    newest = [snapshot_of(log, end) for end in (9, 15)][-1]
+    before, after = content(log), None
+    crashes = Crashes(log, tmp_path / "crashes")
+    with crashes.recorded():
+        log.trim(newest)
+    after = content(log)
+    starts = set()
+    for copy in crashes:
+        log = open_log(copy, last_stop=last_stop)
+        starts.add(log.start_offset)
+        assert content(log) in (before, after) if last_stop is not LastStop.POWER_LOST else content(log).endswith(after)
+        assert (log.end_offset, log.last_epoch, log.snapshot) == (22, 2, newest)
+        earliest = next(each for each in log._snapshots.all())
+        assert earliest.end_offset >= log.start_offset
+        if log.start_offset:
+            assert sorted(replayed(log, 22, log.load_snapshot(earliest)).topic_ids) == sorted(whole.topic_ids)
+        expected = shape(log)
+        log.close()
+        assert shape(open_log(copy)) == expected
+    assert 15 in starts
+    assert len(starts) > 1 or last_stop is LastStop.POWER_LOST
+
+
+@pytest.mark.parametrize("last_stop", [LastStop.KILLED, LastStop.POWER_LOST])
+def test_a_crash_while_the_log_is_cut_and_written_again(tmp_path: Path, last_stop: LastStop) -> None:
+    """A start finds a prefix of the old log or of the new one, and epochs that are those of its batches."""
+    leader, follower = pair(tmp_path)
+    fill(leader, 1, 5)
+    fill(follower, 1, 5)
+    fill(follower, 2, 15)
+    fill(leader, 3, 15)
+    old, new = content(follower), content(leader)
+    crashes = Crashes(follower, tmp_path / "crashes")
+    with crashes.recorded():
+        follower.truncate(6)
+        fetch(follower, leader, 3)
+        flush(follower)
+    for copy in crashes:
+        log = open_log(copy, last_stop=last_stop)
+        found = content(log)
+        assert old.startswith(found) or new.startswith(found)
+        epochs = {header.leader_epoch for _, header in iter_headers(found)}
+        assert {epoch for epoch, _ in log.view().epochs} == epochs
+        assert log.end_offset >= 6
+        log.abandon()
+    assert content(follower) == new
+
+
+def test_a_damaged_snapshot_does_not_take_the_place_of_the_log(tmp_path: Path) -> None:
+    leader, follower = pair(tmp_path)
+    fill(leader, 1, 20)
+    fill(follower, 1, 5)
+    old = shape(follower)
+    snapshot = snapshot_of(leader, 15)
+    assert fetch_snapshot(follower, leader, snapshot)
+    follower.abandon()
+    path = Path(follower.directory, snapshot_name(snapshot))
+    damaged = path.read_bytes().replace(b"t7", b"t8")
+    path.write_bytes(damaged)
+    with pytest.raises(StorageError, match=r"checksum .* delete it if"):
+        open_log(tmp_path / "follower")
+    path.unlink()
+    assert shape(open_log(tmp_path / "follower")) == old
+
+
+def test_a_missing_file_of_epochs_is_made_anew(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 1, 10)
+    fill(log, 2, 10)
+    expected = shape(log)
+    log.close()
+    for last_stop in LastStop:
+        (tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint").unlink()
+        log = open_log(tmp_path, last_stop=last_stop)
+        assert shape(log) == expected
+        log.close()
+
+
+def test_after_a_power_cut_epochs_are_those_of_the_batches(tmp_path: Path) -> None:
+    """The file of epochs may be older than a truncation that the log has gone through since."""
+    log = open_log(tmp_path)
+    fill(log, 1, 2)
+    fill(log, 2, 2)
+    path = tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint"
+    stale = path.read_bytes()
+    log.truncate(3)
+    log.append_records([topic(number) for number in range(9)], 1, 0)
+    log.close()
+    path.write_bytes(stale)
+    assert shape(open_log(tmp_path, last_stop=LastStop.POWER_LOST)) == (0, 0, 12, [(1, 0)], None)
+
+
+def test_a_log_that_begins_late_without_a_snapshot_is_refused(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    snapshot = snapshot_of(log, 15)
+    log.trim(snapshot)
+    log.close()
+    (tmp_path / METADATA_PARTITION / snapshot_name(snapshot)).unlink()
+    with pytest.raises(StorageError, match="begins at offset 15, and no snapshot has what was before"):
+        open_log(tmp_path)
+
+
+def test_the_oldest_snapshot_that_reaches_back_far_enough_is_where_a_log_begins(tmp_path: Path) -> None:
+    """As Apache leaves it: the first segment begins below the snapshot, and nobody knows by how much."""
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    snapshots = [snapshot_of(log, end) for end in (3, 9, 15)]
+    log.close()
+    directory = tmp_path / METADATA_PARTITION
+    segments = sorted(name for name in os.listdir(directory) if name.endswith(".log"))
+    for name in segments[:2]:
+        (directory / name).unlink()
+    first = int(segments[2][:20])
+    assert 3 < first < 9
+    (directory / "leader-epoch-checkpoint").unlink()
+    log = open_log(tmp_path)
+    assert shape(log) == (9, 1, 21, [(1, 9)], snapshots[-1])
+    assert log._snapshots.all() == snapshots[1:]
+
+
+def test_the_snapshot_of_an_empty_log_is_none(tmp_path: Path) -> None:
+    """Later Kafkas format a directory with ``00000000000000000000-0000000000.checkpoint`` (KIP-853)."""
+    log = open_log(tmp_path)
+    log.close()
+    name = tmp_path / METADATA_PARTITION / snapshot_name(SnapshotId(0, 0))
+    name.write_bytes(b"anything")
+    (tmp_path / METADATA_PARTITION / "a-foreign.checkpoint").touch()
+    log = open_log(tmp_path)
+    fill(log, 1, 3)
+    assert shape(log) == (0, 0, 4, [(1, 0)], None)
+
+
+def test_retention_by_size(tmp_path: Path) -> None:
+    """metadata.max.retention.bytes: the oldest snapshots go while log and snapshots are larger, but for the newest."""
+    log = open_log(tmp_path, LogConfig(segment_bytes=400, retention_bytes=2000, retention_ms=-1))
+    fill(log, 1, 4)
+    snapshots = [snapshot_of(log, 3)]
+    assert log.retention_candidate(0) is None
+    fill(log, 2, 10)
+    snapshots += [snapshot_of(log, end) for end in (5, 7, 12)]
+    assert log.retention_candidate(0) is None, "nothing is trimmed that is not durable"
+    flush(log)
+    trimmed = []
+    while (candidate := log.retention_candidate(0)) is not None:
+        log.trim(candidate)
+        trimmed.append(candidate)
+    assert trimmed == snapshots[1 : 1 + len(trimmed)]
+    assert 0 < len(trimmed) <= 3
+    assert log.start_offset == trimmed[-1].end_offset
+
+
+def test_retention_by_age(tmp_path: Path) -> None:
+    """metadata.max.retention.ms counts from the last record in a snapshot."""
+    log = open_log(tmp_path, LogConfig(segment_bytes=400, retention_bytes=-1, retention_ms=100))
+    fill(log, 1, 10)
+    snapshots = [snapshot_of(log, end) for end in (3, 6, 9)]
+    flush(log)
+    assert [log.load_snapshot(each).timestamp_ms for each in snapshots] == [1002, 1005, 1008]
+    assert log.retention_candidate(1102) is None
+    assert log.retention_candidate(1103) == snapshots[1]
+    log.trim(snapshots[1])
+    assert log.retention_candidate(1105) is None
+    assert log.retention_candidate(10**9) == snapshots[2]
+    log.trim(snapshots[2])
+    assert log.retention_candidate(10**9) is None, "the newest snapshot stays"
