@@ -19,10 +19,10 @@ from kraft.config.properties import from_mapping
 from kraft.node.clock import Clock
 from kraft.node.controller_channel import ControllerChannel
 from kraft.node.metadata import Metadata
-from kraft.node.metadata_log import MetadataLog
 from kraft.node.node import Node, open_directories
-from kraft.node.quorum import Quorum
-from kraft.node.raft_wire import Identity
+from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.log import MetadataLog
+from kraft.node.quorum.wire import Identity
 from kraft.node.settings import metadata_log_config, quorum_timing, snapshot_policy
 from kraft.node.tree import render
 from kraft.simulation.virtual_network import VirtualNetwork

@@ -20,10 +20,10 @@ from kraft.messages.incremental_alter_configs_request import (
 )
 from kraft.metadata.image import ResourceType
 from kraft.node.controller import Controller
-from kraft.node.metadata_log import METADATA_PARTITION
 from kraft.node.node import Node
-from kraft.node.quorum import Quorum
-from kraft.node.quorum_journal import FILE_NAME
+from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.journal import FILE_NAME
+from kraft.node.quorum.log import METADATA_PARTITION
 from kraft.raft.state import Follower, Leader
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import VirtualNode, virtual_nodes
