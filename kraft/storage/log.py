@@ -100,8 +100,10 @@ class Log:
         """Open or create the log of the partition directory ``name``; ``log.recovery`` says what had to be repaired.
 
         ``recovery_point`` and ``log_start_offset`` are those of the checkpoint files. ``roll_jitter_ms``, a random
-        number up to ``segment.jitter.ms``, shortens ``segment.ms``. ``cut_unsynced=False`` is for a log that is synced
-        before anything in it is answered. Raises CorruptLog for damage that only a person may repair.
+        number up to ``segment.jitter.ms``, shortens ``segment.ms``. ``cut_unsynced=False`` is for a log without
+        gaps that is synced before anything in it is answered.
+
+        Raises CorruptLog for damage that only a person may repair.
         """
         directory = os.path.join(parent, name)
         log = cls(directory, config, roll_jitter_ms=min(roll_jitter_ms, config.segment_jitter_ms, config.segment_ms))
@@ -143,6 +145,7 @@ class Log:
         self.log_start_offset = min(max(log_start_offset, self.segments[0].base_offset), self.log_end_offset)
         self.recovery_point = min(recovery_point, self.log_end_offset)
         if not epochs_known:
+            epochs.clear()  # the scan may have begun in the middle
             for header in self._headers_from(self.log_start_offset):
                 learn(header)
         epochs.truncate_from_end(self.log_end_offset)

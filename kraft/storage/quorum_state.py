@@ -21,6 +21,7 @@ FILE_NAME = "quorum-state"
 NOBODY = -1
 
 _MAX_BYTES = 2**20
+_MAX_INT32 = 2**31 - 1
 
 
 @attrs.frozen
@@ -45,19 +46,20 @@ def read_quorum_state(path: str | os.PathLike[str]) -> QuorumState | None:
     try:
         fields = json.loads(data)
         version = fields["data_version"]
-        if version not in (0, 1):
+        if type(version) is not int or version not in (0, 1):
             raise ValueError(f"data_version {version!r} is not 0 or 1")
         directory_id = fields.get("votedDirectoryId")
         return QuorumState(
-            leader_id=_integer(fields, "leaderId"),
+            leader_id=_integer(fields, "leaderId", NOBODY),
             leader_epoch=_integer(fields, "leaderEpoch"),
-            voted_id=_integer(fields, "votedId"),
+            voted_id=_integer(fields, "votedId", NOBODY),
             voted_directory_id=ZERO_UUID if directory_id is None else uuid_from_text(directory_id),
             current_voters=tuple(_integer(voter, "voterId") for voter in fields.get("currentVoters") or ()),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else error
         raise StorageError(
-            f"{os.fspath(path)}: not a quorum state: {error!r}; restore it from a copy, or let this voter rejoin "
+            f"{os.fspath(path)}: not a quorum state: {reason}; restore it from a copy, or let this voter rejoin "
             "with an empty metadata directory (deleting only this file could let it vote twice in one epoch)"
         ) from None
 
@@ -86,8 +88,8 @@ def write_quorum_state(path: str | os.PathLike[str], state: QuorumState, *, vers
     write_atomically(path, json.dumps(fields, separators=(",", ":")).encode())
 
 
-def _integer(fields: dict[str, object], name: str) -> int:
+def _integer(fields: dict[str, object], name: str, minimum: int = 0) -> int:
     value = fields[name]
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{name} is {value!r}, not a number")
+    if type(value) is not int or not minimum <= value <= _MAX_INT32:
+        raise ValueError(f"{name} is {value!r}, not a number from {minimum} to {_MAX_INT32}")
     return value

@@ -7,6 +7,10 @@ outlives a process. After a power cut: every checksum from the recovery point on
 A torn tail is cut. Damage that sound batches follow is CorruptLog, since cutting there would lose what was promised.
 Except after a power cut beyond the recovery point: nothing there was ever said to be durable, and the kernel writes
 pages in any order, so the log is cut at the first damage, as Kafka does it, and the caller says how much went.
+
+A log that is synced before anything in it is answered (that of the metadata) is cut only where it may be torn. Offsets
+and epochs are outside of a batch's checksum; there they follow each other, so one that does not is damage. And a killed
+process leaves a batch short, never whole and wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from kraft.records.batch import BatchHeader, CorruptBatch
+from kraft.records.batch import BatchHeader, CorruptBatch, TruncatedBatch
 from kraft.storage.directory import LastStop
 from kraft.storage.errors import CorruptLog
 from kraft.storage.scan import find_sound_batch
@@ -27,6 +31,7 @@ from kraft.storage.segment import (
     DELETED_SUFFIX,
     LOG_SUFFIX,
     SWAP_SUFFIX,
+    MisplacedBatch,
     Segment,
     remove_segment,
     rename_segment,
@@ -75,8 +80,8 @@ def load_segments(
 ) -> tuple[list[Segment], Recovery]:
     """Open every segment, oldest first; ``learn`` hears of each batch that had to be looked at.
 
-    Without ``cut_unsynced`` a power cut is no excuse either: this log is synced before anything is answered. Raises
-    CorruptLog, OSError.
+    Without ``cut_unsynced`` a power cut is no excuse either: this log is synced before anything is answered, and has no
+    gaps. Raises CorruptLog, OSError.
     """
     sizes = finish_interrupted_work(directory, index_interval_bytes)
     segments = [Segment.load(directory, base, size, index_interval_bytes) for base, size in sorted(sizes.items())]
@@ -90,12 +95,16 @@ def load_segments(
         sane = segment.indexes_are_sane()
         had_index = segment.index.exists or segment.time_index.exists
         try:
+            before: BatchHeader | None = None
             for header in _replay(segment, last_stop, sane=sane, uncertain=uncertain, active=not later):
+                if not cut_unsynced:
+                    _require_follows(segment, before, header)
+                    before = header
                 learn(header)
         except CorruptBatch as damage:
             if cut_unsynced and last_stop is LastStop.POWER_LOST and segment.next_offset >= recovery_point:
                 recovery = _cut(segment, end, recovery)
-            elif not is_last or last_stop is LastStop.CLEAN:
+            elif not is_last or last_stop is LastStop.CLEAN or not (cut_unsynced or _may_be_torn(damage, last_stop)):
                 raise _corrupt(segment, str(damage)) from damage
             else:
                 _refuse_sound_batches(segment, end, damage)
@@ -124,6 +133,26 @@ def _replay(
     else:
         index = segment.time_index
         segment.max_timestamp, segment.max_timestamp_offset = index.last_timestamp, index.last_offset
+
+
+def _require_follows(segment: Segment, before: BatchHeader | None, header: BatchHeader) -> None:
+    """Raise CorruptLog if a sound batch does not go on where the one before it ended: it is no torn tail."""
+    position = segment.size - header.size
+    if before is not None:
+        expected, epoch = before.next_offset, before.leader_epoch
+    else:  # a scan from the middle begins with a batch that the index knows
+        expected, epoch = header.base_offset if position else segment.base_offset, 0
+    if header.base_offset != expected or header.leader_epoch < epoch:
+        found = f"offset {header.base_offset} in epoch {header.leader_epoch}"
+        reason = f"a batch begins at {found}, expected offset {expected} in epoch {epoch} or later"
+        raise CorruptLog(segment.path, position, expected, reason, _ADVICE)
+
+
+def _may_be_torn(damage: CorruptBatch, last_stop: LastStop) -> bool:
+    """Whether the last write may have left this: part of it after a kill, garbage after a power cut."""
+    if isinstance(damage, MisplacedBatch):
+        return False
+    return last_stop is LastStop.POWER_LOST or isinstance(damage, TruncatedBatch)
 
 
 def _refuse_sound_batches(segment: Segment, end: int, damage: CorruptBatch) -> None:

@@ -41,6 +41,10 @@ def segment_path(directory: str, base_offset: int, suffix: str) -> str:
     return f"{directory}/{base_offset:020d}{suffix}"
 
 
+class MisplacedBatch(CorruptBatch):
+    """A batch that is whole, and cannot be where it is."""
+
+
 class SegmentFile:
     """An open log file. It closes itself when nothing refers to it any more.
 
@@ -150,7 +154,7 @@ class Segment:
         for at, header in walk(self.fd, position, end, verify=verify):
             last_offset = header.last_offset
             if header.base_offset < self.next_offset or not fits_index(last_offset, self.base_offset):
-                raise CorruptBatch(f"batch of offsets {header.base_offset} to {last_offset} is out of order")
+                raise MisplacedBatch(f"batch of offsets {header.base_offset} to {last_offset} is out of order")
             self._learn(at, last_offset, header.max_timestamp)
             self.size = at + header.size
             yield header

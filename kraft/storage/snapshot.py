@@ -101,7 +101,7 @@ def read_snapshot(path: str | os.PathLike[str], *, epoch: int = 0) -> Iterator[b
     position = offset = 0
     complete = False
     try:
-        for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
+        for _, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
             if complete:
                 raise CorruptBatch("a batch follows the footer")
             if (header.base_offset, header.leader_epoch) != (offset, epoch):
@@ -119,6 +119,7 @@ def read_snapshot(path: str | os.PathLike[str], *, epoch: int = 0) -> Iterator[b
                     raise CorruptBatch(f"the record at offset {record.offset} has no value")
                 else:
                     yield record.value
+            position += header.size
             offset = header.next_offset
         if not complete:
             raise CorruptBatch("the file ends without a snapshot footer")

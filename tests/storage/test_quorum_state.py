@@ -43,6 +43,12 @@ def test_no_file_is_no_state(tmp_path: Path) -> None:
         '{"data_version":2,"leaderId":1,"leaderEpoch":1,"votedId":1}',
         '{"data_version":0,"leaderId":"1","leaderEpoch":1,"votedId":1}',
         '{"data_version":0,"leaderId":1,"leaderEpoch":1,"votedId":1,"currentVoters":[1]}',
+        '{"data_version":true,"leaderId":1,"leaderEpoch":1,"votedId":1}',
+        '{"data_version":0,"leaderId":1,"leaderEpoch":2147483648,"votedId":1}',
+        '{"data_version":0,"leaderId":1,"leaderEpoch":-1,"votedId":1}',
+        '{"data_version":0,"leaderId":-2,"leaderEpoch":1,"votedId":1}',
+        '{"data_version":0,"leaderId":1,"leaderEpoch":1,"votedId":1,"currentVoters":[{"voterId":-1}]}',
+        "\0" * 100_000,
         "[" * 5000,
     ],
 )
@@ -52,3 +58,4 @@ def test_damage_is_one_line_that_says_what_to_do(tmp_path: Path, text: str) -> N
     with pytest.raises(StorageError, match="not a quorum state") as refused:
         read_quorum_state(path)
     assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 500

@@ -87,6 +87,42 @@ def test_a_flipped_bit_in_the_middle_refuses_to_start(
     assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize("stop", UNCLEAN)
+def test_a_log_without_gaps_is_not_cut_for_any_flipped_bit_but_where_it_may_be_torn(
+    tmp_path: Path, stop: LastStop
+) -> None:
+    """Offsets and epochs are outside of the checksum: a batch that goes elsewhere must not hide those behind it."""
+    _three_batches(tmp_path)
+    path = tmp_path / LOG
+    whole = path.read_bytes()
+    size = len(whole) // 3
+    for position in range(len(whole)):
+        field, is_last = position % size, position >= 2 * size
+        damaged = bytearray(whole)
+        damaged[position] ^= 4
+        path.write_bytes(damaged)
+        if is_last and (12 <= field < 16 or (field >= 8 and stop is LastStop.POWER_LOST) or 8 <= field < 12):
+            # Nothing here knows that the last epoch is not such. A length may be that of a batch cut short.
+            continue
+        with pytest.raises(CorruptLog) as refused:
+            open_log(tmp_path, config(), last_stop=stop, cut_unsynced=False)
+        # An epoch that is too high is noticed when the next one goes back.
+        assert refused.value.offset == 2 * (position // size) + (2 if 12 <= field < 16 else 0)
+        assert path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("stop", UNCLEAN)
+@pytest.mark.parametrize("size", [30, 80])
+def test_a_torn_tail_of_a_log_without_gaps_is_cut(tmp_path: Path, stop: LastStop, size: int) -> None:
+    """A kill leaves the beginning of a batch, a power cut anything."""
+    _three_batches(tmp_path)
+    path = tmp_path / LOG
+    with open(path, "ab") as file:
+        file.write(path.read_bytes()[:size] if stop is LastStop.KILLED else bytes(size))
+    log = open_log(tmp_path, config(), last_stop=stop, cut_unsynced=False)
+    assert (len(values(log)), log.recovery.torn_bytes) == (6, size)
+
+
 def test_damage_in_an_older_segment_refuses_to_start(tmp_path: Path) -> None:
     log = _three_batches(tmp_path, segment_bytes=100)
     assert len(log.segments) == 3
@@ -198,15 +234,15 @@ def test_insane_indexes_are_rebuilt(tmp_path: Path, damage: bytes, suffix: str) 
 
 
 def test_a_damaged_epoch_checkpoint_is_rebuilt_from_the_batches(tmp_path: Path) -> None:
-    """KIP-101: the epochs are in the batches as well."""
-    log = open_log(tmp_path, config())
-    for epoch in (0, 0, 3, 5):
+    """KIP-101: the epochs are in the batches as well, and not only in the tail that is scanned anyway."""
+    log = open_log(tmp_path, config(index_interval_bytes=0))
+    for epoch in (0, 0, 3, 5, 5):
         append(log, batch([b"x"]), epoch=epoch)
     entries = log.epochs.entries
     log.close()
     for damage in ("", "garbage", "0\n5\n", "0\n2\n3 2\n1 0\n", "0\n1\nx y\n"):
         (tmp_path / NAME / "leader-epoch-checkpoint").write_text(damage)
-        log = open_log(tmp_path, config())
+        log = open_log(tmp_path, config(index_interval_bytes=0))
         assert log.epochs.entries == entries
         log.abandon()
 

@@ -58,8 +58,9 @@ def test_every_cut_and_flipped_byte_is_seen(tmp_path: Path) -> None:
         damaged = bytearray(whole)
         damaged[position] ^= 0x10
         path.write_bytes(damaged)
-        with pytest.raises(CorruptLog):
+        with pytest.raises(CorruptLog) as refused:
             list(read_snapshot(path))
+        assert refused.value.position == max(start for start, _ in iter_headers(whole) if start <= position)
 
 
 def test_only_whole_snapshots_are_listed_and_the_rest_is_swept(tmp_path: Path) -> None:
