@@ -31,6 +31,7 @@ RARE_STATES = (
     "refused: VOTED_FOR_ANOTHER",
     "snapshot installed",
     "snapshot rejected",
+    "those ahead die",
     "torn write",
 )
 

@@ -15,9 +15,9 @@ _GRACE_S = 0.3
 
 
 def strike(world: World, fault: Fault) -> None:
-    """Let a fault happen. One that would strike a node that is down, or cost what no quorum survives, is skipped."""
+    """Let a fault happen, unless the time of faults or the node is over, or it would cost what no quorum survives."""
     node = world.leader() if fault.target == LEADER else world.nodes.get(fault.target)
-    if node is None or not node.up:
+    if world.faults_over or node is None or not node.up:
         return
     if fault.kind in (FaultKind.WIPE, FaultKind.ROT) and not _bearable(world, node):
         return
@@ -29,7 +29,7 @@ def strike(world: World, fault: Fault) -> None:
 def _bearable(world: World, node: SimulatedNode) -> bool:
     """Without directory ids (KIP-853) a quorum takes a new disk for the old one: it must hold nothing of its own."""
     rotten = sum(world.nodes[voter].disk.rotten for voter in world.voters)
-    return world.history.may_lose(node) and rotten < (len(world.voters) - 1) // 2
+    return world.history.may_lose(node) and rotten < world.minority
 
 
 def _crash(world: World, node: SimulatedNode, duration: float) -> None:

@@ -39,9 +39,18 @@ class History:
                 raise Violation("LogMatching", text)
 
     def before_truncation(self, node: SimulatedNode, end: int) -> None:
+        """A leader has all that was committed up to its epoch, so nobody cuts that to be like it.
+
+        Who still follows a leader of old may have to cut what a newer one, that has it too, commits without them.
+        """
         self.world.cover("diverging log cut")
-        if end < len(self.committed) and node.disk.log.at(end) == self.committed[end]:
+        known = end < len(self.committed) and self._committed_in(end) <= node.core.epoch
+        if end < node.core.high_watermark or (known and node.disk.log.at(end) == self.committed[end]):
             raise Violation("TruncateBelowHW", f"{node.node_id} cuts at {end}, which it has and is committed")
+
+    def _committed_in(self, offset: int) -> int:
+        """The epoch in which a leader first committed an offset."""
+        return next(epoch for epoch, end in self._commit_epochs if end > offset)
 
     def check_log(self, node: SimulatedNode) -> None:
         """A core knows its log, which begins where a snapshot ends."""

@@ -29,7 +29,7 @@ SAFETY: Mapping[str, str] = {
     "MajorityReachedHighWatermark": "What a leader calls committed is on the disks of a majority of the voters.",
     "LeaderCompleteness": "What was committed in an epoch is in the log of every leader of a later one.",
     "AckedValueNotLost": "What was ever committed stays on the disks of a majority, whatever crashes or is lost.",
-    "TruncateBelowHW": "No log is cut where it holds what is committed.",
+    "TruncateBelowHW": "Nothing is cut that is below the high watermark, or was committed up to the epoch of the node.",
     "NoLogDivergence": "All logs are equal up to their high watermarks: all nodes apply the same, in the same order.",
     "ConsistentCommittedData": "Every snapshot holds the state that what is committed up to there leads to.",
     "SnapshotAtLogStart": "A log that does not begin at 0 has a snapshot that ends exactly where it begins.",

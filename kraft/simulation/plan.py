@@ -92,7 +92,8 @@ class Knobs:
     Per message: ``straggler`` is the probability of up to 3 s on top of a delay of 0.5 to 1.5 times ``delay_s``,
     ``loss`` and ``duplication`` those of none and of two. Per fsync: 0.5 to 2 times ``fsync_s``, a hundred times as
     long with a probability of ``stall``, and followed with that of ``idle_flush`` by one that nobody asked for.
-    ``fault_spans`` are how long faults last, give or take half.
+    ``fault_spans`` are how long faults last, give or take half. With ``bad_moment`` the faults may end before their
+    time, when few voters are ahead of the others, and it is those that die for good.
     """
 
     profile: Profile
@@ -117,6 +118,7 @@ class Knobs:
     fault_spans: tuple[float, ...]
     aim_at_leader: float
     timing: Timing
+    bad_moment: bool
 
 
 _SKIP_PROBABILITY = 0.4
@@ -158,6 +160,7 @@ def _draw_mixed(chance: Chance, profile: Profile) -> Knobs:
         fault_spans=(0.05, 0.5, 2.0, 6.0),
         aim_at_leader=0.8 if profile is Profile.LEADERS else 0.3,
         timing=Timing(retry_backoff_s=0.1),
+        bad_moment=chance.happens(0.5),
     )
 
 
@@ -204,6 +207,7 @@ def _draw_elections(chance: Chance) -> Knobs:
             retry_backoff_s=timeout_s / 4,
             fetch_max_wait_s=timeout_s / 2,
         ),
+        bad_moment=chance.happens(0.5),
     )
 
 

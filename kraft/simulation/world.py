@@ -27,6 +27,10 @@ MAX_EVENTS = 60_000
 LIVENESS_BOUND_S = 60.0
 STABLE_S = 6.0
 _MAX_BATCH_LIMIT = 100
+#: From this share of the safety phase on, some seeds wait for a bad moment to end it.
+_WAIT_FROM_SHARE = 0.7
+#: How long those who were ahead then live on, at most.
+_LAST_WORDS_S = 2.0
 
 
 class World:
@@ -43,6 +47,7 @@ class World:
         self.coverage: dict[str, int] = {}
         self.voters = tuple(range(1, knobs.voters + 1))
         self.majority = len(self.voters) // 2 + 1
+        self.minority = len(self.voters) - self.majority
         self.history = History(self)
         self.monitor = Monitor(self, self.history)
         self.network = Chance(seed, "network")
@@ -50,6 +55,7 @@ class World:
         self.loss = knobs.loss
         self.batch_limit = knobs.batch_limit
         self.cut_links: dict[tuple[int, int], int] = {}
+        self.unheard: set[int] = set()
         self.faults_over = False
         self.nodes = {node_id: SimulatedNode(self, node_id) for node_id in range(1, knobs.voters + knobs.observers + 1)}
         self._queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
@@ -64,7 +70,7 @@ class World:
         self._scheduled += 1
         heapq.heappush(self._queue, (at, self._scheduled, function, arguments))
 
-    def _run_until(self, end: float, done: Callable[[], bool] | None = None) -> bool:
+    def _run_until(self, end: float, done: Callable[[], object] | None = None) -> bool:
         """Let events happen until ``end``; return early, and True, once ``done``."""
         queue = self._queue
         while queue and queue[0][0] <= end:
@@ -110,8 +116,21 @@ class World:
         for fault in self.plan:
             self.call_at(fault.at, strike, self, fault)
         self.call_at(self.knobs.append_interval_s, self._work)
-        self._run_until(self.knobs.safety_s)
-        self._check_liveness()
+        self._run_until(_WAIT_FROM_SHARE * self.knobs.safety_s)
+        self._run_until(self.knobs.safety_s, self._ahead if self.knobs.bad_moment else None)
+        self._check_liveness(self._ahead() if self.knobs.bad_moment else [])
+
+    def _ahead(self) -> list[int]:
+        """The voters that know a newer epoch than the leader, if all of them could die."""
+        leader = self.leader()
+        if leader is None:
+            return []
+        ahead = [voter for voter in self.voters if self.nodes[voter].core.epoch > leader.core.epoch]
+        return ahead if len({*ahead, *self._lost()}) <= self.minority else []
+
+    def _lost(self) -> list[int]:
+        """The voters whose disks are lost."""
+        return [voter for voter in self.voters if self.nodes[voter].disk.rotten]
 
     def _work(self) -> None:
         for node in self.nodes.values():
@@ -120,14 +139,14 @@ class World:
                 self._values += count
         self.call_at(self.now + self.knobs.append_interval_s * self.chance.between(0.5, 1.5), self._work)
 
-    def _check_liveness(self) -> None:
+    def _check_liveness(self, ahead: Sequence[int]) -> None:
         """EventuallyLeaderElected, ValuesEventuallyAcked, and a leader that nothing disturbs stays."""
         self.faults_over = True
         self.tell("the faults are over")
         self.cut_links.clear()
         self.loss = 0.0
         self.batch_limit = _MAX_BATCH_LIMIT  # or new values may come faster than one that lags can ever take them
-        dead = self._bury()
+        dead = self._bury(ahead)
         for node in self.nodes.values():
             node.slow_until, node.fail_next_fsync, node.dies_in_fsync_for = 0.0, False, None
             if node.node_id not in dead:
@@ -160,15 +179,23 @@ class World:
         seeking = any(isinstance(node.core.state, Prospective) for node in alive)
         return "NotStuckInProspective" if seeking else "EventuallyLeaderElected"
 
-    def _bury(self) -> frozenset[int]:
-        """Choose the minority that stays dead: those whose disks are lost, and more by chance."""
-        lost = [voter for voter in self.voters if self.nodes[voter].disk.rotten]
-        minority = (len(self.voters) - 1) // 2
+    def _bury(self, ahead: Sequence[int]) -> frozenset[int]:
+        """Choose the minority that stays dead: those whose disks are lost, those who are ahead, and more by chance.
+
+        Who is ahead dies a little later, but no voter hears from it any more. What it tells observers until then must
+        not keep them from the log.
+        """
+        lost = list(dict.fromkeys((*ahead, *self._lost())))
         candidates = [voter for voter in self.voters if voter not in lost]
-        while len(lost) < minority and self.chance.happens(0.7):
+        while len(lost) < self.minority and self.chance.happens(0.7):
             lost.append(candidates.pop(self.chance.below(len(candidates))))
         for voter in lost:
-            self.nodes[voter].kill()
+            if voter in ahead:
+                self.cover("those ahead die")
+                self.call_at(self.now + self.chance.between(0, _LAST_WORDS_S), self.nodes[voter].kill)
+            else:
+                self.nodes[voter].kill()
+        self.unheard.update(ahead)
         for node in self.nodes.values():
             if node.disk.rotten and node.node_id not in self.voters:
                 renew(self, node)
@@ -215,7 +242,8 @@ class World:
             self.call_at(self.now + delay, self._arrive, source, target, deliver, arguments)
 
     def _arrive(self, source: int, target: int, deliver: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        if (source, target) not in self.cut_links:
+        unheard = source in self.unheard and target in self.voters
+        if (source, target) not in self.cut_links and not unheard:
             deliver(*arguments)
 
     def cut(self, links: Sequence[tuple[int, int]], duration: float) -> None:

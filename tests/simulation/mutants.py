@@ -340,6 +340,16 @@ def drops_the_last(recover: Any) -> Any:
     return recover_less
 
 
+def takes_any_epoch(learn: Any) -> Any:
+    def learn_anything(member: Any, now: float, epoch: int, leader_id: Any, peer: int) -> None:
+        if epoch > member.epoch and leader_id is None:
+            member.detach(now, epoch, f"{peer} knows a newer epoch")
+        else:
+            learn(member, now, epoch, leader_id, peer)
+
+    return learn_anything
+
+
 def no_election_deadline(give_way: Any) -> Any:
     def give_way_for_good(member: Any, now: float, state: Any, why: str) -> None:
         member.become(Unattached(state.epoch, math.inf, state.voted_for), why)
@@ -381,6 +391,9 @@ MUTANTS = {
     "counts votes of old epochs": Mutant("votes are for one epoch", voting, "take_vote_response", any_epoch_vote),
     "stands in the same epoch": Mutant("an election takes a new epoch", voting, "stand", same_epoch),
     "an observer stands": Mutant("observers do not vote", Member, "may_stand", as_property(True)),
+    "an observer takes any epoch": Mutant(
+        "an observer takes no epoch without a leader", Member, "learn", takes_any_epoch
+    ),
     "counts observers": Mutant("voters alone commit", leader, "_note_progress", counts_observers),
     "commits with one too few": Mutant(
         "a majority commits",

@@ -9,7 +9,8 @@ import pytest
 from kraft.raft.events import Effects, Timeout, Transition
 from kraft.raft.state import ElectionState, Leader
 from kraft.simulation.invariants import Violation
-from kraft.simulation.plan import draw_knobs
+from kraft.simulation.node import SimulatedNode
+from kraft.simulation.plan import draw_knobs, draw_plan
 from kraft.simulation.world import World
 
 
@@ -47,3 +48,23 @@ BY_HAND: dict[str, Callable[[World], None]] = {
 def test_it_can_fail(invariant: str) -> None:
     with pytest.raises(Violation, match=invariant):
         BY_HAND[invariant](world_with_a_leader())
+
+
+def test_only_who_is_in_an_older_epoch_may_cut_what_a_newer_one_commits() -> None:
+    """It may follow a leader of old that lacks it. In the epoch that committed it the leader has it, so nobody cuts."""
+    knobs = draw_knobs(4)
+    world = World(4, knobs, draw_plan(4, knobs))
+    world.run()
+    committed, committed_in = world.history.committed, world.history._committed_in
+    offset = next(offset for offset, entry in enumerate(committed) if entry.epoch < committed_in(offset))
+
+    def observer(epoch: int) -> SimulatedNode:
+        node = SimulatedNode(world, 99)
+        node.disk.durable.entries.extend(committed[: offset + 1])
+        node.disk.election = ElectionState(epoch)
+        node.start()
+        return node
+
+    world.history.before_truncation(observer(committed_in(offset) - 1), offset)
+    with pytest.raises(Violation, match="TruncateBelowHW"):
+        world.history.before_truncation(observer(committed_in(offset)), offset)
