@@ -223,10 +223,14 @@ class MetadataLog:
             newest_first = itertools.takewhile(lambda batch: batch.base_offset >= offset, reversed(self._recent))
             return tuple(batch for batch in newest_first if batch.last_offset < limit)[::-1]
         data = self._bytes(offset, _READ_BYTES, limit)
+        found: list[MetadataBatch] = []
         try:
-            return tuple(_decoded(data))
+            for batch in _decoded(data, offset):
+                found.append(batch)
+                offset = batch.next_offset
         except (CorruptBatch, MetadataError) as damage:
             raise self._damaged(offset, damage) from damage
+        return tuple(found)
 
     def _bytes(self, offset: int, max_bytes: int, limit: int) -> bytes:
         try:
@@ -239,7 +243,7 @@ class MetadataLog:
 
     def _damaged(self, offset: int, damage: Exception) -> StorageError:
         advice = "restore the directory from a copy"
-        return StorageError(f"{self.directory}: damaged behind offset {offset}: {damage}; {advice}")
+        return StorageError(f"{self.directory}: damaged at offset {offset}: {damage}; {advice}")
 
     # Shrinking.
 
@@ -327,10 +331,14 @@ class MetadataLog:
         return self._snapshots.complete(snapshot)
 
 
-def _decoded(data: bytes) -> Iterator[MetadataBatch]:
-    """The batches in ``data``. Raises CorruptBatch or MetadataError."""
+def _decoded(data: bytes, offset: int) -> Iterator[MetadataBatch]:
+    """The batches in ``data``, the first of which holds ``offset``. Raises CorruptBatch or MetadataError."""
     for position, header in iter_headers(data):
         check_batch(data, position, header)
+        # No checksum covers the offset.
+        if not header.base_offset <= offset <= header.last_offset or (position and header.base_offset != offset):
+            raise CorruptBatch(f"a batch begins at offset {header.base_offset}, expected {offset}")
+        offset = header.next_offset
         records: tuple[Any, ...] = ()
         if not header.is_control:
             values = read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES)

@@ -34,8 +34,9 @@ def forget_doubtful_epochs(directory: str, last_stop: LastStop) -> LastStop:
 def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
     """Let the log begin where a snapshot ends, or at the beginning; return where that is.
 
-    A snapshot that the log does not hold was installed, or about to be, when the last start ended: it takes its place.
-    Raises StorageError if a snapshot that is needed is missing or damaged; the log is then as it was.
+    A snapshot that the log does not hold, and that is ahead of it, was installed, or about to be, when the last start
+    ended: it takes its place. Raises StorageError if a snapshot that is needed is missing or damaged, or if one says
+    something else than the log; the log is then as it was.
     """
     there = snapshots.all()
     entries = log.epochs.entries
@@ -44,6 +45,7 @@ def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
     held = [snapshot for snapshot in there if _holds(log, start, snapshot)]
     newest = there[-1] if there else _BEGINNING
     if newest.end_offset > start and newest not in held:
+        _require_ahead(log, newest)
         snapshots.prove(newest)
         log.truncate_fully_and_start_at(newest.end_offset)
         return newest
@@ -54,6 +56,14 @@ def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
         raise StorageError(f"{log.directory}: {what}; restore the snapshot from a copy, or from another controller")
     log.delete_records(held[0].end_offset)
     return held[0]
+
+
+def _require_ahead(log: Log, snapshot: SnapshotId) -> None:
+    """Raise StorageError if a snapshot that the log does not hold is not newer: no leader would have sent it."""
+    if (snapshot.epoch, snapshot.end_offset) <= (log.epochs.latest, log.log_end_offset):
+        where = f"the log of epoch {log.epochs.latest} ends at offset {log.log_end_offset}, and parts from {snapshot}"
+        what = f"{log.directory}: {where}, which is no newer"
+        raise StorageError(f"{what}; `{LEADER_EPOCH}` or a file's name is damaged; restore the directory from a copy")
 
 
 def _holds(log: Log, start: int, snapshot: SnapshotId) -> bool:

@@ -185,17 +185,23 @@ def test_what_a_start_finds_is_durable(tmp_path: Path) -> None:
     assert not open_log(tmp_path).begin_flush().files
 
 
-def test_damage_is_one_clear_line(tmp_path: Path) -> None:
-    """Records are checked against the checksum of their batch before they are replayed."""
+@pytest.mark.parametrize(
+    ("position", "problem"),
+    [(-5, "checksum"), (-1, "checksum"), (7, "begins at offset 3, expected 2"), (0, "begins at")],
+)
+def test_damage_is_one_clear_line(tmp_path: Path, position: int, problem: str) -> None:
+    """Batches are checked against their checksum before they are replayed, and their offsets, which it does not cover."""
     log = open_log(tmp_path, LogConfig())
     fill(log, 1, 3)
-    log.close()
+    log.abandon()
+    log = open_log(tmp_path, LogConfig(), last_stop=LastStop.CLEAN)
     path = tmp_path / METADATA_PARTITION / f"{0:020}.log"
     data = bytearray(path.read_bytes())
-    data[-5] ^= 1
+    starts = [start for start, _ in iter_headers(data)]
+    data[starts[2] + position if position >= 0 else starts[3] + position] ^= 1
     path.write_bytes(data)
-    with pytest.raises(StorageError, match="checksum"):
-        open_log(tmp_path, LogConfig(), last_stop=LastStop.CLEAN).batches(0, 4)
+    with pytest.raises(StorageError, match=f"damaged at offset 2: .*{problem}"):
+        log.batches(0, 4)
 
 
 # Snapshots (KIP-630).
@@ -368,6 +374,25 @@ def test_a_damaged_snapshot_does_not_take_the_place_of_the_log(tmp_path: Path) -
         open_log(tmp_path / "follower")
     path.unlink()
     assert shape(open_log(tmp_path / "follower")) == old
+
+
+def test_a_damaged_file_of_epochs_does_not_cost_the_log(tmp_path: Path) -> None:
+    """KIP-630: only a snapshot that is ahead of the log takes its place. What is behind this one was acknowledged."""
+    log = open_log(tmp_path)
+    fill(log, 1, 20)
+    snapshot_of(log, 15)
+    expected = shape(log)
+    log.abandon()
+    path = tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint"
+    sound = path.read_text()
+    path.write_text(sound.replace("1 0", "3 0"))
+    with pytest.raises(
+        StorageError, match=r"epoch 3 ends at offset 21, and parts from .*end_offset=15, epoch=1"
+    ) as damage:
+        open_log(tmp_path)
+    assert "\n" not in str(damage.value)
+    path.write_text(sound)
+    assert shape(open_log(tmp_path)) == expected
 
 
 def test_a_missing_file_of_epochs_is_made_anew(tmp_path: Path) -> None:
