@@ -190,7 +190,7 @@ def test_what_a_start_finds_is_durable(tmp_path: Path) -> None:
     [(-5, "checksum"), (-1, "checksum"), (7, "begins at offset 3, expected 2"), (0, "begins at")],
 )
 def test_damage_is_one_clear_line(tmp_path: Path, position: int, problem: str) -> None:
-    """Batches are checked against their checksum before they are replayed, and their offsets, which it does not cover."""
+    """Before records are replayed the checksum of their batch is checked, and the offset, which it does not cover."""
     log = open_log(tmp_path, LogConfig())
     fill(log, 1, 3)
     log.abandon()
