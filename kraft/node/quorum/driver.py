@@ -139,7 +139,14 @@ class Quorum:
         self._run_flush = run_flush or Flusher()
         self._state_path = os.path.join(log.directory, FILE_NAME)
         self.timing = timing or Timing()
-        stored = read_quorum_state(self._state_path) or QuorumState()
+        stored = read_quorum_state(self._state_path) or QuorumState(leader_epoch=log.last_epoch)
+        if log.last_epoch > stored.leader_epoch:
+            # No checksum covers the epoch of a batch, and an election state is durable before anything is appended.
+            found = f"the log has a record of epoch {log.last_epoch}, and {FILE_NAME} knows none after"
+            raise StorageError(
+                f"{log.directory}: {found} {stored.leader_epoch}; one of them is damaged: restore the directory from a "
+                "copy, or let this voter rejoin with an empty one while it can reach the leader"
+            )
         election = ElectionState(stored.leader_epoch, _known(stored.leader_id), _known(stored.voted_id))
         voters = tuple(sorted(identity.voters))
         now = trio.current_time()

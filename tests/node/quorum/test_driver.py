@@ -17,10 +17,11 @@ from kraft.node.quorum.driver import NotLeader
 from kraft.node.quorum.flusher import Flusher
 from kraft.node.quorum.log import METADATA_PARTITION
 from kraft.raft.timing import Timing
+from kraft.records.batch import iter_headers
 from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
 from kraft.storage.log import Log
-from kraft.storage.quorum_state import QuorumState, read_quorum_state
+from kraft.storage.quorum_state import QuorumState, read_quorum_state, write_quorum_state
 from kraft.wire.uuids import METADATA_TOPIC_ID
 from tests.node.quorums import committed_image, running
 
@@ -166,5 +167,26 @@ async def test_a_flipped_bit_is_found_on_load(tmp_path: Path) -> None:
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.RaisesGroup(StorageError, flatten_subgroups=True, allow_unwrapped=True):
+        async with running(tmp_path):
+            pass
+
+
+@pytest.mark.parametrize("damaged", ["log", "quorum-state"])
+async def test_a_record_of_an_epoch_that_never_was_stops_the_node(tmp_path: Path, damaged: str) -> None:
+    """An election state is durable before its epoch is in the log (KIP-595). A voter that believed a flipped bit in the
+    epoch of its last batch would win elections with it, and have the others cut what is committed.
+    """
+    async with running(tmp_path) as (quorum, _):
+        await quorum.committed(quorum.append([topic(1)], quorum.epoch))
+    directory = tmp_path / METADATA_PARTITION
+    if damaged == "log":
+        path = directory / f"{0:020}.log"
+        data = bytearray(path.read_bytes())
+        *_, (last, _) = iter_headers(data)
+        data[last + 13] ^= 1
+        path.write_bytes(data)
+    else:
+        write_quorum_state(directory / "quorum-state", QuorumState(leader_epoch=0))
+    with pytest.raises(StorageError, match=r"a record of epoch \d+, and quorum-state knows none after [01];"):
         async with running(tmp_path):
             pass
