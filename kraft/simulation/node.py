@@ -31,6 +31,7 @@ from kraft.simulation import mail
 from kraft.simulation.chance import Chance
 from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
 from kraft.simulation.machine import StateMachine
+from kraft.simulation.plan import LONGEST_DELAY_S
 
 if TYPE_CHECKING:
     from kraft.simulation.world import World
@@ -269,7 +270,7 @@ class SimulatedNode:
         knobs = self.world.knobs
         stalls = self.chance.happens(knobs.stall) and not self.world.faults_over
         slow = 100.0 if stalls or self.world.now < self.slow_until else 1.0
-        return min(knobs.fsync_s * self.chance.between(0.5, 2.0) * slow, 3.0)
+        return min(knobs.fsync_s * self.chance.between(0.5, 2.0) * slow, LONGEST_DELAY_S)
 
     def _fsync_fails(self) -> bool:
         """After a failed fsync nobody knows what is on disk: the node stops, and what was not synced is gone."""

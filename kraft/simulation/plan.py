@@ -19,6 +19,8 @@ from kraft.simulation.chance import Chance
 
 #: The target of a fault that strikes whoever leads at the time.
 LEADER = 0
+#: How long one fsync of a slow disk, or one message, may take.
+LONGEST_DELAY_S = 3.0
 
 
 class FaultKind(StrEnum):

@@ -18,7 +18,7 @@ from kraft.simulation.invariants import Violation
 from kraft.simulation.mail import Caller
 from kraft.simulation.monitor import Monitor
 from kraft.simulation.node import SimulatedNode
-from kraft.simulation.plan import Fault, Knobs
+from kraft.simulation.plan import LONGEST_DELAY_S, Fault, Knobs
 
 #: The most events of one seed. A world that needs more has a message storm.
 MAX_EVENTS = 60_000
@@ -155,6 +155,7 @@ class World:
                 node.resume()
                 node.start()
         alive = [node for node in self.nodes.values() if node.node_id not in dead]
+        self._run_until(self.now + LONGEST_DELAY_S)  # what began before may still be under way
         goal, first_value = len(self.history.committed) + 2, self._values
 
         def done() -> bool:
@@ -238,7 +239,7 @@ class World:
         for _ in range(copies):
             delay = knobs.delay_s * chance.between(0.5, 1.5)
             if chance.happens(knobs.straggler) and not self.faults_over:
-                delay += chance.between(0, 3)
+                delay += chance.between(0, LONGEST_DELAY_S)
             self.call_at(self.now + delay, self._arrive, source, target, deliver, arguments)
 
     def _arrive(self, source: int, target: int, deliver: Callable[..., None], arguments: tuple[Any, ...]) -> None:
