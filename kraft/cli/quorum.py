@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -198,6 +199,7 @@ def explain_command(
     clock.
     """
     sources = [*directories, *(load_config(path).metadata_log_dir for path in configs)]
+    sources = list({os.path.realpath(source): source for source in sources}.values())
     if not sources:
         raise click.UsageError("Name the log directory of at least one node, or its --config.")
     try:
@@ -211,10 +213,12 @@ def explain_command(
     known = reigns(lines)
     if epoch is not None:
         lines, known = concerned(lines, epoch), [reign for reign in known if reign.epoch == epoch]
+        if not lines and not known:
+            raise click.ClickException(f"No journal at hand knows epoch {epoch}")
     if since is not None:
         start_ms = _moment(since, time.time_ns() // 1_000_000)
         lines = [line for line in lines if line.ms >= start_ms]
-        known = [reign for reign in known if reign.end_ms is None or reign.end_ms >= start_ms]
+        known = [reign for reign in known if reign.reaches(start_ms)]
     if as_json:
         events = [{**line.fields, "told": told(line)} for line in lines]
         print_json({"events": events, "reigns": [attrs.asdict(reign) for reign in known]})
@@ -239,12 +243,18 @@ def print_story(lines: Sequence[Line], known: Sequence[Reign]) -> None:
             reign.epoch,
             reign.leader if reign.leader is not None else "nobody",
             f"{_utc(reign.start_ms).date()} {_clock(_utc(reign.start_ms))}",
-            None if reign.end_ms is None else f"{(reign.end_ms - reign.start_ms) / 1000:.1f} s",
+            _led_for(reign),
             reign.why_ended or "still leads, as far as is known",
         )
         for reign in known
     ]
     print_columns(("EPOCH", "LEADER", "SINCE", "LED FOR", "UNTIL"), rows)
+
+
+def _led_for(reign: Reign) -> str | None:
+    if reign.end_ms is None:
+        return None
+    return f"{'at most ' if reign.at_most else ''}{(reign.end_ms - reign.start_ms) / 1000:.1f} s"
 
 
 def _utc(ms: int) -> datetime:

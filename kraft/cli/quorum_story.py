@@ -10,7 +10,7 @@ import heapq
 import json
 import os
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -60,9 +60,10 @@ class Line:
 
 @attrs.frozen
 class Reign:
-    """The time in which one node led, or an epoch in which nobody did (``leader`` is None).
+    """The time in which one node led, or an epoch in which nobody did (``leader`` is None, and ``end_ms``).
 
-    ``end_ms`` and ``why_ended`` are None while nothing says that it ended.
+    ``end_ms`` and ``why_ended`` are None while nothing says that it ended. With ``at_most`` it may have ended any time
+    before ``end_ms``: those who tell of its end had been down themselves.
     """
 
     epoch: int
@@ -70,6 +71,13 @@ class Reign:
     start_ms: int
     end_ms: int | None = None
     why_ended: str | None = None
+    at_most: bool = False
+
+    def reaches(self, ms: int) -> bool:
+        """Whether it was not over before ``ms``."""
+        if self.leader is None:
+            return self.start_ms >= ms
+        return self.end_ms is None or self.end_ms >= ms
 
 
 def read_journal(directory: str) -> tuple[list[Line], int]:
@@ -210,14 +218,28 @@ def reigns(lines: Sequence[Line]) -> list[Reign]:
 
 
 def _lost_elections(lines: Sequence[Line], won: Container[int]) -> list[Reign]:
-    candidates: dict[int, dict[int, int]] = {}
+    """The epochs in which, as far as the lines tell, nobody led: elections that were lost, and what none stood for."""
+    first: dict[int, Line] = {}
+    stood: dict[int, set[int]] = {}
+    led: set[int] = set()
     for line in lines:
-        if line.after == "Candidate" and line.epoch not in won:
-            candidates.setdefault(line.epoch, {}).setdefault(line.node, line.ms)
+        if line.kind != "transition" or line.epoch in won:
+            continue
+        if line.after in ("Follower", "Resigned"):
+            led.add(line.epoch)  # by whom, no journal at hand says
+        elif line.after in ("Candidate", "Unattached"):
+            first.setdefault(line.epoch, line)
+            if line.after == "Candidate":
+                stood.setdefault(line.epoch, set()).add(line.node)
     return [
-        Reign(epoch, None, min(stood.values()), why_ended=f"{_names(stood)} stood for election, and nobody won")
-        for epoch, stood in candidates.items()
+        Reign(epoch, None, line.ms, why_ended=_why_nobody(line, stood.get(epoch, ())))
+        for epoch, line in first.items()
+        if epoch not in led
     ]
+
+
+def _why_nobody(first: Line, stood: Collection[int]) -> str:
+    return f"{_names(stood)} stood for election, and nobody won" if stood else f"nobody stood; {_reason(first)}"
 
 
 def _names(nodes: Iterable[int]) -> str:
@@ -241,33 +263,41 @@ def _ended(reign: Reign, lines: Sequence[Line], start: int, own_end: int | None,
     own = None if own_end is None else lines[own_end]
     if own is not None and own.kind != "start" and (following is None or own.ms <= lines[following].ms):
         return attrs.evolve(reign, end_ms=own.ms, why_ended=_reason(own))
-    # The leader was killed, cut off or paused: the others tell.
-    limit = own_end if following is None else following
+    # The leader was killed, cut off or paused: the others tell, as long as it had not come back itself.
+    limit = min([number for number in (own_end, following) if number is not None], default=None)
     if limit is None:
         return reign
     end = lines[limit]
-    why = f"node {end.node} was started again" if following is None else f"epoch {end.epoch} began"
+    why = f"node {reign.leader} ended without a word" if limit == own_end else f"epoch {end.epoch} began"
     missed = _missed(reign, lines, range(start + 1, limit))
     if missed is not None:
-        end, why = missed, _reason(missed)
-    if own is not None and own is not end:
+        end, why = lines[missed], _reason(lines[missed])
+    was_down = any(line.kind == "start" and line.node == end.node for line in lines[start + 1 : missed or start])
+    end_ms, at_most = end.ms, end is own or was_down
+    wrote_ms = own.fields.get("wrote_ms") if own is not None and own.kind == "start" else None
+    if type(wrote_ms) is int and reign.start_ms <= wrote_ms:
+        # An active controller writes a record twice a second at least, so its last one is the end to half a second.
+        end_ms, at_most = min(end_ms, wrote_ms), False
+    if own is not None:
         how = "started again" if own.kind == "start" else "learned of it"
-        why += f"; node {own.node} {how} {(own.ms - end.ms) / 1000:.1f} s later"
-    return attrs.evolve(reign, end_ms=end.ms, why_ended=why)
+        who = "it" if end is own else f"node {own.node}"
+        why += f"; {who} {how}" + (f" {(own.ms - end_ms) / 1000:.1f} s later" if own.ms > end_ms else "")
+    return attrs.evolve(reign, end_ms=end_ms, why_ended=why, at_most=at_most)
 
 
 def _reason(line: Line) -> str:
     return f"node {line.node}: {line.why}" if line.why else f"node {line.node} {told(line)}"
 
 
-def _missed(reign: Reign, lines: Sequence[Line], numbers: Iterable[int]) -> Line | None:
-    """The first time that a follower turned away from the leader of a reign, and did not come back to it."""
-    turned: dict[int, Line] = {}
-    for line in (lines[number] for number in numbers):
+def _missed(reign: Reign, lines: Sequence[Line], numbers: Iterable[int]) -> int | None:
+    """The first line with which a follower turned away from the leader of a reign, and did not come back to it."""
+    turned: dict[int, int] = {}
+    for number in numbers:
+        line = lines[number]
         if line.kind != "transition" or line.node == reign.leader:
             continue
         if line.after == "Follower" and line.epoch == reign.epoch:
             turned.pop(line.node, None)
         elif line.before == "Follower" and line.epoch >= reign.epoch:
-            turned.setdefault(line.node, line)
-    return min(turned.values(), key=lambda line: line.ms, default=None)
+            turned.setdefault(line.node, number)
+    return min(turned.values(), default=None)

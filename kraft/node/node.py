@@ -161,6 +161,7 @@ class Node:
         """
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, self.clock.now_ms)) as journal:
             self.core = self._assemble()
+            journal.start(self.core.quorum.log.last_timestamp_ms)
             self.core.quorum.tell(journal.note)
             await self._run(self.core, task_status)
             journal.stop()

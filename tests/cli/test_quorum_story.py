@@ -32,9 +32,10 @@ class World:
         directory.mkdir(exist_ok=True)
         return directory
 
-    def start(self, *nodes: int) -> None:
+    def start(self, *nodes: int, wrote_ms: int | None = None) -> None:
         for node in nodes:
             self.journals[node] = QuorumJournal(self.directory(node), node, lambda: self.now_ms)
+            self.journals[node].start(wrote_ms)
 
     def moves(self, node: int, before: str, after: str, epoch: int, why: str) -> None:
         self.journals[node].note(Effects(transitions=(Transition(before, after, epoch, why),)))
@@ -114,6 +115,60 @@ def test_a_killed_leader_is_missed_by_the_others(world: World) -> None:
     ]
 
 
+def an_outage(world: World, *back: int, wrote_ms: int | None) -> None:
+    """1 leads epoch 1 for a second, then all are down for 25 minutes; nobody is elected in epoch 2, 3 in epoch 3."""
+    world.elects(1, 1, voter=2)
+    world.now_ms = START_MS + 140 + 1000 + 1_500_000
+    world.start(*back, wrote_ms=wrote_ms)
+    world.now_ms += 100
+    if 1 in back:
+        world.moves(1, "Resigned", "Unattached", 2, "nobody was elected since I resigned")
+    world.moves(3, "Follower", "Unattached", 2, "1 knows a newer epoch")
+    world.elects(3, 3, voter=2, before="Unattached", why="no leader was found in time")
+
+
+def test_the_time_in_which_all_were_down_is_nobodys(world: World) -> None:
+    """A killed leader's last record says when it ended; what others say after a restart of their own does not."""
+    an_outage(world, 1, 2, 3, wrote_ms=START_MS + 140 + 900)
+    assert told_reigns(world) == [
+        (1, 1, "node 1 ended without a word; it started again 1500.1 s later"),
+        (2, None, "nobody stood; node 1: nobody was elected since I resigned"),
+        (3, 3, None),
+    ]
+    table = explain(world).output.splitlines()[-3:]
+    assert "  0.9 s  " in table[0]
+    assert table[1].startswith("2      nobody  2026-11-21 14:45:01.240  -        nobody stood; ")
+
+
+def test_of_an_outage_without_a_last_record_only_the_longest_time_is_known(world: World) -> None:
+    an_outage(world, 1, 2, 3, wrote_ms=None)
+    assert told_reigns(world)[0] == (1, 1, "node 1 ended without a word; it started again")
+    assert "  at most 1501.0 s  " in explain(world).output
+
+
+def test_a_leader_that_is_not_back_after_an_outage(world: World) -> None:
+    """A follower that was down itself cannot say when its leader was."""
+    an_outage(world, 2, 3, wrote_ms=None)
+    assert told_reigns(world)[0] == (1, 1, "node 3: 1 knows a newer epoch")
+    assert "  at most 1501.1 s  " in explain(world).output
+
+
+def test_a_leader_that_was_killed_while_it_was_asleep(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    wrote_ms = world.now_ms
+    world.now_ms += 2000
+    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    world.now_ms += 1000
+    world.start(1, wrote_ms=wrote_ms)
+    assert told_reigns(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 started again 3.1 s later")
+
+
+def test_an_epoch_that_somebody_led_is_nobodys_only_if_no_journal_shows_a_leader(world: World) -> None:
+    world.moves(3, "Unattached", "Unattached", 4, "2 knows a newer epoch")
+    world.moves(3, "Unattached", "Follower", 4, "2 knows the leader, 1")
+    assert told_reigns(world) == []
+
+
 def test_a_paused_leader_learns_of_it_later(world: World) -> None:
     world.elects(1, 1, voter=2)
     world.elects(2, 2, voter=3, why="1 did not answer in time")
@@ -172,10 +227,26 @@ def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: World) -> None:
         "node 1 leads no more, and follows in epoch 2: 2 says that it leads",
     ]
     assert lines[-1].startswith("1      1       ")
-    assert explain(world, "--epoch", "99").output.startswith("EPOCH")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_epoch_that_no_journal_knows(world: World, options: tuple[str, ...]) -> None:
+    world.elects(1, 1, voter=2)
+    result = explain(world, "--epoch", "99", *options)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: No journal at hand knows epoch 99\n"
+
+
+def test_a_directory_that_is_named_twice_is_told_once(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    link = world.root / "link"
+    link.symlink_to(world.directory(1))
+    again = ["quorum", "explain", *(str(path) for path in (world.directory(1), link, f"{world.directory(1)}/."))]
+    assert CliRunner(catch_exceptions=False).invoke(cli, again).output == explain(world, nodes=(1,)).output
 
 
 def test_only_what_happened_lately(world: World) -> None:
+    world.moves(1, "Prospective", "Candidate", 0, "")
     world.elects(1, 1, voter=2)
     world.now_ms += 60_000
     world.elects(2, 2, voter=3)
@@ -183,13 +254,16 @@ def test_only_what_happened_lately(world: World) -> None:
         output = explain(world, "--since", since).output
         assert "leads epoch 2" in output
         assert "leads epoch 1" not in output
+        assert "nobody" not in output
     assert "leads epoch 1" in explain(world, "--since", "9999d").output
 
 
 def test_json(world: World) -> None:
     world.elects(1, 1, voter=2)
     story = json.loads(explain(world, "--json").output)
-    assert story["reigns"] == [{"epoch": 1, "leader": 1, "start_ms": START_MS + 140, "end_ms": None, "why_ended": None}]
+    assert story["reigns"] == [
+        {"epoch": 1, "leader": 1, "start_ms": START_MS + 140, "end_ms": None, "why_ended": None, "at_most": False}
+    ]
     assert story["events"][4]["reason"] == "GRANTED"
     assert story["events"][4]["told"] == "would vote for 1 in epoch 1: its log is at least as long as mine"
 

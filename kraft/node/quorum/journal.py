@@ -3,7 +3,8 @@
 The raft core says of each change of state and of each vote why it came to it; this is where that is kept, for
 ``kraft quorum explain`` to read on any number of nodes. A line is of a ``kind``: ``start``, ``transition``,
 ``verdict``, ``omitted`` (how many verdicts were only counted), ``fatal`` (why the core gave up) or ``stop``, which a
-killed node does not write. ``ms`` is this node's clock, since the epoch.
+killed node does not write; so ``start`` says when the last record that it finds was written (``wrote_ms``). ``ms`` is
+this node's clock, since the epoch.
 
 The journal is bounded (two files of MAX_BYTES, the older one with ``.1`` behind its name) and must never hold up the
 quorum: a line goes to the page cache without fsync, equal verdicts are counted instead of being written each, and the
@@ -67,7 +68,10 @@ class QuorumJournal:
             self._open()
         except OSError as error:
             self._end(error)
-        self._write([self._line(now_ms(), "start")])
+
+    def start(self, wrote_ms: int | None) -> None:
+        """Write that the node starts, on a log whose last record is of ``wrote_ms`` by its leader's clock."""
+        self._write([self._line(self._now_ms(), "start", wrote_ms=wrote_ms)])
 
     def note(self, effects: Effects) -> None:
         """Write what the effects of one step say of changes and votes."""

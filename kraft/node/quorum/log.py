@@ -136,6 +136,20 @@ class MetadataLog:
         return max(self._log.epochs.epoch_at(self.end_offset - 1), self._begins_at.epoch)
 
     @property
+    def last_timestamp_ms(self) -> int | None:
+        """When the last record was written, by the clock of its leader.
+
+        None if there is none behind the start, or if it is damaged: whoever needs the record will tell of that.
+        """
+        if self.end_offset == self.start_offset:
+            return None
+        try:
+            data = self._bytes(self.end_offset - 1, 1, self.end_offset)
+            return next((header.max_timestamp for _, header in iter_headers(data)), None)
+        except (CorruptBatch, StorageError):
+            return None
+
+    @property
     def snapshot(self) -> SnapshotId | None:
         """The newest snapshot."""
         return max(self._snapshots.all(), default=None)

@@ -40,6 +40,7 @@ def clock() -> Clock:
 @pytest.fixture
 def journal(tmp_path: Path, clock: Clock) -> Iterator[QuorumJournal]:
     journal = QuorumJournal(tmp_path, 2, clock)
+    journal.start(990)
     yield journal
     journal.close()
 
@@ -51,7 +52,7 @@ def lines(directory: Path) -> list[dict[str, Any]]:
 def test_a_change_of_state_is_a_line_with_its_reason(journal: QuorumJournal, tmp_path: Path) -> None:
     journal.note(Effects(transitions=(STOOD,)))
     assert lines(tmp_path) == [
-        {"ms": 1000, "node": 2, "kind": "start"},
+        {"ms": 1000, "node": 2, "kind": "start", "wrote_ms": 990},
         {
             "ms": 1000,
             "node": 2,
@@ -132,6 +133,7 @@ def test_the_journal_is_bounded(journal: QuorumJournal, tmp_path: Path, monkeypa
 def test_a_restart_goes_on_behind_what_a_crash_cut_off(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / FILE_NAME).write_bytes(b'{"ms":1,"node":2,"kind":"start"}\n{"ms":2,"no')
     again = QuorumJournal(tmp_path, 2, clock)
+    again.start(None)
     again.stop()
     again.close()
     kept = (tmp_path / FILE_NAME).read_text().splitlines()

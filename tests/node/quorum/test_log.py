@@ -83,6 +83,22 @@ def test_batches_come_from_memory_and_from_the_file_alike(tmp_path: Path, monkey
     assert log.batches(18, 18) == ()
 
 
+def test_when_the_last_record_was_written(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    found = [log.last_timestamp_ms]
+    log.append_leader_change(LeaderChange(4, 2, (1, 2, 3), (2, 3)), 77)
+    log.append_records([topic(1), topic(2)], 4, 78)
+    log.append_records([topic(3), topic(4)], 4, 79)
+    found.append(log.last_timestamp_ms)
+    log.close()
+    log = open_log(tmp_path)
+    found.append(log.last_timestamp_ms)
+    next(Path(log.directory).glob("*.log")).write_bytes(b"\xff" * 1000)
+    found.append(log.last_timestamp_ms)
+    log.abandon()
+    assert found == [None, 79, 79, None]
+
+
 def test_what_is_in_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraft.node.quorum.log._BYTES_IN_MEMORY", 300)
     log = open_log(tmp_path)
