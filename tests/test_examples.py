@@ -1,4 +1,4 @@
-"""Every example runs, ends by itself and prints what its ``.out`` file says.
+"""Every example runs, ends by itself and prints what its ``.out`` file says; it is short, and it is quick.
 
 Where times and winners differ from run to run there is a ``.pattern`` file instead: each of its lines is found in the
 output, one after the other.
@@ -7,6 +7,7 @@ output, one after the other.
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,16 +15,53 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+CPU_LIMIT_S = 1.0
+"""For those that start no process. CPU time, not time on the wall: other tests run beside."""
+ATTEMPTS = 3
+"""The first run may have to compile modules, and a neighbour on the same core makes CPU time longer, never shorter."""
+LINE_LIMIT = 100
+ELECTION_BY_HAND_LINES = 60
 
 
-@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_an_example_prints_what_it_promises(example: Path) -> None:
+def by_name(path: Path) -> str:
+    return path.stem
+
+
+examples = pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=by_name)
+
+
+def run(example: Path) -> tuple[str, float]:
+    """What it prints, and the CPU time that it and its children take, in seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ran = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=60, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert ran.returncode == 0, ran.stderr
+    return ran.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@examples
+def test_an_example_prints_what_it_promises_and_is_quick(example: Path) -> None:
+    output, cpu_s = run(example)
+    check(example, output)
+    if "subprocess" in example.read_text():
+        return
+    taken_s = [cpu_s]
+    while min(taken_s) >= CPU_LIMIT_S and len(taken_s) < ATTEMPTS:
+        taken_s.append(run(example)[1])
+    assert min(taken_s) < CPU_LIMIT_S, f"CPU seconds of {len(taken_s)} runs: {taken_s}"
+
+
+def check(example: Path, output: str) -> None:
     pattern = example.with_suffix(".pattern")
     if not pattern.exists():
-        assert ran.stdout == example.with_suffix(".out").read_text()
+        assert output == example.with_suffix(".out").read_text()
         return
-    lines = iter(ran.stdout.splitlines())
+    lines = iter(output.splitlines())
     for wanted in pattern.read_text().splitlines():
-        assert any(re.search(wanted, line) for line in lines), f"no line (from there on) with {wanted!r}:\n{ran.stdout}"
+        assert any(re.search(wanted, line) for line in lines), f"no line (from there on) with {wanted!r}:\n{output}"
+
+
+@examples
+def test_an_example_is_short(example: Path) -> None:
+    by_hand = example.stem == "04_an_election_by_hand"
+    assert len(example.read_text().splitlines()) <= (ELECTION_BY_HAND_LINES if by_hand else LINE_LIMIT)
