@@ -13,7 +13,7 @@ import attrs
 import trio
 
 from kraft.metadata.changes import Accumulated, difference
-from kraft.metadata.delta import Changes
+from kraft.metadata.delta import Changes, MetadataError
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.node.clock import Clock
@@ -116,7 +116,7 @@ class Metadata:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Replay the newest snapshot, then what is committed, forever; started once the snapshot is loaded.
 
-        Raises: StorageError, MetadataError, OSError.
+        Raises: StorageError, OSError.
         """
         if self._quorum.log.snapshot is not None:
             await self._load_snapshot()
@@ -154,7 +154,10 @@ class Metadata:
         if not batches:
             await self._quorum.committed(high_watermark)  # it is inside of a batch
         for number, batch in enumerate(batches, 1):
-            published = self._loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
+            try:
+                published = self._loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
+            except MetadataError as error:
+                raise self._quorum.log.damaged(batch.base_offset, error) from error
             self._next_offset = batch.next_offset
             self._bytes_since_snapshot += batch.size
             if published is not None:

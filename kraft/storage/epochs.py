@@ -91,6 +91,10 @@ class LeaderEpochs:
         if self._epochs or os.path.exists(self.path):
             self._replace([], [])
 
+    def replace(self, entries: list[tuple[int, int]]) -> None:
+        """Let these be all, whatever the file says."""
+        self._replace([epoch for epoch, _ in entries], [start for _, start in entries])
+
     def _replace(self, epochs: list[int], starts: list[int]) -> None:
         """The file first: what could not be written is not known either, so the next change tries again."""
         lines = (f"{epoch} {start}" for epoch, start in zip(epochs, starts, strict=True))

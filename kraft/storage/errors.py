@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import os
 
+#: For a directory of the metadata quorum. To lose its vote is safe only while the others hold what it held.
+REJOIN_ADVICE = (
+    "restore the directory from a copy, or let this voter rejoin with an empty one while it can reach the leader"
+)
+
 
 class StorageError(Exception):
     """A file or directory that cannot be used as it is. The message is one line for the operator."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from operator import attrgetter
 from typing import NamedTuple
 from uuid import UUID
@@ -35,16 +35,17 @@ from kraft.records.record import read_records
 from kraft.storage import lookup, partition_metadata
 from kraft.storage.cleaner import Cleaned, install
 from kraft.storage.directory import LastStop
-from kraft.storage.epochs import LeaderEpochs
-from kraft.storage.errors import CheckpointError
+from kraft.storage.epochs import NO_EPOCH, LeaderEpochs
+from kraft.storage.errors import CheckpointError, CorruptLog
 from kraft.storage.flush import Flush
 from kraft.storage.index import NO_TIMESTAMP, fits_index
 from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES, TimestampedOffset
 from kraft.storage.producers import ProducerSnapshots
-from kraft.storage.recovery import Recovery, load_segments
+from kraft.storage.recovery import ADVICE, Recovery, load_segments
 from kraft.storage.retention import deletable
 from kraft.storage.scan import read_batch
 from kraft.storage.segment import MAX_POSITION, AppendedBatch, Segment
+from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
@@ -95,13 +96,13 @@ class Log:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         roll_jitter_ms: int = 0,
-        cut_unsynced: bool = True,
+        strict: bool = False,
     ) -> Log:
         """Open or create the log of the partition directory ``name``; ``log.recovery`` says what had to be repaired.
 
         ``recovery_point`` and ``log_start_offset`` are those of the checkpoint files. ``roll_jitter_ms``, a random
-        number up to ``segment.jitter.ms``, shortens ``segment.ms``. ``cut_unsynced=False`` is for a log without
-        gaps that is synced before anything in it is answered.
+        number up to ``segment.jitter.ms``, shortens ``segment.ms``. ``strict`` is for the log of the metadata:
+        see ``recovery``.
 
         Raises CorruptLog for damage that only a person may repair.
         """
@@ -110,49 +111,56 @@ class Log:
         try:
             os.mkdir(directory)
         except FileExistsError:
-            log._load(last_stop, recovery_point, log_start_offset, now_ms, cut_unsynced=cut_unsynced)
+            with ExitStack() as undo:
+                undo.callback(log.abandon)
+                log._load(last_stop, recovery_point, log_start_offset, now_ms, strict=strict)
+                undo.pop_all()
         else:
             log._directory_unsynced = True
             log._start_segment(0)
         return log
 
     def _load(
-        self, last_stop: LastStop, recovery_point: int, log_start_offset: int, now_ms: int, *, cut_unsynced: bool
+        self, last_stop: LastStop, recovery_point: int, log_start_offset: int, now_ms: int, *, strict: bool
     ) -> None:
-        epochs = self.epochs
-        epochs_known = True
-        try:
-            epochs.load()
-        except CheckpointError:
-            epochs_known = False
+        learned: list[tuple[int, int]] = []
 
         def learn(header: BatchHeader) -> None:
-            # Only what the file does not know yet: the scan may begin in the middle of an epoch.
-            if header.leader_epoch > epochs.latest:
-                epochs.assign(header.leader_epoch, header.base_offset)
+            if header.leader_epoch > (learned[-1][0] if learned else NO_EPOCH):
+                learned.append((header.leader_epoch, header.base_offset))
 
         self.segments, self.recovery = load_segments(
-            self.directory,
-            self.config.index_interval_bytes,
-            last_stop,
-            recovery_point,
-            learn,
-            cut_unsynced=cut_unsynced,
+            self.directory, self.config.index_interval_bytes, last_stop, recovery_point, learn, strict=strict
         )
         if not self.segments:
             self._start_segment(log_start_offset)
         self.log_end_offset = self.active.next_offset
         self.log_start_offset = min(max(log_start_offset, self.segments[0].base_offset), self.log_end_offset)
         self.recovery_point = min(recovery_point, self.log_end_offset)
-        if not epochs_known:
-            epochs.clear()  # the scan may have begun in the middle
-            for header in self._headers_from(self.log_start_offset):
-                learn(header)
-        epochs.truncate_from_end(self.log_end_offset)
-        epochs.truncate_from_start(self.log_start_offset)
+        known = self._load_epochs()
+        if strict or not known:
+            if not strict:
+                learned.clear()  # the scan may have begun in the middle
+                for _, _, header in self._batches_from(self.log_start_offset):
+                    learn(header)
+            if not known or learned != self.epochs.entries:
+                self.epochs.replace(learned)
+        for epoch, start in learned:
+            # Only what the file does not know yet: the scan may begin in the middle of an epoch.
+            if epoch > self.epochs.latest:
+                self.epochs.assign(epoch, start)
+        self.epochs.truncate_from_end(self.log_end_offset)
+        self.epochs.truncate_from_start(self.log_start_offset)
         self._reload_producers(now_ms)
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
         self.topic_id = partition_metadata.read_topic_id(self.directory)
+
+    def _load_epochs(self) -> bool:
+        try:
+            self.epochs.load()
+        except CheckpointError:
+            return False
+        return True
 
     @property
     def active(self) -> Segment:
@@ -313,6 +321,10 @@ class Log:
                 piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
         return piece
 
+    def file_of(self, offset: int) -> str:
+        """The path of the segment that holds ``offset``."""
+        return self.segments[max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)].path
+
     @contextmanager
     def _damage_as_kafka_error(self, segment: Segment) -> Iterator[None]:
         try:
@@ -341,7 +353,10 @@ class Log:
     # -- Shrinking
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
-        """Drop every batch that ends at or beyond ``offset``, as a follower whose log diverged (KIP-101)."""
+        """Drop every batch that ends at or beyond ``offset``, as a follower whose log diverged (KIP-101).
+
+        Raises CorruptBatch, KafkaError CORRUPT_MESSAGE where the log is damaged.
+        """
         if offset >= self.log_end_offset:
             # A leader that was deposed before it wrote has the start of its epoch here, and nobody else knows of it.
             self.epochs.truncate_from_end(self.log_end_offset)
@@ -355,7 +370,10 @@ class Log:
         self.recovery_point = min(self.recovery_point, self.log_end_offset)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         self.epochs.truncate_from_end(self.log_end_offset)
-        self._reload_producers(now_ms)
+        try:
+            self._reload_producers(now_ms)
+        except CorruptLog as damage:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(damage)) from damage
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything; the next record gets ``offset`` (a follower that has fallen behind the leader's log)."""
@@ -467,29 +485,35 @@ class Log:
     # -- Producers
 
     def _reload_producers(self, now_ms: int) -> None:
+        """Raises CorruptLog."""
         self.producers, offset = self._snapshots.load(self.log_end_offset)
         for segment, position, header in self._batches_from(max(offset, self.log_start_offset)):
             if header.producer_id == NO_PRODUCER_ID:
                 continue
-            if header.is_control:
-                self._replay_marker(read_batch(segment.fd, position, header), 0, header, now_ms)
-            else:
+            if not header.is_control:
                 self.producers.replay(header, now_ms)
+                continue
+            try:
+                self._replay_marker(read_batch(segment.fd, position, header), 0, header, now_ms)
+            except DecodeError as damage:
+                raise CorruptLog(segment.path, position, header.base_offset, str(damage), ADVICE) from damage
 
     def _replay_marker(self, buffer: Buffer, position: int, header: BatchHeader, now_ms: int) -> None:
         for record in read_records(buffer, position, header, max_bytes=MAX_DECOMPRESSED_BYTES):
             self.producers.replay(header, now_ms, EndTransactionMarker.from_record(record))
 
-    def _headers_from(self, offset: int) -> Iterator[BatchHeader]:
-        return (header for _, _, header in self._batches_from(offset))
-
     def _batches_from(self, offset: int) -> Iterator[tuple[Segment, int, BatchHeader]]:
-        """Every batch that ends at or beyond ``offset``. Raises KafkaError CORRUPT_MESSAGE."""
+        """Every batch that ends at or beyond ``offset``. Raises CorruptLog."""
         for segment in self.segments:
             if segment.next_offset > offset:
-                with self._damage_as_kafka_error(segment):
-                    for position, header in segment.headers(segment.locate(offset)[0]):
-                        yield segment, position, header
+                end, next_offset = segment.index.position_of(offset), max(offset, segment.base_offset)
+                try:
+                    for position, header in segment.headers(end):
+                        end, next_offset = position + header.size, header.next_offset
+                        if next_offset > offset:
+                            yield segment, position, header
+                except CorruptBatch as damage:
+                    raise CorruptLog(segment.path, end, next_offset, str(damage), ADVICE) from damage
 
 
 def remove_files(paths: Sequence[str]) -> None:

@@ -8,9 +8,10 @@ A torn tail is cut. Damage that sound batches follow is CorruptLog, since cuttin
 Except after a power cut beyond the recovery point: nothing there was ever said to be durable, and the kernel writes
 pages in any order, so the log is cut at the first damage, as Kafka does it, and the caller says how much went.
 
-A log that is synced before anything in it is answered (that of the metadata) is cut only where it may be torn. Offsets
-and epochs are outside of a batch's checksum; there they follow each other, so one that does not is damage. And a killed
-process leaves a batch short, never whole and wrong.
+The log of the metadata is strict: it has no gaps, and is synced before anything in it is answered. After any stop all
+of it is looked at. Offsets and epochs are outside of a batch's checksum; there they follow each other, and an epoch
+begins with a control batch, so one that does not is damage. It is cut only where the last write may have torn it: a
+killed process leaves a batch short, never whole and wrong.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ import attrs
 
 from kraft.records.batch import BatchHeader, CorruptBatch, TruncatedBatch
 from kraft.storage.directory import LastStop
-from kraft.storage.errors import CorruptLog
-from kraft.storage.scan import find_sound_batch
+from kraft.storage.errors import REJOIN_ADVICE, CorruptLog
+from kraft.storage.scan import find_sound_batch, has_wrong_length
 from kraft.storage.segment import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -39,7 +40,7 @@ from kraft.storage.segment import (
 )
 
 _NAME = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex|\.txnindex)(\.cleaned|\.swap|\.deleted)?")
-_ADVICE = (
+ADVICE = (
     "restore the file from a copy, or move this partition's directory away and let it be replicated anew; "
     "cutting the file there loses the records that follow"
 )
@@ -76,16 +77,32 @@ def load_segments(
     recovery_point: int,
     learn: Callable[[BatchHeader], None],
     *,
-    cut_unsynced: bool = True,
+    strict: bool = False,
 ) -> tuple[list[Segment], Recovery]:
-    """Open every segment, oldest first; ``learn`` hears of each batch that had to be looked at.
+    """Open every segment, oldest first; ``learn`` hears of each batch that had to be looked at, of all with ``strict``.
 
-    Without ``cut_unsynced`` a power cut is no excuse either: this log is synced before anything is answered, and has no
-    gaps. Raises CorruptLog, OSError.
+    Raises CorruptLog, OSError.
     """
     sizes = finish_interrupted_work(directory, index_interval_bytes)
-    segments = [Segment.load(directory, base, size, index_interval_bytes) for base, size in sorted(sizes.items())]
+    with contextlib.ExitStack() as undo:
+        segments = [Segment.load(directory, base, size, index_interval_bytes) for base, size in sorted(sizes.items())]
+        for segment in segments:
+            undo.callback(segment.close)
+        loaded = _recover(segments, last_stop, recovery_point, learn, strict=strict)
+        undo.pop_all()
+    return loaded
+
+
+def _recover(
+    segments: list[Segment],
+    last_stop: LastStop,
+    recovery_point: int,
+    learn: Callable[[BatchHeader], None],
+    *,
+    strict: bool,
+) -> tuple[list[Segment], Recovery]:
     recovery = Recovery()
+    before: BatchHeader | None = None
     for number, segment in enumerate(segments):
         later = segments[number + 1 :]
         end = segment.size
@@ -95,19 +112,20 @@ def load_segments(
         sane = segment.indexes_are_sane()
         had_index = segment.index.exists or segment.time_index.exists
         try:
-            before: BatchHeader | None = None
-            for header in _replay(segment, last_stop, sane=sane, uncertain=uncertain, active=not later):
-                if not cut_unsynced:
+            for header in _replay(segment, last_stop, everything=strict or uncertain or not sane, active=not later):
+                if strict:
                     _require_follows(segment, before, header)
                     before = header
                 learn(header)
         except CorruptBatch as damage:
-            if cut_unsynced and last_stop is LastStop.POWER_LOST and segment.next_offset >= recovery_point:
+            if not strict and last_stop is LastStop.POWER_LOST and segment.next_offset >= recovery_point:
                 recovery = _cut(segment, end, recovery)
-            elif not is_last or last_stop is LastStop.CLEAN or not (cut_unsynced or _may_be_torn(damage, last_stop)):
-                raise _corrupt(segment, str(damage)) from damage
+            elif not is_last or last_stop is LastStop.CLEAN:
+                raise _corrupt(segment, str(damage), strict=strict) from damage
             else:
-                _refuse_sound_batches(segment, end, damage)
+                if strict:
+                    _require_torn(segment, end, damage, last_stop)
+                _refuse_sound_batches(segment, end, damage, strict=strict)
                 recovery = _cut(segment, end, recovery)
             for gone in later:
                 recovery = attrs.evolve(recovery, torn_bytes=recovery.torn_bytes + gone.size)
@@ -117,14 +135,14 @@ def load_segments(
         if not sane and not uncertain and (had_index or segment.index.count):
             recovery = attrs.evolve(recovery, rebuilt_indexes=(*recovery.rebuilt_indexes, segment.path))
         if later:
+            if strict and segment.next_offset != later[0].base_offset:
+                raise _corrupt(segment, f"it ends here, and {later[0].path} follows", strict=True)
             segment.next_offset = max(segment.next_offset, later[0].base_offset)
     return segments, recovery
 
 
-def _replay(
-    segment: Segment, last_stop: LastStop, *, sane: bool, uncertain: bool, active: bool
-) -> Iterator[BatchHeader]:
-    if uncertain or not sane:
+def _replay(segment: Segment, last_stop: LastStop, *, everything: bool, active: bool) -> Iterator[BatchHeader]:
+    if everything:
         yield from segment.replay_all(verify=True)
         if not active:
             segment.seal()
@@ -137,29 +155,34 @@ def _replay(
 
 def _require_follows(segment: Segment, before: BatchHeader | None, header: BatchHeader) -> None:
     """Raise CorruptLog if a sound batch does not go on where the one before it ended: it is no torn tail."""
+    expected, epoch = (segment.base_offset, 0) if before is None else (before.next_offset, before.leader_epoch)
+    if header.base_offset == expected and header.leader_epoch >= epoch:
+        # A leader opens its epoch with a control batch (KIP-595); the log may have been trimmed to what follows.
+        if header.leader_epoch == epoch or header.is_control or before is None:
+            return
+        epoch_as_expected = f"{epoch}"
+    else:
+        epoch_as_expected = f"{epoch} or later"
     position = segment.size - header.size
-    if before is not None:
-        expected, epoch = before.next_offset, before.leader_epoch
-    else:  # a scan from the middle begins with a batch that the index knows
-        expected, epoch = header.base_offset if position else segment.base_offset, 0
-    if header.base_offset != expected or header.leader_epoch < epoch:
-        found = f"offset {header.base_offset} in epoch {header.leader_epoch}"
-        reason = f"a batch begins at {found}, expected offset {expected} in epoch {epoch} or later"
-        raise CorruptLog(segment.path, position, expected, reason, _ADVICE)
+    found = f"offset {header.base_offset} in epoch {header.leader_epoch}"
+    reason = f"a batch begins at {found}, expected offset {expected} in epoch {epoch_as_expected}"
+    raise CorruptLog(segment.path, position, expected, reason, REJOIN_ADVICE)
 
 
-def _may_be_torn(damage: CorruptBatch, last_stop: LastStop) -> bool:
-    """Whether the last write may have left this: part of it after a kill, garbage after a power cut."""
-    if isinstance(damage, MisplacedBatch):
-        return False
-    return last_stop is LastStop.POWER_LOST or isinstance(damage, TruncatedBatch)
+def _require_torn(segment: Segment, end: int, damage: CorruptBatch, last_stop: LastStop) -> None:
+    """Raise CorruptLog if the last write cannot have left this: part of it after a kill, garbage after a power cut."""
+    may_be_torn = last_stop is LastStop.POWER_LOST or isinstance(damage, TruncatedBatch)
+    # No checksum covers the length.
+    if not may_be_torn or isinstance(damage, MisplacedBatch) or has_wrong_length(segment.fd, segment.size, end):
+        raise _corrupt(segment, str(damage), strict=True) from damage
 
 
-def _refuse_sound_batches(segment: Segment, end: int, damage: CorruptBatch) -> None:
+def _refuse_sound_batches(segment: Segment, end: int, damage: CorruptBatch, *, strict: bool) -> None:
     """Raise CorruptLog if what follows the last sound batch is not all garbage."""
     sound = find_sound_batch(segment.fd, segment.size + 1, end, segment.next_offset)
     if sound is not None:
-        raise _corrupt(segment, f"{damage}, and sound batches follow from position {sound} on") from damage
+        reason = f"{damage}, and sound batches follow from position {sound} on"
+        raise _corrupt(segment, reason, strict=strict) from damage
 
 
 def _cut(segment: Segment, end: int, recovery: Recovery) -> Recovery:
@@ -175,8 +198,9 @@ def _cut(segment: Segment, end: int, recovery: Recovery) -> Recovery:
     )
 
 
-def _corrupt(segment: Segment, reason: str) -> CorruptLog:
-    return CorruptLog(segment.path, segment.size, segment.next_offset, reason, _ADVICE)
+def _corrupt(segment: Segment, reason: str, *, strict: bool) -> CorruptLog:
+    advice = REJOIN_ADVICE if strict else ADVICE
+    return CorruptLog(segment.path, segment.size, segment.next_offset, reason, advice)
 
 
 def _remove(segment: Segment) -> None:
@@ -217,7 +241,7 @@ def _complete_swap(directory: str, base: int, bases: set[int], index_interval_by
         for _, header in swap.headers():
             end = header.next_offset
     except CorruptBatch as damage:
-        raise CorruptLog(path, swap.size, end, str(damage), _ADVICE) from damage
+        raise CorruptLog(path, swap.size, end, str(damage), ADVICE) from damage
     finally:
         swap.close()
     covered = {old for old in bases if base <= old < max(end, base + 1)}

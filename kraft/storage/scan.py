@@ -13,6 +13,7 @@ from crc32c import crc32c
 
 from kraft.records.batch import (
     HEADER_SIZE,
+    LOG_OVERHEAD,
     BatchHeader,
     CorruptBatch,
     TruncatedBatch,
@@ -97,6 +98,19 @@ def find_sound_batch(fd: int, position: int, end: int, offset: int) -> int | Non
             return None
         position += len(chunk) - overlap
     return None
+
+
+def has_wrong_length(fd: int, position: int, end: int) -> bool:
+    """Whether the batch at ``position`` is whole up to ``end``, by its checksum, and says that it ends elsewhere.
+
+    Raises OSError.
+    """
+    try:
+        header = parse_header(os.pread(fd, HEADER_SIZE, position))
+        _check_large_batch(fd, position, header._replace(length=end - position - LOG_OVERHEAD))
+    except CorruptBatch:
+        return False
+    return True
 
 
 def _is_sound(fd: int, position: int, end: int) -> bool:

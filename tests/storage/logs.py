@@ -29,7 +29,7 @@ def open_log(
     last_stop: LastStop = LastStop.CLEAN,
     recovery_point: int = 0,
     start: int = 0,
-    cut_unsynced: bool = True,
+    strict: bool = False,
 ) -> Log:
     return Log.open(
         parent,
@@ -39,7 +39,7 @@ def open_log(
         last_stop=last_stop,
         recovery_point=recovery_point,
         log_start_offset=start,
-        cut_unsynced=cut_unsynced,
+        strict=strict,
     )
 
 

@@ -101,14 +101,35 @@ def test_a_log_without_gaps_is_not_cut_for_any_flipped_bit_but_where_it_may_be_t
         damaged = bytearray(whole)
         damaged[position] ^= 4
         path.write_bytes(damaged)
-        if is_last and (12 <= field < 16 or (field >= 8 and stop is LastStop.POWER_LOST) or 8 <= field < 12):
-            # Nothing here knows that the last epoch is not such. A length may be that of a batch cut short.
+        if is_last and field >= 16 and stop is LastStop.POWER_LOST:
             continue
         with pytest.raises(CorruptLog) as refused:
-            open_log(tmp_path, config(), last_stop=stop, cut_unsynced=False)
-        # An epoch that is too high is noticed when the next one goes back.
-        assert refused.value.offset == 2 * (position // size) + (2 if 12 <= field < 16 else 0)
+            open_log(tmp_path, config(), last_stop=stop, strict=True)
+        # Nothing says in which epoch the first batch should be. The next one does not go on in it.
+        assert refused.value.offset == (2 if 12 <= position < 16 else 2 * (position // size))
         assert path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("field", [8, 16])
+def test_what_only_the_producers_are_looked_for_in_is_named_too(tmp_path: Path, field: int) -> None:
+    """After a kill only the tail is scanned, and all headers for their producers: a length, or a magic, has no sense."""
+    _three_batches(tmp_path, index_interval_bytes=0)
+    path = tmp_path / LOG
+    damaged = bytearray(path.read_bytes())
+    second = len(damaged) // 3
+    damaged[second + field] ^= 0x40
+    path.write_bytes(damaged)
+    with pytest.raises(CorruptLog) as refused:
+        open_log(tmp_path, config(index_interval_bytes=0), last_stop=LastStop.KILLED)
+    assert (refused.value.path, refused.value.position, refused.value.offset) == (str(path), second, 2)
+
+
+def test_a_log_without_gaps_says_which_segment_is_missing(tmp_path: Path) -> None:
+    log = _three_batches(tmp_path, segment_bytes=100)
+    Path(log.segments[1].path).unlink()
+    open_log(tmp_path, config(), last_stop=LastStop.KILLED).abandon()
+    with pytest.raises(CorruptLog, match=r"00000000000000000000.log: .*offset 2.*: it ends here, and .*4.log follows"):
+        open_log(tmp_path, config(), last_stop=LastStop.KILLED, strict=True)
 
 
 @pytest.mark.parametrize("stop", UNCLEAN)
@@ -119,7 +140,7 @@ def test_a_torn_tail_of_a_log_without_gaps_is_cut(tmp_path: Path, stop: LastStop
     path = tmp_path / LOG
     with open(path, "ab") as file:
         file.write(path.read_bytes()[:size] if stop is LastStop.KILLED else bytes(size))
-    log = open_log(tmp_path, config(), last_stop=stop, cut_unsynced=False)
+    log = open_log(tmp_path, config(), last_stop=stop, strict=True)
     assert (len(values(log)), log.recovery.torn_bytes) == (6, size)
 
 
@@ -131,7 +152,7 @@ def test_damage_in_an_older_segment_refuses_to_start(tmp_path: Path) -> None:
     with pytest.raises(CorruptLog, match=first.name):
         open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=1)
     with pytest.raises(CorruptLog, match=first.name):
-        open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, cut_unsynced=False)
+        open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, strict=True)
     # Below the recovery point nothing is scanned.
     open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=2)
 

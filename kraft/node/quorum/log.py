@@ -9,6 +9,7 @@ No core and no clock is here. Everything runs on the caller's thread, but for wh
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections import deque
@@ -29,15 +30,15 @@ from kraft.node.quorum.batches import (
     log_slice,
     whole_batches,
 )
-from kraft.node.quorum.recovery import forget_doubtful_epochs, settle
+from kraft.node.quorum.recovery import settle
 from kraft.node.quorum.snapshots import MetadataSnapshots
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.log_view import LogView
 from kraft.raft.messages import LogSlice, SnapshotId
-from kraft.records.batch import CorruptBatch, check_batch, iter_headers
+from kraft.records.batch import BatchHeader, CorruptBatch, check_batch, iter_headers
 from kraft.records.record import read_records
 from kraft.storage.directory import LastStop
-from kraft.storage.errors import StorageError
+from kraft.storage.errors import REJOIN_ADVICE, StorageError
 from kraft.storage.flush import Flush
 from kraft.storage.log import Log, remove_files
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -94,25 +95,24 @@ class MetadataLog:
         ``retention_ms`` and ``retention_bytes`` of ``config`` are those of ``metadata.max.retention.*``: they hold
         snapshots, and segments go with them. Raises StorageError for damage that only a person may repair.
         """
-        directory = os.path.join(parent, METADATA_PARTITION)
         log = Log.open(
             parent,
             METADATA_PARTITION,
             attrs.evolve(config, retention_ms=_NO_LIMIT, retention_bytes=_NO_LIMIT),
             now_ms=now_ms,
-            last_stop=forget_doubtful_epochs(directory, last_stop),
-            cut_unsynced=False,
+            # A start appends here before the mark of the last controlled stop is taken away, so that says little.
+            last_stop=LastStop.KILLED if last_stop is LastStop.CLEAN else last_stop,
+            strict=True,
         )
-        try:
-            snapshots = MetadataSnapshots(directory)
+        with contextlib.ExitStack() as undo:
+            undo.callback(log.abandon)
+            snapshots = MetadataSnapshots(log.directory)
             begins_at = settle(log, snapshots)
             snapshots.delete_before(begins_at)
             if log.topic_id is None:
                 log.assign_topic_id(METADATA_TOPIC_ID)
             log.flush()
-        except (OSError, StorageError):
-            log.abandon()
-            raise
+            undo.pop_all()
         return cls(log, snapshots, begins_at, config)
 
     @property
@@ -219,14 +219,15 @@ class MetadataLog:
     def read(self, offset: int, max_bytes: int, limit: int | None = None) -> tuple[bytes, LogSlice | None]:
         """Return batches from ``offset`` on as they are on disk, at least one, and what they are; for a follower.
 
+        They are proved: a leader with a damaged log must not go on to serve what nobody can use.
         ``limit`` (exclusive) is the end of the log unless given; no batch at hand below it is (b"", None). Raises
         StorageError where the log is damaged, KafkaError OFFSET_OUT_OF_RANGE outside of it.
         """
         data = self._bytes(offset, max_bytes, self.end_offset if limit is None else limit)
         try:
-            return data, log_slice(header for _, header in iter_headers(data))
+            return data, log_slice(header for _, header in _proved(data, offset))
         except CorruptBatch as damage:
-            raise self._damaged(offset, damage) from damage
+            raise self.damaged(offset, damage) from damage
 
     def batches(self, offset: int, limit: int) -> tuple[MetadataBatch, ...]:
         """Return the batches from ``offset``, where one begins, to ``limit`` (exclusive), as far as at hand.
@@ -243,7 +244,7 @@ class MetadataLog:
                 found.append(batch)
                 offset = batch.next_offset
         except (CorruptBatch, MetadataError) as damage:
-            raise self._damaged(offset, damage) from damage
+            raise self.damaged(offset, damage) from damage
         return tuple(found)
 
     def _bytes(self, offset: int, max_bytes: int, limit: int) -> bytes:
@@ -251,20 +252,23 @@ class MetadataLog:
             piece = self._log.read(offset, max_bytes, limit)
         except KafkaError as error:
             if error.code is ErrorCode.CORRUPT_MESSAGE:
-                raise self._damaged(offset, error) from error
+                raise self.damaged(offset, error) from error
             raise
         return os.pread(piece.file.fileno(), piece.length, piece.position)
 
-    def _damaged(self, offset: int, damage: Exception) -> StorageError:
-        advice = "restore the directory from a copy"
-        return StorageError(f"{self.directory}: damaged at offset {offset}: {damage}; {advice}")
+    def damaged(self, offset: int, damage: Exception) -> StorageError:
+        """What to raise for records that cannot be read, or replayed, from ``offset`` on."""
+        return StorageError(f"{self._log.file_of(offset)}: damaged at offset {offset}: {damage}; {REJOIN_ADVICE}")
 
     # Shrinking.
 
     def truncate(self, end_offset: int) -> None:
-        """Cut the log where it parts from the leader's. Raises StorageError if no batch ends there."""
+        """Cut the log where it parts from the leader's. Raises StorageError if no batch ends there, or for damage."""
         self._forget_recent()
-        self._log.truncate_to(end_offset, 0)
+        try:
+            self._log.truncate_to(end_offset, 0)
+        except (CorruptBatch, KafkaError) as damage:
+            raise self.damaged(end_offset, damage) from damage
         if self.end_offset != end_offset:
             where = f"cut at {end_offset}, and no batch ends there"
             raise StorageError(f"{self.directory}: the log was to be {where}; this node stops, to fetch anew")
@@ -345,14 +349,20 @@ class MetadataLog:
         return self._snapshots.complete(snapshot)
 
 
-def _decoded(data: bytes, offset: int) -> Iterator[MetadataBatch]:
-    """The batches in ``data``, the first of which holds ``offset``. Raises CorruptBatch or MetadataError."""
+def _proved(data: bytes, offset: int) -> Iterator[tuple[int, BatchHeader]]:
+    """(position, header) of the batches in ``data``, the first of which holds ``offset``. Raises CorruptBatch."""
     for position, header in iter_headers(data):
         check_batch(data, position, header)
         # No checksum covers the offset.
         if not header.base_offset <= offset <= header.last_offset or (position and header.base_offset != offset):
             raise CorruptBatch(f"a batch begins at offset {header.base_offset}, expected {offset}")
         offset = header.next_offset
+        yield position, header
+
+
+def _decoded(data: bytes, offset: int) -> Iterator[MetadataBatch]:
+    """The batches in ``data``, the first of which holds ``offset``. Raises CorruptBatch or MetadataError."""
+    for position, header in _proved(data, offset):
         records: tuple[Any, ...] = ()
         if not header.is_control:
             values = read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES)

@@ -1,34 +1,17 @@
 """What a start finds of the metadata log, whatever moment the last one ended in (KIP-630).
 
-A log is trimmed in this order: its epochs forget the beginning, whole segments go, older snapshots go. A snapshot of a
-leader is durable under its name first, then the log is dropped, then a new one begins behind it.
+A log is trimmed in this order: whole segments go, older snapshots go. A snapshot of a leader is durable under its name
+first, then the log is dropped, then a new one begins behind it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-
 from kraft.node.quorum.snapshots import MetadataSnapshots
 from kraft.raft.messages import SnapshotId
-from kraft.storage.checkpoint import LEADER_EPOCH
-from kraft.storage.directory import LastStop
-from kraft.storage.errors import StorageError
+from kraft.storage.errors import REJOIN_ADVICE, StorageError
 from kraft.storage.log import Log
 
 _BEGINNING = SnapshotId(0, 0)
-
-
-def forget_doubtful_epochs(directory: str, last_stop: LastStop) -> LastStop:
-    """Have the epochs learned from the batches, all of which are looked at, if their file may be an old one.
-
-    It is not synced with every change, so after a power cut it may name epochs that were truncated long ago.
-    """
-    path = os.path.join(directory, LEADER_EPOCH)
-    if last_stop is LastStop.POWER_LOST:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-    return last_stop if os.path.exists(path) else LastStop.POWER_LOST
 
 
 def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
@@ -39,9 +22,8 @@ def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
     something else than the log; the log is then as it was.
     """
     there = snapshots.all()
-    entries = log.epochs.entries
-    # The epochs forget at once what was trimmed, the files only in whole segments.
-    start = max(log.log_start_offset, entries[0][1] if entries else log.log_end_offset)
+    # Perhaps before where it was trimmed: files go in whole segments.
+    start = log.log_start_offset
     held = [snapshot for snapshot in there if _holds(log, start, snapshot)]
     newest = there[-1] if there else _BEGINNING
     if newest.end_offset > start and newest not in held:
@@ -63,7 +45,7 @@ def _require_ahead(log: Log, snapshot: SnapshotId) -> None:
     if (snapshot.epoch, snapshot.end_offset) <= (log.epochs.latest, log.log_end_offset):
         where = f"the log of epoch {log.epochs.latest} ends at offset {log.log_end_offset}, and parts from {snapshot}"
         what = f"{log.directory}: {where}, which is no newer"
-        raise StorageError(f"{what}; `{LEADER_EPOCH}` or a file's name is damaged; restore the directory from a copy")
+        raise StorageError(f"{what}; one of them is damaged: {REJOIN_ADVICE}")
 
 
 def _holds(log: Log, start: int, snapshot: SnapshotId) -> bool:

@@ -258,9 +258,9 @@ def test_a_log_trimmed_to_its_very_end_goes_on_from_there(tmp_path: Path) -> Non
         log = open_log(tmp_path)
         assert shape(log)[:2] == (8, 2)
         assert log.last_epoch == 2 if epoch == 2 else 5
-        log.append_records([topic(log.end_offset)], epoch, 0)
+        fill(log, epoch, 1)
         log.close()
-    assert shape(open_log(tmp_path)) == (8, 2, 10, [(2, 8), (5, 9)], SnapshotId(8, 2))
+    assert shape(open_log(tmp_path)) == (8, 2, 12, [(2, 8), (5, 10)], SnapshotId(8, 2))
 
 
 def test_a_node_that_is_far_behind_begins_with_the_snapshot_of_a_leader(tmp_path: Path) -> None:
@@ -328,7 +328,6 @@ def test_a_crash_while_the_log_is_trimmed(tmp_path: Path, last_stop: LastStop) -
     whole = replayed(log, 22)
     log.trim(snapshot_of(log, 4))
     newest = [snapshot_of(log, end) for end in (9, 15)][-1]
-    before, after = content(log), None
     crashes = Crashes(log, tmp_path / "crashes")
     with crashes.recorded():
         log.trim(newest)
@@ -337,7 +336,7 @@ def test_a_crash_while_the_log_is_trimmed(tmp_path: Path, last_stop: LastStop) -
     for copy in crashes:
         log = open_log(copy, last_stop=last_stop)
         starts.add(log.start_offset)
-        assert content(log) in (before, after) if last_stop is not LastStop.POWER_LOST else content(log).endswith(after)
+        assert content(log).endswith(after)
         assert (log.end_offset, log.last_epoch, log.snapshot) == (22, 2, newest)
         earliest = next(each for each in log._snapshots.all())
         assert earliest.end_offset >= log.start_offset
@@ -346,8 +345,7 @@ def test_a_crash_while_the_log_is_trimmed(tmp_path: Path, last_stop: LastStop) -
         expected = shape(log)
         log.close()
         assert shape(open_log(copy)) == expected
-    assert 15 in starts
-    assert len(starts) > 1 or last_stop is LastStop.POWER_LOST
+    assert starts == {4, 9, 15}
 
 
 @pytest.mark.parametrize("last_stop", [LastStop.KILLED, LastStop.POWER_LOST])
@@ -392,7 +390,8 @@ def test_a_damaged_snapshot_does_not_take_the_place_of_the_log(tmp_path: Path) -
     assert shape(open_log(tmp_path / "follower")) == old
 
 
-def test_a_damaged_file_of_epochs_does_not_cost_the_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("last_stop", LastStop)
+def test_a_damaged_file_of_epochs_does_not_cost_the_log(tmp_path: Path, last_stop: LastStop) -> None:
     """KIP-630: only a snapshot that is ahead of the log takes its place. What is behind this one was acknowledged."""
     log = open_log(tmp_path)
     fill(log, 1, 20)
@@ -402,13 +401,24 @@ def test_a_damaged_file_of_epochs_does_not_cost_the_log(tmp_path: Path) -> None:
     path = tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint"
     sound = path.read_text()
     path.write_text(sound.replace("1 0", "3 0"))
+    assert shape(open_log(tmp_path, last_stop=last_stop)) == expected
+    assert path.read_text() == sound
+
+
+def test_a_snapshot_that_parts_from_the_log_does_not_take_its_place_unless_it_is_newer(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fill(log, 2, 20)
+    snapshot = snapshot_of(log, 15)
+    log.abandon()
+    os.rename(
+        tmp_path / METADATA_PARTITION / snapshot_name(snapshot),
+        tmp_path / METADATA_PARTITION / snapshot_name(snapshot._replace(epoch=1)),
+    )
     with pytest.raises(
-        StorageError, match=r"epoch 3 ends at offset 21, and parts from .*end_offset=15, epoch=1"
+        StorageError, match=r"epoch 2 ends at offset 21, and parts from .*end_offset=15, epoch=1"
     ) as damage:
         open_log(tmp_path)
     assert "\n" not in str(damage.value)
-    path.write_text(sound)
-    assert shape(open_log(tmp_path)) == expected
 
 
 def test_a_missing_file_of_epochs_is_made_anew(tmp_path: Path) -> None:
@@ -445,7 +455,7 @@ def test_a_log_that_begins_late_without_a_snapshot_is_refused(tmp_path: Path) ->
     log.trim(snapshot)
     log.close()
     (tmp_path / METADATA_PARTITION / snapshot_name(snapshot)).unlink()
-    with pytest.raises(StorageError, match="begins at offset 15, and no snapshot has what was before"):
+    with pytest.raises(StorageError, match=r"begins at offset 1\d, and no snapshot has what was before"):
         open_log(tmp_path)
 
 

@@ -51,6 +51,8 @@ def log(node: NodeProcess) -> MetadataLog:
     features = FeatureLevelRecord(name="metadata.version", feature_level=21)
     log.append_records([features, ZkMigrationStateRecord()], 1, 1000)
     for number in range(20):
+        if number == 10:
+            log.append_leader_change(LeaderChange(2, 1, (1,), (1,)), 1010)
         partition = PartitionRecord(
             topic_id=topic(number).topic_id,
             partition_id=0,
@@ -63,8 +65,8 @@ def log(node: NodeProcess) -> MetadataLog:
         )
         log.append_records([topic(number), partition], 1 + number // 10, 1000 + number)
     log.trim(snapshot_of(log, 13))
-    assert snapshot_of(log, 25) == SnapshotId(25, 2)
-    assert shape(log) == (13, 1, 43, [(1, 13), (2, 23)], SnapshotId(25, 2))
+    assert snapshot_of(log, 26) == SnapshotId(26, 2)
+    assert shape(log) == (13, 1, 44, [(1, 13), (2, 23)], SnapshotId(26, 2))
     return log
 
 
@@ -94,7 +96,7 @@ def test_apaches_tools_read_our_files(log: MetadataLog, node: NodeProcess, run: 
     assert 'SnapshotHeader {"version":0,"lastContainedLogTimestamp":1004}' in dumped
     assert dumped.count("SnapshotFooter") == 2
     assert '"name":"t19"' in dumped
-    snapshot = os.path.join(log.directory, snapshot_name(SnapshotId(25, 2)))
+    snapshot = os.path.join(log.directory, snapshot_name(SnapshotId(26, 2)))
     assert run(SHELL, "--snapshot", snapshot, "ls", "image/topics/byName").split() == sorted(
         f"t{number}" for number in range(11)
     )
@@ -116,7 +118,7 @@ def test_apache_goes_on_with_our_log_and_we_with_its(log: MetadataLog, node: Nod
     log = open_log(node.log_directory)
     assert content(log).startswith(ours)
     assert log.snapshot is not None
-    assert log.snapshot.end_offset > 43
+    assert log.snapshot.end_offset > 44
     image = replayed(log, log.end_offset, log.load_snapshot(log.snapshot))
     assert set(image.topic_ids) >= found | {f"new{number}" for number in range(20)}
     topic_id = image.topic_ids["t7"]
