@@ -26,6 +26,7 @@ from kraft.node.quorum.wire import Identity
 from kraft.node.settings import metadata_log_config, quorum_timing, snapshot_policy
 from kraft.node.tree import render
 from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.simulation.virtual_time import Process
 from kraft.storage.flush import Flush
 from kraft.storage.format import format_directories
 from kraft.wire.uuids import ZERO_UUID
@@ -57,6 +58,7 @@ class VirtualNode:
     task: trio.lowlevel.Task | None = None
     _scope: trio.CancelScope | None = None
     _gone: trio.Event = attrs.Factory(trio.Event)
+    _process: Process = attrs.Factory(Process)
 
     @property
     def host(self) -> str:
@@ -65,6 +67,7 @@ class VirtualNode:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Live until killed or stopped; started once it listens."""
         self._gone = trio.Event()
+        self._process.enter()
         config = from_mapping(self.settings).config
         if not (Path(config.log_dirs[0]) / "meta.properties").exists():
             format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
@@ -98,6 +101,7 @@ class VirtualNode:
     async def kill(self) -> None:
         """The power cord."""
         assert self._scope is not None
+        self.resume()
         self._scope.cancel(reason="killed")
         await self._gone.wait()
 
@@ -106,6 +110,13 @@ class VirtualNode:
         assert self.node is not None
         self.node.stopping.set()
         await self._gone.wait()
+
+    def pause(self) -> None:
+        """SIGSTOP: its tasks stand still, what its peers sent waits, and time goes by. Needs ``virtual_time.run``."""
+        self._process.pause()
+
+    def resume(self) -> None:
+        self._process.resume()
 
     def tree(self) -> str:
         """Its live nursery tree."""
@@ -118,13 +129,22 @@ class VirtualObserver:
     def __init__(self, node_id: int, settings: Mapping[str, str], network: VirtualNetwork) -> None:
         config = from_mapping({"process.roles": "broker", "node.id": str(node_id), **settings}).config
         self.host = f"node-{node_id}"
+        Path(config.metadata_log_dir).mkdir(parents=True, exist_ok=True)
         clock = VirtualClock()
         identity = Identity(
             node_id, CLUSTER_ID, ZERO_UUID, {each.node_id: each for each in config.voters}, "CONTROLLER"
         )
         log = MetadataLog.open(config.metadata_log_dir, metadata_log_config(config), now_ms=clock.now_ms())
         connect = network.connect(self.host)
-        self.quorum = Quorum(identity, log, clock, timing=quorum_timing(config), connect=connect, in_thread=_at_once)
+        self.quorum = Quorum(
+            identity,
+            log,
+            clock,
+            timing=quorum_timing(config),
+            connect=connect,
+            in_thread=_at_once,
+            run_flush=_flush_at_once,
+        )
         self.metadata = Metadata(self.quorum, clock, snapshot_policy(config), in_thread=_at_once)
         self.channel = ControllerChannel(self.quorum, identity.voters, None, connect=connect)
 
@@ -135,6 +155,10 @@ class VirtualObserver:
             await nursery.start(self.quorum.run, _never_leads, name="quorum")
             nursery.start_soon(self.metadata.write_snapshots, name="snapshots")
             nursery.start_soon(self.channel.run, name="controller channel")
+
+
+async def _flush_at_once(flush: Flush) -> None:
+    await _at_once(flush.run)
 
 
 async def _at_once(work: Callable[..., Any], *arguments: Any) -> Any:

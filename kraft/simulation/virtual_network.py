@@ -30,11 +30,14 @@ _FIRST_PORT = 10_000
 
 
 class VirtualNetwork:
-    """Hosts by name. A piece of data takes a delay from ``delay_s`` = (least, most), drawn from ``seed``."""
+    """Hosts by name. A piece of data takes a delay from ``delay_s`` = (least, most), drawn from ``seed``.
+
+    ``delay_s`` may change at any time; no piece overtakes another of its connection.
+    """
 
     def __init__(self, seed: int = 0, delay_s: tuple[float, float] = (0.0002, 0.002)) -> None:
         self._random = random.Random(seed)
-        self._delay_s = delay_s
+        self.delay_s = delay_s
         self._listeners: dict[tuple[str, int], VirtualListener] = {}
         self._cut: set[tuple[str, str]] = set()
         self._ports = itertools.count(_FIRST_PORT)
@@ -92,11 +95,18 @@ class VirtualNetwork:
         for pipe in self._pipes:
             pipe.change()
 
+    def reset(self, host: str) -> None:
+        """Break every connection of ``host``; what was under way is lost."""
+        for pipe in self._pipes:
+            if host in (pipe.source, pipe.target):
+                pipe.source_closed = pipe.target_closed = True
+                pipe.change()
+
     def is_cut(self, source: str, target: str) -> bool:
         return (source, target) in self._cut
 
     def delay(self) -> float:
-        return self._random.uniform(*self._delay_s)
+        return self._random.uniform(*self.delay_s)
 
     def forget(self, listener: VirtualListener) -> None:
         self._listeners.pop((listener.host, listener.port), None)

@@ -167,6 +167,34 @@ async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(
 
 @seeds
 @virtually
+async def test_a_leader_that_stood_still_acknowledges_nothing_of_its_epoch(tmp_path: Path, seed: int) -> None:
+    """KIP-595: while it was paused others elected a leader, and what it is asked then is committed by nobody."""
+    async with controllers(tmp_path, seed=seed) as cluster:
+        await cluster.set(1)
+        old = await cluster.leader()
+        epoch = cluster.quorum(old).epoch
+        cluster.nodes[old].pause()
+        lost = AlterConfigsResource(ResourceType.BROKER, "", [AlterableConfig("log.retention.ms", 0, "9")])
+        refused = trio.Event()
+
+        async def ask() -> None:
+            with pytest.raises(KafkaError, match="NOT_CONTROLLER"):
+                await cluster.controller(old).request(IncrementalAlterConfigsRequest(resources=[lost]))
+            refused.set()
+
+        cluster.nursery.start_soon(ask)
+        await cluster.set(2, but=old)
+        assert (cluster.quorum(old).is_leader, cluster.quorum(old).epoch) == (True, epoch), "it does not know yet"
+        assert not refused.is_set()
+        cluster.nodes[old].resume()
+        with trio.fail_after(ELECTION_S):
+            await refused.wait()
+        await cluster.agree()
+        assert cluster.alive()[old].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
+
+
+@seeds
+@virtually
 async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, seed: int) -> None:
     """KIP-630: a replica that is too far behind fetches the leader's snapshot, then the log behind it."""
     settings = {"metadata_log_max_record_bytes_between_snapshots": "2000", "metadata_max_retention_bytes": "1"}

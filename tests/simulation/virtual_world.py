@@ -1,0 +1,412 @@
+"""One world of ``virtual_faults``: nodes, an observer, clients, what strikes them, and what must hold of them."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+import attrs
+import trio
+
+from kraft.config.features import SUPPORTED_FEATURES
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.node.controller_channel import ControllerChannel
+from kraft.node.node import Node
+from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.journal import FILE_NAME
+from kraft.raft.events import Effects
+from kraft.records.batch import iter_headers
+from kraft.simulation.chance import Chance
+from kraft.simulation.virtual_cluster import CLUSTER_ID, VirtualNode, VirtualObserver, quorum_voters, virtual_nodes
+from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.wire.errors import ErrorCode, KafkaError
+from tests.simulation.virtual_faults import Fault, Kind, Plan, Round
+
+logger = logging.getLogger("kraft.world")
+
+#: An election takes at most two timeouts of a second; some are lost, and peers that fell silent add to that.
+LIMIT_S = 30.0
+TICK_S = 0.1
+CLIENTS = 2
+CLIENT_TIMEOUT_MS = 5_000
+OBSERVER = 100
+BROKER = 101
+
+
+class Violated(AssertionError):
+    """Something that must hold did not."""
+
+
+@attrs.define(eq=False)
+class World:
+    """What runs, and what is known of it from outside."""
+
+    plan: Plan
+    directory: Path
+    network: VirtualNetwork
+    nodes: dict[int, VirtualNode]
+    observer: VirtualObserver
+    nursery: trio.Nursery
+    seen: Counter[str]
+    lines: list[str] = attrs.Factory(list)
+    acknowledged: list[tuple[str, UUID | None]] = attrs.Factory(list)
+    """The id is None where a second request was told that the first one had made the topic."""
+    committed: dict[int, bytes] = attrs.Factory(dict)
+    """The batches that some node called committed, by their base offset."""
+    compared: dict[Quorum, int] = attrs.Factory(dict)
+    """How far the committed part of a log was compared with those of others."""
+    completed: dict[Quorum, int] = attrs.Factory(dict)
+    """How many of ``acknowledged`` an active controller was seen to know."""
+    down: set[int] = attrs.Factory(set)
+
+    def say(self, text: str) -> None:
+        logger.info("%s", text)
+        self.lines.append(f"{trio.current_time():.6f} {text}")
+
+    def alive(self) -> dict[int, Node]:
+        return {key: each.node for key, each in self.nodes.items() if each.node is not None}
+
+    async def start(self, node_id: int) -> None:
+        node = self.nodes[node_id]
+        with within("a node starts"):
+            await self.nursery.start(node.run, name=node.host)
+        self.down.discard(node_id)
+
+    def active(self, among: set[int]) -> tuple[int, Node] | None:
+        """The active controller of the newest epoch that any of these is in, if a majority of all follows it."""
+        nodes = {key: node for key, node in self.alive().items() if key in among}
+        epoch = max((node.core.quorum.epoch for node in nodes.values()), default=-1)
+        for key, node in nodes.items():
+            quorum, controller = node.core.quorum, node.core.controller
+            assert controller is not None
+            if quorum.is_leader and quorum.epoch == epoch and controller.is_active:
+                following = [
+                    other
+                    for other in nodes.values()
+                    if (other.core.quorum.leader_id, other.core.quorum.epoch) == (key, epoch)
+                ]
+                return (key, node) if len(following) > len(self.nodes) / 2 else None
+        return None
+
+    def by_role(self) -> list[int]:
+        """All nodes, whoever leads first."""
+        leaders = [(node.core.quorum.epoch, key) for key, node in self.alive().items() if node.core.quorum.is_leader]
+        first = max(leaders)[1] if leaders else 1
+        return [first, *(key for key in self.nodes if key != first)]
+
+    async def progress(self, healthy: set[int]) -> None:
+        """A majority is led soon, by one of the healthy unless all are at one, and what is new is committed."""
+        before, began = len(self.acknowledged), trio.current_time()
+        await until(
+            f"EventuallyLeaderElected: {sorted(healthy)} have an active controller",
+            lambda: (self.active(healthy) or self.active(set(self.nodes))) is not None,
+        )
+        led = trio.current_time()
+        await until("ValuesEventuallyAcked: a topic is acknowledged", lambda: len(self.acknowledged) > before)
+        self.say(f"led after {led - began:.3f} s, a topic after {trio.current_time() - began:.3f} s")
+
+    # Faults.
+
+    async def play(self, each: Round) -> None:
+        """One round, and what must hold after it."""
+        victims = self.by_role()[: self.plan.minority] if each.of_minority else None
+        async with trio.open_nursery() as faults:
+            for fault in each.faults:
+                faults.start_soon(self.strike, fault, victims)
+            if victims is not None:
+                await trio.sleep(1.0)
+                await self.progress(set(self.nodes) - set(victims))
+        assert not self.down
+        self.network.heal()
+        self.network.delay_s = self.plan.delay_s
+        await self.progress(set(self.nodes))
+
+    async def strike(self, fault: Fault, victims: list[int] | None) -> None:
+        await trio.sleep(fault.at_s)
+        targets = self.by_role() if victims is None else victims
+        target = targets[fault.target % len(targets)]
+        self.say(f"{fault.kind.value} of {target}")
+        self.seen[fault.kind.value] += 1
+        if fault.kind in (Kind.KILL, Kind.STOP, Kind.BLACKOUT):
+            await self.end(fault, targets if fault.kind is Kind.BLACKOUT else [target])
+        elif fault.kind is Kind.PAUSE:
+            self.nodes[target].pause()
+            await trio.sleep(fault.lasts_s)
+            self.nodes[target].resume()
+        elif fault.kind is Kind.RESET:
+            self.network.reset(self.nodes[target].host)
+        elif fault.kind is Kind.RESIGN:
+            if target in self.alive():
+                quorum = self.alive()[target].core.quorum
+                await quorum.resign(quorum.epoch)
+        elif fault.kind is Kind.DELAY:
+            self.network.delay_s = (0.02, 0.5)
+            await trio.sleep(fault.lasts_s)
+            self.network.delay_s = self.plan.delay_s
+        elif fault.kind is Kind.SLOW_DISK:
+            self.nodes[target].disk_s = 0.5
+            await trio.sleep(fault.lasts_s)
+            self.nodes[target].disk_s = self.plan.disk_s
+        else:
+            pairs = self.cut_by(fault, target, targets)
+            self.network.cut(*pairs)
+            await trio.sleep(fault.lasts_s)
+            self.network.heal(*pairs)
+
+    async def end(self, fault: Fault, targets: list[int]) -> None:
+        """Kill or stop those that are up, and start them again one by one."""
+        ended = [target for target in targets if target not in self.down]
+        self.down.update(ended)
+        async with trio.open_nursery() as nursery:
+            for target in ended:
+                nursery.start_soon(self.nodes[target].stop if fault.kind is Kind.STOP else self.nodes[target].kill)
+        for target in ended:
+            await trio.sleep(fault.lasts_s / len(ended))
+            await self.start(target)
+
+    def cut_by(self, fault: Fault, target: int, targets: list[int]) -> list[tuple[str, str]]:
+        """The ways from one host to another that nothing passes."""
+        hosts = {key: node.host for key, node in self.nodes.items()}
+        if fault.kind is Kind.LINK:
+            other = targets[fault.other % len(targets)]
+            return [(hosts[target], hosts[other])] if other != target else []
+        if fault.other % 2:
+            hosts[0] = self.observer.host
+        if fault.kind is Kind.SPLIT:
+            pairs = itertools.permutations(hosts, 2)
+            return [(hosts[a], hosts[b]) for a, b in pairs if (fault.other >> a ^ fault.other >> b) & 1]
+        outward = [(hosts[target], host) for host in hosts.values() if host != hosts[target]]
+        inward = [(there, here) for here, there in outward]
+        return (outward if fault.kind is not Kind.DEAF else []) + (inward if fault.kind is not Kind.MUTE else [])
+
+    # What must hold.
+
+    async def watch(self) -> None:
+        """Look at everybody again and again."""
+        while True:
+            acknowledged = len(self.acknowledged)
+            await trio.sleep(TICK_S)
+            self.compare(OBSERVER, self.observer.quorum)
+            for key, node in self.alive().items():
+                self.compare(key, node.core.quorum)
+            active = self.active(set(self.nodes))
+            if active is not None:
+                self.know_all_acknowledged(*active, acknowledged)
+
+    def compare(self, key: int, quorum: Quorum) -> None:
+        """NoLogDivergence: what is committed is the same everywhere."""
+        if quorum not in self.compared:
+            quorum.tell(self.note)
+        start = max(self.compared.get(quorum, 0), quorum.start_offset)
+        self.compared[quorum] = max(start, quorum.high_watermark)
+        if start >= quorum.high_watermark:
+            return
+        data, _ = quorum.log.read(start, 2**30, quorum.high_watermark)
+        for position, header in iter_headers(data):
+            batch = bytes(data[position : position + header.size])
+            if self.committed.setdefault(header.base_offset, batch) != batch:
+                raise Violated(f"NoLogDivergence: node {key} committed something else at offset {header.base_offset}")
+
+    def know_all_acknowledged(self, key: int, node: Node, count: int) -> None:
+        """LeaderCompleteness: what was acknowledged before, the active controller of the newest epoch knows."""
+        quorum, topic_ids = node.core.quorum, node.core.metadata.image.topic_ids
+        for name, topic_id in self.acknowledged[self.completed.get(quorum, 0) : count]:
+            if name not in topic_ids or topic_id not in (None, topic_ids[name]):
+                raise Violated(f"AckedValueNotLost: {name} is not known to {key}, active in epoch {quorum.epoch}")
+        self.completed[quorum] = count
+
+    def note(self, effects: Effects) -> None:
+        self.seen["log cut"] += effects.truncate is not None
+        self.seen["snapshot installed"] += effects.install is not None
+
+    def elections_are_safe(self) -> None:
+        """ElectionSafety: an epoch has one leader."""
+        leaders: dict[int, int] = {}
+        for key in self.nodes:
+            for line in (self.directory / str(key) / FILE_NAME).read_text().splitlines():
+                told = json.loads(line)
+                if told["kind"] == "transition" and told["after"] == "Leader" and told["before"] != "Leader":
+                    other = leaders.setdefault(told["epoch"], key)
+                    self.seen["leader elected"] += 1
+                    if other != key:
+                        raise Violated(f"ElectionSafety: {other} and {key} led epoch {told['epoch']}")
+
+    async def agree(self) -> None:
+        """All have committed and replayed the same, and it is all that was acknowledged."""
+        active = self.active(set(self.nodes))
+        if active is None:
+            raise Violated("StableLeadership: nothing disturbed the leader, and it is gone")
+        leader = active[1].core.quorum
+        everybody = {OBSERVER: (self.observer.quorum, self.observer.metadata)}
+        everybody |= {key: (node.core.quorum, node.core.metadata) for key, node in self.alive().items()}
+        await until(
+            "ValuesEventuallyAcked: all have replayed all",
+            lambda: all(metadata.next_offset == leader.end_offset for _, metadata in everybody.values()),
+        )
+        for key, (quorum, _) in everybody.items():
+            self.compare(key, quorum)
+        images = {key: metadata.image for key, (_, metadata) in everybody.items()}
+        for key, image in images.items():
+            if image != images[OBSERVER]:
+                raise Violated(f"ConsistentCommittedData: the image of {key} is another than the observer's")
+        self.know_all_acknowledged(*active, len(self.acknowledged))
+        self.seen["topic acknowledged"] += len(self.acknowledged)
+
+    def digest(self) -> str:
+        """Of all that happened, when it did, and of all that was written."""
+        digest = hashlib.sha256("\n".join(self.lines).encode())
+        for key in self.nodes:
+            digest.update((self.directory / str(key) / FILE_NAME).read_bytes())
+        for _, batch in sorted(self.committed.items()):
+            digest.update(batch)
+        return digest.hexdigest()
+
+    # Clients.
+
+    async def register(self) -> None:
+        """A broker for topics to be on: it says that it is there, and no more."""
+        features = [Feature(name, low, high) for name, (low, high) in SUPPORTED_FEATURES.items()]
+        request = BrokerRegistrationRequest(
+            broker_id=BROKER,
+            cluster_id=CLUSTER_ID,
+            incarnation_id=UUID(int=BROKER),
+            listeners=[Listener("PLAINTEXT", "node-101", 9092, 0)],
+            features=features,
+            log_dirs=[UUID(int=10 * BROKER)],
+        )
+        with within("a broker is registered"):
+            epoch = (await self.observer.channel.request(request)).broker_epoch
+            beat = BrokerHeartbeatRequest(broker_id=BROKER, broker_epoch=epoch, current_metadata_offset=epoch)
+            while True:
+                if not (await self.observer.channel.request(beat)).is_fenced:
+                    return
+                await trio.sleep(TICK_S)
+
+    def channel(self, chance: Chance) -> ControllerChannel:
+        """The observer's, or that of a node: if it leads, there is no network between client and controller."""
+        node = self.alive().get(1 + chance.below(2 * self.plan.voters))
+        return self.observer.channel if node is None else node.core.channel
+
+    async def create(self, client: int) -> None:
+        """Create topics, and now and then one that is there already."""
+        chance = Chance(self.plan.seed, f"client {client}")
+        for number in itertools.count():
+            await trio.sleep(chance.between(0.05, 0.6))
+            again = bool(self.acknowledged) and chance.happens(0.1)
+            name = chance.pick(self.acknowledged)[0] if again else f"topic-{client}-{number}"
+            topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+            request = CreateTopicsRequest(topics=[topic], timeout_ms=CLIENT_TIMEOUT_MS)
+            try:
+                (result,) = (await self.channel(chance).request(request, timeout_ms=CLIENT_TIMEOUT_MS)).topics
+            except KafkaError as failure:
+                if failure.code is not ErrorCode.REQUEST_TIMED_OUT:
+                    raise
+                self.seen["request timed out"] += 1
+                continue
+            self.say(f"{name}: {result.error_code}")
+            if result.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                raise Violated(f"{name} is refused: {result.error_code} {result.error_message}")
+            if again and result.error_code == ErrorCode.NONE:
+                raise Violated(f"AckedValueNotLost: {name} was acknowledged twice")
+            if not again:
+                self.acknowledged.append((name, None if result.error_code else result.topic_id))
+
+
+async def until(what: str, condition: Callable[[], bool]) -> None:
+    with within(what):
+        while True:
+            if condition():
+                return
+            await trio.sleep(TICK_S)
+
+
+@contextmanager
+def within(what: str) -> Iterator[None]:
+    try:
+        with trio.fail_after(LIMIT_S):
+            yield
+    except trio.TooSlowError:
+        raise Violated(f"{what}: not within {LIMIT_S:.0f} s") from None
+
+
+class Complaints(logging.Handler):
+    """Nothing that happens here is an error of a node, so none may call it one."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(self.format(record))
+
+
+@contextmanager
+def no_complaints() -> Iterator[None]:
+    complaints, logger = Complaints(), logging.getLogger("kraft")
+    logger.addHandler(complaints)
+    try:
+        yield
+    finally:
+        logger.removeHandler(complaints)
+    if complaints.texts:
+        raise Violated(f"NoIllegalState: {complaints.texts[0]}")
+
+
+async def run_world(plan: Plan, directory: Path, seen: Counter[str]) -> tuple[str, float]:
+    """The digest of what happened, and how many virtual seconds it took. Raises Violated, or what a task raises."""
+    network = VirtualNetwork(plan.seed, plan.delay_s)
+    settings = {
+        "metadata.max.idle.interval.ms": "0",
+        "metadata.log.max.record.bytes.between.snapshots": str(plan.snapshot_bytes),
+        "metadata.log.segment.bytes": str(plan.segment_bytes),
+        "metadata.max.retention.bytes": "1",
+        "broker.session.timeout.ms": "3600000",
+    }
+    of_observer = {
+        "listeners": "PLAINTEXT://node-100:9092",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": quorum_voters(plan.voters),
+        "log.dirs": str(directory / str(OBSERVER)),
+    }
+    with no_complaints():
+        async with trio.open_nursery() as nursery:
+            nodes = virtual_nodes(directory, plan.voters, network, settings, plan.disk_s)
+            observer = VirtualObserver(OBSERVER, settings | of_observer, network)
+            world = World(plan, directory, network, nodes, observer, nursery, seen)
+            for node_id in nodes:
+                await world.start(node_id)
+            nursery.start_soon(observer.run, name=observer.host)
+            await world.register()
+            nursery.start_soon(world.watch)
+            async with trio.open_nursery() as clients:
+                for client in range(CLIENTS):
+                    clients.start_soon(world.create, client)
+                for each in plan.rounds:
+                    await world.play(each)
+                await end_with_a_minority_dead(world)
+                clients.cancel_scope.cancel(reason="enough")
+            await world.agree()
+            virtual_s = trio.current_time()
+            nursery.cancel_scope.cancel(reason="the end")
+    world.elections_are_safe()
+    return world.digest(), virtual_s
+
+
+async def end_with_a_minority_dead(world: World) -> None:
+    """Some are dead for good; then they come back after all, and everybody is there."""
+    dead = world.by_role()[: world.plan.dead_at_end]
+    for node_id in dead:
+        await world.nodes[node_id].kill()
+    await world.progress(set(world.nodes) - set(dead))
+    for node_id in dead:
+        await world.start(node_id)
+    await world.progress(set(world.nodes))
