@@ -276,7 +276,7 @@ def _ended(reign: Reign, lines: Sequence[Line], start: int, own_end: int | None,
     end_ms, at_most = end.ms, end is own or was_down
     wrote_ms = own.fields.get("wrote_ms") if own is not None and own.kind == "start" else None
     if type(wrote_ms) is int and reign.start_ms <= wrote_ms:
-        # An active controller writes a record twice a second at least, so its last one is the end to half a second.
+        # An active controller writes a record every metadata.max.idle.interval.ms at least: its last is about its end.
         end_ms, at_most = min(end_ms, wrote_ms), False
     if own is not None:
         how = "started again" if own.kind == "start" else "learned of it"
