@@ -112,7 +112,7 @@ def test_a_log_without_gaps_is_not_cut_for_any_flipped_bit_but_where_it_may_be_t
 
 @pytest.mark.parametrize("field", [8, 16])
 def test_what_only_the_producers_are_looked_for_in_is_named_too(tmp_path: Path, field: int) -> None:
-    """After a kill only the tail is scanned, and all headers for their producers: a length, or a magic, has no sense."""
+    """After a kill only the tail is scanned, and all headers for their producers: a length or a magic is wrong."""
     _three_batches(tmp_path, index_interval_bytes=0)
     path = tmp_path / LOG
     damaged = bytearray(path.read_bytes())

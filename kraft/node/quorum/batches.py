@@ -116,6 +116,8 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
             found = f"a batch of epoch {header.leader_epoch} behind one of {last_epoch}"
             raise CorruptBatch(f"{found}, from the leader of {epoch}")
         _check_content(data, position, header)
+        if header.leader_epoch != last_epoch and not header.is_control:
+            raise CorruptBatch(f"epoch {header.leader_epoch} does not begin with its leader's control batch")
         headers.append(header)
         end_offset, last_epoch = header.next_offset, header.leader_epoch
     return log_slice(headers)

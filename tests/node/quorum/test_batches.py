@@ -85,10 +85,11 @@ CONTROL = leader_change_batch(LeaderChange(3, 1, (1,), (1,)), 10, 5)
     [
         (data_batch(11, 3), "begins at offset 11, expected 10"),
         (data_batch(9, 3, 2), "begins at offset 9, expected 10"),
-        (data_batch(10, 3) + data_batch(12, 3), "begins at offset 12, expected 11"),
-        (data_batch(10, 3) + data_batch(10, 3), "begins at offset 10, expected 11"),
+        (data_batch(10, 2) + data_batch(12, 2), "begins at offset 12, expected 11"),
+        (data_batch(10, 2) + data_batch(10, 2), "begins at offset 10, expected 11"),
         (data_batch(10, 1), "of epoch 1 behind one of 2"),
-        (data_batch(10, 4) + data_batch(11, 3), "of epoch 3 behind one of 4"),
+        (leader_change_batch(LeaderChange(4, 1, (1,), (1,)), 10, 5) + data_batch(11, 3), "of epoch 3 behind one of 4"),
+        (CONTROL + data_batch(11, 4), "epoch 4 does not begin with its leader's control batch"),
         (data_batch(10, 6), "of epoch 6 behind one of 2, from the leader of 5"),
         (data_batch(10, -1), "of epoch -1"),
         (BATCH[:-1] + b"?", "checksum"),
@@ -195,7 +196,7 @@ def test_batches_are_full_and_no_fuller(values: list[int], limit: int) -> None:
         batches = list(encoded_batches(values, 7, 2, 5))
     assert [size for part, _ in batches for size in part] == values
     assert all(len(part) <= limit and len(data) <= 1000 for part, data in batches)
-    found = check_fetched(b"".join(data for _, data in batches), 7, 0, 2)
+    found = check_fetched(b"".join(data for _, data in batches), 7, 2, 2)
     assert found == LogSlice(7, (EpochEnd(2, 7 + len(values)),))
     for (part, _), (following, _) in itertools.pairwise(batches):
         full = sum(part) + following[0] + 32 * (len(part) + 1) + HEADER_SIZE > 1000
