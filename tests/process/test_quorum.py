@@ -2,9 +2,9 @@
 
 While a client creates topics, one fault after the other strikes the leader or a follower: ``kill -9``, a pause, a cut
 of the network both ways and one way, a full disk, an fsync that fails. Each time a leader is there again within a
-bounded time and goes on creating topics while the fault lasts, and the struck node comes back. At the end every topic
-that was acknowledged is known to every broker (KIP-595: what is committed is never lost), and the logs of all nodes are
-the same bytes.
+bounded time and goes on creating topics while the fault lasts, and the struck node comes back. At the end all nodes are
+killed at once and started again: every topic that was acknowledged is known to every broker (KIP-595: what is committed
+is never lost), and the logs of all nodes are the same bytes.
 
 The order of faults is drawn from a seed, which is printed; ``KRAFT_QUORUM_SEED=N`` draws another.
 """
@@ -180,6 +180,8 @@ def test_nothing_acknowledged_is_lost_and_a_leader_is_soon_there(tmp_path: Path,
             for fault in sequence(chance, cycles):
                 print(strike(cluster, creator, chance, fault))
             nothing_without_a_majority(cluster, creator)
+        cluster.kill()
+        cluster.start()
         assert_topics_are_there(creator, brokers)
         start, end = assert_equal_logs(cluster)
         print(f"{len(creator.acknowledged)} topics, logs equal from {start} to {end}")
