@@ -166,12 +166,15 @@ def _judged(line: Line) -> str:
             return f"hears from {peer} that it leads epoch {epoch}"
         case "EndQuorumEpoch", True:
             return f"hears from {peer} that it gives up epoch {epoch}"
+        case "Vote", _ if epoch == _NO_EPOCH:
+            decided = "refuses Vote"
         case "Vote", _ if line.fields.get("preVote"):
             decided = f"would {'' if granted else 'not '}vote for {peer} in epoch {epoch + 1}"
         case "Vote", _:
             decided = f"{'votes' if granted else 'does not vote'} for {peer} in epoch {epoch}"
         case request, _:
-            decided = f"{'grants' if granted else 'refuses'} {request} of {peer} in epoch {epoch}"
+            whose = f" of {peer} in epoch {epoch}" if epoch != _NO_EPOCH else ""
+            decided = f"{'grants' if granted else 'refuses'} {request}{whose}"
     return f"{decided}: {line.why}"
 
 

@@ -89,7 +89,7 @@ from kraft.rpc.client import connect as connect_by_tcp
 from kraft.rpc.listen import Listen, listen_by_tcp
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
-from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LastStop, LogDirectory
+from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.wire.uuids import ZERO_UUID
 
@@ -162,7 +162,7 @@ class Node:
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, self.clock.now_ms)) as journal:
             self.core = self._assemble()
             journal.start(self.core.quorum.log.last_timestamp_ms)
-            self.core.quorum.tell(journal.note)
+            self.core.quorum.tell(journal.note, journal.note_refusal)
             await self._run(self.core, task_status)
             journal.stop()
         if self._is_opened:
@@ -321,16 +321,17 @@ class Node:
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
-        quorum.tell(raft.note)
+        quorum.tell(raft.note, raft.note_refusal)
         declare_metadata_metrics(self.registry, self.clock, quorum, metadata)
         if controller is not None:
             declare_controller_metrics(self.registry, self.clock, quorum, metadata, controller, raft)
 
     def _metadata_log(self, directory: LogDirectory) -> MetadataLog:
-        # A start appends to this log before the mark of the last clean stop is taken away, so that says little of it.
-        last_stop = LastStop.KILLED if directory.last_stop is LastStop.CLEAN else directory.last_stop
         log = MetadataLog.open(
-            directory.path, metadata_log_config(self.config), now_ms=self.clock.now_ms(), last_stop=last_stop
+            directory.path,
+            metadata_log_config(self.config),
+            now_ms=self.clock.now_ms(),
+            last_stop=directory.last_stop,
         )
         if log.recovery:
             logger.warning("%s: %s", log.directory, log.recovery)

@@ -7,7 +7,8 @@ from typing import Any
 import attrs
 
 from kraft.node.control_plane import ControlPlane
-from kraft.node.quorum.service import Refused, request_value, response_message
+from kraft.node.quorum.refusals import Asked, Doubt, Refusal, Refused
+from kraft.node.quorum.service import request_value, response_message
 from kraft.raft import messages as raft
 from kraft.rpc.channel import Parked, Request
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -21,30 +22,31 @@ def ask(plane: ControlPlane, request: Request, message: Any) -> Parked:
     """The quorum's answer. A Fetch may wait for the log to grow, and any answer for the disk."""
 
     async def answer() -> Message:
-        return await _answer(plane, message, request.api_version)
+        return await _answer(plane, request.connection.host, message, request.api_version)
 
     return Parked(answer)
 
 
-async def _answer(plane: ControlPlane, message: Any, version: int) -> Message:
-    """Raises KafkaError if the whole request is refused."""
+async def _answer(plane: ControlPlane, host: str, message: Any, version: int) -> Message:
+    """``host`` is where the request comes from. Raises KafkaError if it is refused as a whole."""
     quorum, identity = plane.quorum, plane.quorum.identity
     data = b""
     try:
         asked = request_value(message, version, identity)
     except Refused as refused:
-        asked, response = refused.request, refused.response(quorum.epoch, quorum.leader_id)
+        quorum.note_refusal(refused.refusal, host)
+        asked, response = refused.answer(quorum.epoch, quorum.leader_id)
     else:
         limit = message.max_bytes if isinstance(asked, raft.FetchRequest | raft.FetchSnapshotRequest) else 0
         answer = await quorum.answer(asked, limit)
         response, data = answer.response, answer.data
         if isinstance(asked, raft.FetchSnapshotRequest) and isinstance(response, raft.FetchSnapshotResponse):
-            response, data = _with_piece(plane, asked, response, limit)
+            response, data = _with_piece(plane, host, asked, response, limit)
     return response_message(asked, response, identity, version, data=data, log_start_offset=quorum.start_offset)
 
 
 def _with_piece(
-    plane: ControlPlane, asked: raft.FetchSnapshotRequest, response: raft.FetchSnapshotResponse, limit: int
+    plane: ControlPlane, host: str, asked: raft.FetchSnapshotRequest, response: raft.FetchSnapshotResponse, limit: int
 ) -> tuple[raft.FetchSnapshotResponse, bytes]:
     """The core's consent, with the bytes; or why there are none after all."""
     if response.error is not ErrorCode.NONE:
@@ -52,5 +54,7 @@ def _with_piece(
     try:
         data, size = plane.quorum.log.read_snapshot(asked.snapshot, asked.position, max(0, min(limit, _PIECE_BYTES)))
     except KafkaError as refused:
+        doubt = Doubt.SNAPSHOT_GONE if refused.code is ErrorCode.SNAPSHOT_NOT_FOUND else Doubt.BEYOND_SNAPSHOT
+        plane.quorum.note_refusal(Refusal(Asked.of(asked, asked.replica_id), doubt), host)
         return attrs.evolve(response, error=refused.code), b""
     return attrs.evolve(response, length=len(data), size=size), data

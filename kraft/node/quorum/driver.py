@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import random
 import time
 from collections import deque
@@ -33,10 +32,13 @@ import attrs
 import trio
 
 from kraft.node.clock import Clock
+from kraft.node.quorum.complaints import Complaints
+from kraft.node.quorum.election import ElectionFile
 from kraft.node.quorum.flusher import Flusher, RunFlush
 from kraft.node.quorum.log import MetadataBatch, MetadataLog
 from kraft.node.quorum.peers import Connect, Peer
-from kraft.node.quorum.wire import Identity
+from kraft.node.quorum.refusals import Refusal
+from kraft.node.quorum.wire import NOBODY, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
     Effects,
@@ -57,13 +59,12 @@ from kraft.raft.events import (
     StoreChunk,
     Timeout,
 )
-from kraft.raft.messages import FetchResponse, Request, Response, SnapshotId, VoteRequest
-from kraft.raft.state import ElectionState, Follower, Leader, Resigned, State
+from kraft.raft.messages import FetchResponse, FetchSnapshotRequest, Request, Response, SnapshotId
+from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
 from kraft.records.batch import CorruptBatch
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.storage.errors import StorageError
-from kraft.storage.quorum_state import FILE_NAME, NOBODY, QuorumState, read_quorum_state, write_quorum_state
 from kraft.wire.errors import ErrorCode
 
 logger = logging.getLogger("kraft.quorum")
@@ -134,20 +135,14 @@ class Quorum:
         self.log = log
         self._clock = clock
         self._witnesses: list[Callable[[Effects], None]] = []
+        self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
         self.busy_s = 0.0
         self._in_thread = in_thread
         self._run_flush = run_flush or Flusher()
-        self._state_path = os.path.join(log.directory, FILE_NAME)
+        self._election_file = ElectionFile(log, identity.node_id, identity.voters)
+        self._complaints = Complaints(identity)
         self.timing = timing or Timing()
-        stored = read_quorum_state(self._state_path) or QuorumState(leader_epoch=log.last_epoch)
-        if log.last_epoch > stored.leader_epoch:
-            # No checksum covers the epoch of a batch, and an election state is durable before anything is appended.
-            found = f"the log has a record of epoch {log.last_epoch}, and {FILE_NAME} knows none after"
-            raise StorageError(
-                f"{log.directory}: {found} {stored.leader_epoch}; one of them is damaged: restore the directory from a "
-                "copy, or let this voter rejoin with an empty one while it can reach the leader"
-            )
-        election = ElectionState(stored.leader_epoch, _known(stored.leader_id), _known(stored.voted_id))
+        election = self._election_file.read()
         voters = tuple(sorted(identity.voters))
         now = trio.current_time()
         self._core = RaftCore(
@@ -157,7 +152,7 @@ class Quorum:
         self._told = -1, -1
         """The epoch of the last leader that answered a Fetch, and its high watermark: -1 while it has none."""
         self._peers: Mapping[int, Peer] = {
-            voter.node_id: Peer(voter, identity, self.timing.request_timeout_s, connect, self._report)
+            voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._report)
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
@@ -222,9 +217,19 @@ class Quorum:
         epoch, high_watermark = self._told
         return isinstance(state, Follower) and epoch == state.epoch and 0 <= high_watermark <= self.high_watermark
 
-    def tell(self, witness: Callable[[Effects], None]) -> None:
-        """Have ``witness`` hear of the effects of every step, before they are performed."""
+    def tell(self, witness: Callable[[Effects], None], of_refusals: Callable[[Refusal], None] | None = None) -> None:
+        """Have ``witness`` hear of the effects of every step, before they are performed; and ``of_refusals`` of what
+        was refused without a step.
+        """
         self._witnesses.append(witness)
+        if of_refusals is not None:
+            self._witnesses_of_refusals.append(of_refusals)
+
+    def note_refusal(self, refusal: Refusal, host: str) -> None:
+        """Log and count a request from ``host`` that was refused before it came to ``answer``."""
+        self._complaints.refused(refusal, host)
+        for witness in self._witnesses_of_refusals:
+            witness(refusal)
 
     async def change(self, leader_id: int | None, epoch: int) -> None:
         """Return once this is no longer who leads. The caller puts the bound on the wait."""
@@ -335,6 +340,8 @@ class Quorum:
 
     def _hear(self, event: Event) -> None:
         """Note what the leader says is committed, which may be more than it brings in one answer."""
+        if isinstance(event, ResponseReceived):
+            self._complaints.heard_of_leader(event.to, event.response.leader_id)
         match self.state, event:
             case Follower(epoch=epoch, leader_id=leader), ResponseReceived(to=to, response=FetchResponse() as told):
                 if (to, told.epoch, told.error) == (leader, epoch, ErrorCode.NONE):
@@ -342,14 +349,17 @@ class Quorum:
 
     def _with_records(self, event: ResponseReceived, data: bytes) -> Event:
         """Say what records came with a Fetch; damaged ones are no answer."""
-        response = event.response
+        response, peer = event.response, self._peers[event.to]
         if not isinstance(response, FetchResponse) or not data:
             return event
         try:
             records = self.log.check_fetched(data, response.epoch)
+            if records is None:
+                raise CorruptBatch(f"{len(data)} bytes, and no whole batch")
         except CorruptBatch as error:
-            logger.warning("%s sent records that cannot be used, they are asked for again: %s", event.to, error)
+            peer.complain(event.request, "sent records that cannot be used, they are asked for again", f": {error}")
             return RequestFailed(event.number, event.to, event.request)
+        peer.be_content(event.request)
         return attrs.evolve(event, response=attrs.evolve(response, records=records))
 
     # Effects.
@@ -361,7 +371,7 @@ class Quorum:
             raise StorageError(f"{self.log.directory}: {effects.fatal}; this node stops, to keep its log as it is")
         events: list[Event] = []
         if effects.election is not None:
-            await self._in_thread(self._write_election_state, effects.election)
+            await self._in_thread(self._election_file.write, effects.election)
             events.append(ElectionStateWritten(effects.election))
         if effects.truncate is not None or effects.install is not None:
             async with self._flushing:
@@ -375,6 +385,7 @@ class Quorum:
             events.append(LogAppended(self.log.end_offset, effects.append.epoch))
         elif effects.append is not None:
             self.log.append_fetched(data, effects.append, self._clock.now_ms())
+            self._complaints.look_for_other_voters(data, self.epoch)
         if effects.flush:
             self._flush_wanted.set()
         if effects.store is not None and not self._store(effects.store, data):
@@ -391,8 +402,7 @@ class Quorum:
     def _tell(self, effects: Effects) -> None:
         """Say what happened and why, in the log and to whoever keeps count of it."""
         for verdict in effects.verdicts:
-            level = logging.INFO if isinstance(verdict.request, VoteRequest) else logging.DEBUG
-            logger.log(level, "%s", verdict)
+            self._complaints.judged(verdict)
         for transition in effects.transitions:
             logger.info("%s", transition)
         for witness in self._witnesses:
@@ -407,14 +417,6 @@ class Quorum:
                 self._to_check.receive_nowait()  # nobody asks for that of a former leader any more
             self._unchecked.send_nowait(chunk.snapshot)
         return True
-
-    def _write_election_state(self, election: ElectionState) -> None:
-        leader = NOBODY if election.leader_id is None else election.leader_id
-        voted = NOBODY if election.voted_for is None else election.voted_for
-        state = QuorumState(
-            leader_id=leader, leader_epoch=election.epoch, voted_id=voted, current_voters=self._core.voters
-        )
-        write_quorum_state(self._state_path, state)
 
     def _reply(self, number: int, response: Response) -> None:
         """Hand an answer to its caller, if that still waits. The log is read now: it may be another one later."""
@@ -444,7 +446,19 @@ class Quorum:
         """Look through each snapshot that was fetched before the log may rest on it."""
         async for snapshot in self._to_check:
             sound = await self._in_thread(self.log.complete_snapshot, snapshot)
+            self._judge_snapshot(snapshot, sound)
             await self._report(SnapshotStored(snapshot) if sound else SnapshotRejected(snapshot))
+
+    def _judge_snapshot(self, snapshot: SnapshotId, sound: bool) -> None:
+        """Hold a damaged snapshot against the leader, which it came from."""
+        peer = self._peers.get(NOBODY if self.leader_id is None else self.leader_id)
+        if peer is None:
+            return
+        asked = FetchSnapshotRequest(self.epoch, self.node_id, snapshot, 0)
+        if sound:
+            peer.be_content(asked)
+        else:
+            peer.complain(asked, "sent a snapshot that cannot be used, it is asked for again", f": {snapshot}")
 
     # Appending.
 
@@ -521,10 +535,6 @@ class Quorum:
     async def trim(self, snapshot: SnapshotId) -> None:
         """Delete what a snapshot covers from the start of the log."""
         await self._report(LogTrimmed(snapshot))
-
-
-def _known(node_id: int) -> int | None:
-    return None if node_id == NOBODY else node_id
 
 
 def _of_disk(error: BaseException) -> bool:

@@ -17,11 +17,12 @@ import json
 import logging
 import os
 from collections.abc import Callable
+from enum import Enum
 
 import attrs
 
+from kraft.node.quorum.refusals import Asked, Refusal
 from kraft.raft.events import Effects, Verdict
-from kraft.raft.messages import VoteRequest
 from kraft.storage.atomic import write_all
 
 logger = logging.getLogger("kraft.node")
@@ -101,11 +102,18 @@ class QuorumJournal:
     def _line(self, ms: int, kind: str, **fields: object) -> Line:
         return {"ms": ms, "node": self._node_id, "kind": kind, **fields}
 
+    def note_refusal(self, refusal: Refusal) -> None:
+        """Write what was refused without the core."""
+        if self._fd >= 0:
+            self._write(self._told(self._now_ms(), refusal.asked, False, refusal.doubt))
+
     def _judged(self, now_ms: int, verdict: Verdict) -> list[Line]:
+        asked = Asked.of(verdict.request, verdict.peer)
+        return self._told(now_ms, asked, verdict.granted, verdict.reason)
+
+    def _told(self, now_ms: int, asked: Asked, granted: bool, reason: Enum) -> list[Line]:
         """The line of a verdict; none, or one with a count, if it was written already."""
-        request = verdict.request
-        pre_vote = isinstance(request, VoteRequest) and request.pre_vote
-        key = (type(request), pre_vote, verdict.peer, verdict.granted, verdict.reason)
+        key = (asked.request, asked.pre_vote, asked.peer, granted, reason)
         known = self._kinds.get(key)
         if known is None and len(self._kinds) >= MAX_KINDS:
             self._omitted += 1
@@ -114,18 +122,18 @@ class QuorumJournal:
             line = self._line(
                 now_ms,
                 "verdict",
-                epoch=request.epoch,
-                request=type(request).__name__.removesuffix("Request"),
-                preVote=pre_vote,
-                peer=verdict.peer,
-                granted=verdict.granted,
-                reason=verdict.reason.name,
-                words=verdict.reason.value,
+                epoch=asked.epoch,
+                request=asked.request,
+                preVote=asked.pre_vote,
+                peer=asked.peer,
+                granted=granted,
+                reason=reason.name,
+                words=reason.value,
             )
             self._kinds[key] = _Repeated(line, now_ms)
             return [line]
         known.times += 1
-        known.epoch, known.ms = request.epoch, now_ms
+        known.epoch, known.ms = asked.epoch, now_ms
         if now_ms - known.written_ms < REPEAT_MS:
             return []
         known.written_ms = now_ms

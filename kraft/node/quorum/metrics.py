@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from enum import Enum
 from typing import Protocol
 
 from kraft.metrics import IdleMeter, Registry
 from kraft.metrics.window import Window
+from kraft.node.quorum.refusals import Refusal, kind_of
 from kraft.raft.events import Effects
 from kraft.raft.messages import LogSlice
 from kraft.raft.state import Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
@@ -118,18 +120,25 @@ class QuorumMetrics:
                 self._fetched.record(effects.append.end_offset - effects.append.base_offset)
         self._end_offset = self._quorum.end_offset
         for verdict in effects.verdicts:
-            self._registry.meter(
-                _OWN_GROUP,
-                "QuorumVerdicts",
-                "VerdictsPerSec",
-                request=type(verdict.request).__name__.removesuffix("Request"),
-                granted=str(verdict.granted).lower(),
-                reason=verdict.reason.name,
-            ).count += 1
+            self._count_verdict(kind_of(verdict.request), verdict.granted, verdict.reason)
         for change in effects.transitions:
             self._registry.meter(
                 _OWN_GROUP, "QuorumTransitions", "TransitionsPerSec", before=change.before, after=change.after
             ).count += 1
+
+    def note_refusal(self, refusal: Refusal) -> None:
+        """Count what was refused without the core."""
+        self._count_verdict(refusal.asked.request, False, refusal.doubt)
+
+    def _count_verdict(self, request: str, granted: bool, reason: Enum) -> None:
+        self._registry.meter(
+            _OWN_GROUP,
+            "QuorumVerdicts",
+            "VerdictsPerSec",
+            request=request,
+            granted=str(granted).lower(),
+            reason=reason.name,
+        ).count += 1
 
     def _count_leaders(self) -> None:
         """An election is the time from one leader, or from the start, to the next."""

@@ -15,16 +15,33 @@ import attrs
 import trio
 
 from kraft.config.listeners import Voter, address
+from kraft.node.quorum.complaints import Complaints
+from kraft.node.quorum.refusals import kind_of
 from kraft.node.quorum.wire import BadResponse, Identity, request_message, response_value
 from kraft.raft.events import Event, RequestFailed, ResponseReceived, Send
-from kraft.raft.messages import FetchRequest
+from kraft.raft.messages import FetchRequest, Request
+from kraft.raft.timing import Timing
 from kraft.rpc.client import Connection
-from kraft.wire.errors import KafkaError
+from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.quorum")
 
 _RECONNECT_BACKOFF_S = 0.05
 _IN_FLIGHT = 5
+_LONGEST_PAUSE_S = 1.0
+_MAX_EXPONENT = 10
+#: Errors that come with elections, and with snapshots that come and go.
+_USUAL = frozenset(
+    {
+        ErrorCode.NONE,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.SNAPSHOT_NOT_FOUND,
+        ErrorCode.POSITION_OUT_OF_RANGE,
+    }
+)
 
 Connect = Callable[[str, int, str, float], AbstractAsyncContextManager[Connection]]
 
@@ -35,34 +52,69 @@ class Report(Protocol):
     def __call__(self, event: Event, data: bytes = b"", /) -> Awaitable[None]: ...
 
 
+@attrs.define
+class _Trouble:
+    """Answers to one kind of request that were of no use, ``times`` in a row; the next is asked for after ``until``."""
+
+    times: int = 0
+    until: float = 0.0
+    reason: str = ""
+    was_said: bool = False
+
+
 @attrs.define(eq=False)
 class Peer:
-    """One other voter. ``connect`` opens a connection to (host, port) for a client id, within seconds."""
+    """One other voter. ``connect`` opens a connection to (host, port) for a client id, within seconds.
+
+    What it refuses for good, as a voter of another cluster does, is asked less and less often, and said once.
+    """
 
     voter: Voter
     identity: Identity
-    request_timeout_s: float
+    timing: Timing
+    complaints: Complaints
     connect: Connect
     report: Report
     connected: bool = False
     _waiting: dict[type, Send] = attrs.Factory(dict)
     _wanted: trio.Event = attrs.Factory(trio.Event)
+    _troubles: dict[type, _Trouble] = attrs.Factory(dict)
 
     def send(self, send: Send) -> None:
         """Have a request sent as soon as may be; what becomes of it is reported."""
         self._waiting[type(send.request)] = send
         self._wanted.set()
 
+    def complain(self, request: Request, reason: str, detail: str = "") -> None:
+        """An answer to this kind of request was of no use. A change of ``reason`` is news, one of ``detail`` is not."""
+        trouble = self._troubles.setdefault(type(request), _Trouble())
+        if reason != trouble.reason:
+            self.complaints.settle((self.voter.node_id, trouble.reason))
+            trouble.reason = reason
+        trouble.was_said |= self.complaints.say((self.voter.node_id, reason), f"{self.voter.node_id} {reason}{detail}")
+        trouble.times += 1
+        pause_s = self.timing.retry_backoff_s * 2.0 ** min(trouble.times, _MAX_EXPONENT)
+        trouble.until = trio.current_time() + min(_LONGEST_PAUSE_S, pause_s)
+
+    def be_content(self, request: Request) -> None:
+        """An answer to a request of this kind was of use."""
+        trouble = self._troubles.pop(type(request), None)
+        if trouble is None:
+            return
+        self.complaints.settle((self.voter.node_id, trouble.reason))
+        if trouble.was_said:
+            logger.info("%s gives good answers to %s again", self.voter.node_id, kind_of(request))
+
     async def run(self) -> None:
         """Carry requests until cancelled. A peer that cannot be reached is tried again when there is something to ask.
 
         Error handling: nothing that a peer does raises here; a request that got no answer is reported as failed.
         """
-        host, port = self.voter.host, self.voter.port
+        host, port, timeout_s = self.voter.host, self.voter.port, self.timing.request_timeout_s
         while True:
             await self._wanted.wait()
             try:
-                async with self.connect(host, port, str(self.identity.node_id), self.request_timeout_s) as connection:
+                async with self.connect(host, port, str(self.identity.node_id), timeout_s) as connection:
                     self.connected = True
                     logger.info("connected to voter %s", self.voter)
                     await self._carry(connection)
@@ -98,21 +150,27 @@ class Peer:
         except KafkaError:
             await self.report(RequestFailed(send.number, self.voter.node_id, request, unsupported=True))
             return
+        if type(request) in self._troubles:
+            await trio.sleep_until(self._troubles[type(request)].until)
         try:
             wait_s = request.max_wait_s if isinstance(request, FetchRequest) else 0.0
             async with slots:
                 answer = await connection.request(
-                    message.message, message.version, timeout_s=self.request_timeout_s + wait_s
+                    message.message, message.version, timeout_s=self.timing.request_timeout_s + wait_s
                 )
             response, data = response_value(request, answer, message.version)
         except BadResponse as error:
-            logger.warning("voter %s: %s", self.voter, error)
+            self.complain(request, f"gives no good answer to {kind_of(request)}: {error}")
             await self._fail(send)
         except (OSError, trio.TooSlowError, KafkaError) as error:
             logger.debug("voter %s: %s: %s", self.voter, type(request).__name__, error)
             await self._fail(send)
             self._wanted.set()  # so that the end of the connection is seen
         else:
+            if response.error not in _USUAL:
+                self.complain(request, f"refuses {kind_of(request)}: {response.error.name}")
+            elif response.error is ErrorCode.NONE and not data:  # whether data are of use, others see
+                self.be_content(request)
             await self.report(ResponseReceived(send.number, self.voter.node_id, request, response), data)
 
     async def _fail(self, send: Send) -> None:

@@ -21,7 +21,9 @@ from kraft.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from kraft.messages.end_quorum_epoch_request import PartitionData as EndedPartition
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_snapshot_request import FetchSnapshotRequest
+from kraft.messages.vote_request import PartitionData as VotePartition
 from kraft.messages.vote_request import VoteRequest
+from kraft.node.quorum.refusals import Doubt, Refused
 from kraft.node.quorum.wire import (
     NOBODY,
     PARTITION,
@@ -31,8 +33,6 @@ from kraft.node.quorum.wire import (
     sole_partition,
 )
 from kraft.raft import messages as raft
-from kraft.raft.member import RESPONSES
-from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 from kraft.wire.uuids import METADATA_TOPIC_ID, ZERO_UUID
 
@@ -43,81 +43,71 @@ _ENDPOINTS_VERSION = 1
 _NO_HIGH_WATERMARK = 2**63 - 1
 
 
-class Refused(Exception):
-    """A request that only this partition's part is refused of, before the quorum is asked: ``code`` says why."""
-
-    def __init__(self, request: raft.Request, code: ErrorCode) -> None:
-        super().__init__(code.message)
-        self.request = request
-        self.code = code
-
-    def response(self, epoch: int, leader_id: int | None) -> raft.Response:
-        """The answer, which tells the present epoch and its leader as every answer does."""
-        return RESPONSES[type(self.request)](self.code, epoch, leader_id)
-
-
 def request_value(message: Message, version: int, identity: Identity) -> raft.Request:
     """What a request asks.
 
-    Raises:
-        KafkaError: the whole request is refused: INCONSISTENT_CLUSTER_ID if it is for another cluster,
-            INVALID_REQUEST if it is not about the metadata log alone.
-        Refused: INVALID_VOTER_KEY if it is meant for another voter, or this one with another directory;
-            INVALID_REQUEST for a wait that cannot be.
+    Raises Refused: as a whole with INCONSISTENT_CLUSTER_ID if it is for another cluster, with INVALID_REQUEST if it is
+    not about the metadata log alone; else with INVALID_VOTER_KEY if it is meant for another voter, or this one with
+    another directory, and with INVALID_REQUEST for a wait that cannot be.
     """
+    partition = _partition_of(message, version)
+    asked = None if partition is None else _value(message, partition, version, identity)
+    doubt = _doubt(message, partition, identity)
+    if asked is None or doubt is not None:
+        raise Refused(message, asked, doubt or Doubt.OTHER_LOG)
+    return asked
+
+
+def _partition_of(message: Any, version: int) -> Any | None:
+    match message:
+        case FetchRequest():
+            return sole_partition(message.topics, index="partition", **fetch_topic(version))
+        case FetchSnapshotRequest():
+            return sole_partition(message.topics, topic="name", index="partition")
+    return sole_partition(message.topics)
+
+
+def _doubt(message: Any, partition: Any | None, identity: Identity) -> Doubt | None:
+    if message.cluster_id is not None and message.cluster_id != identity.cluster_id:
+        return Doubt.OTHER_CLUSTER
+    match message:
+        case VoteRequest() | BeginQuorumEpochRequest() if partition is not None and message.voter_id >= 0:
+            # An old request does not say whom it is for, and the sender of a new one need not know the directory.
+            is_known = partition.voter_directory_id in (ZERO_UUID, identity.directory_id)
+            return None if message.voter_id == identity.node_id and is_known else Doubt.OTHER_VOTER
+        case FetchRequest() if message.max_wait_ms < 0:
+            return Doubt.IMPOSSIBLE_WAIT
+    return None
+
+
+def _value(message: Message, partition: Any, version: int, identity: Identity) -> raft.Request:
     match message:
         case VoteRequest():
-            return _vote(message, identity)
+            return _vote(partition)
         case BeginQuorumEpochRequest():
-            return _begin(message, identity)
+            return raft.BeginQuorumEpochRequest(partition.leader_epoch, partition.leader_id)
         case EndQuorumEpochRequest():
-            return _end(message, version, identity)
+            return _end(partition, version, identity)
         case FetchRequest():
-            return _fetch(message, version, identity)
+            return _fetch(message, partition, version)
         case FetchSnapshotRequest():
-            return _fetch_snapshot(message, identity)
+            snapshot = raft.SnapshotId(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
+            epoch, position = partition.current_leader_epoch, partition.position
+            return raft.FetchSnapshotRequest(epoch, message.replica_id, snapshot, position)
     raise AssertionError(f"{type(message).__name__} is no request to a quorum")
 
 
-def _partition_of(message: Any, identity: Identity, **names: Any) -> Any:
-    if message.cluster_id is not None and message.cluster_id != identity.cluster_id:
-        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID)
-    partition = sole_partition(message.topics, **names)
-    if partition is None:
-        raise KafkaError(ErrorCode.INVALID_REQUEST)
-    return partition
-
-
-def _check_voter(message: Any, directory_id: UUID, request: raft.Request, identity: Identity) -> None:
-    """An old request does not say whom it is for, and the sender of a new one need not know the directory."""
-    if message.voter_id < 0:
-        return
-    if message.voter_id != identity.node_id or directory_id not in (ZERO_UUID, identity.directory_id):
-        raise Refused(request, ErrorCode.INVALID_VOTER_KEY)
-
-
-def _vote(message: VoteRequest, identity: Identity) -> raft.VoteRequest:
-    partition = _partition_of(message, identity)
-    request = raft.VoteRequest(
+def _vote(partition: VotePartition) -> raft.VoteRequest:
+    return raft.VoteRequest(
         epoch=partition.replica_epoch,
         candidate_id=partition.replica_id,
         last_offset=partition.last_offset,
         last_epoch=partition.last_offset_epoch,
         pre_vote=partition.pre_vote,
     )
-    _check_voter(message, partition.voter_directory_id, request, identity)
-    return request
 
 
-def _begin(message: BeginQuorumEpochRequest, identity: Identity) -> raft.BeginQuorumEpochRequest:
-    partition = _partition_of(message, identity)
-    request = raft.BeginQuorumEpochRequest(partition.leader_epoch, partition.leader_id)
-    _check_voter(message, partition.voter_directory_id, request, identity)
-    return request
-
-
-def _end(message: EndQuorumEpochRequest, version: int, identity: Identity) -> raft.EndQuorumEpochRequest:
-    partition: EndedPartition = _partition_of(message, identity)
+def _end(partition: EndedPartition, version: int, identity: Identity) -> raft.EndQuorumEpochRequest:
     if version == 0:
         successors = tuple(partition.preferred_successors)
     else:
@@ -134,10 +124,9 @@ def _successor(node_id: int, directory_id: UUID, identity: Identity) -> int:
     return NOBODY if is_other else node_id
 
 
-def _fetch(message: FetchRequest, version: int, identity: Identity) -> raft.FetchRequest:
-    partition: FetchPartition = _partition_of(message, identity, index="partition", **fetch_topic(version))
+def _fetch(message: FetchRequest, partition: FetchPartition, version: int) -> raft.FetchRequest:
     known = None if partition.high_watermark == _NO_HIGH_WATERMARK else max(partition.high_watermark, 0)
-    request = raft.FetchRequest(
+    return raft.FetchRequest(
         epoch=partition.current_leader_epoch,
         replica_id=message.replica_id if version < REPLICA_STATE_VERSION else message.replica_state.replica_id,
         fetch_offset=partition.fetch_offset,
@@ -145,15 +134,6 @@ def _fetch(message: FetchRequest, version: int, identity: Identity) -> raft.Fetc
         max_wait_s=message.max_wait_ms / 1000,
         high_watermark=known,
     )
-    if message.max_wait_ms < 0:
-        raise Refused(request, ErrorCode.INVALID_REQUEST)
-    return request
-
-
-def _fetch_snapshot(message: FetchSnapshotRequest, identity: Identity) -> raft.FetchSnapshotRequest:
-    partition = _partition_of(message, identity, topic="name", index="partition")
-    snapshot = raft.SnapshotId(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
-    return raft.FetchSnapshotRequest(partition.current_leader_epoch, message.replica_id, snapshot, partition.position)
 
 
 def response_message(

@@ -249,10 +249,10 @@ def sole_partition(
 
 def _partition_of(message: Any, topics: Sequence[Any], **names: Any) -> Any:
     if message.error_code:
-        raise BadResponse(f"{type(message).__name__}: {ErrorCode(message.error_code).name}")
+        raise BadResponse(ErrorCode(message.error_code).name)
     partition = sole_partition(topics, **names)
     if partition is None:
-        raise BadResponse(f"{type(message).__name__} is not about the metadata log alone")
+        raise BadResponse("it is not about the metadata log alone")
     return partition
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -26,7 +27,7 @@ from kraft.records.batch import iter_headers
 from kraft.rpc.client import connect
 from kraft.wire.errors import ErrorCode
 from tests.node.controller_handlers.serving import VOTER_2, Serving
-from tests.node.quorums import identity
+from tests.node.quorums import CLUSTER_ID, identity
 
 KEYS = {
     VoteRequest: ApiKey.VOTE,
@@ -98,6 +99,26 @@ async def test_another_cluster_is_refused_whole(standby: Serving, request_: Requ
     outbound.message.cluster_id = "another"  # type: ignore[attr-defined]
     answer = await standby.ask(outbound.message, outbound.version)
     assert answer.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
+
+
+async def test_a_refusal_without_the_core_is_logged_once_and_counted(
+    standby: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever looks at this node sees why another finds no company here."""
+    caplog.set_level(logging.WARNING)
+    counted: list[str] = []
+    standby.plane.quorum.tell(lambda effects: None, lambda refusal: counted.append(refusal.doubt.name))
+    for _ in range(3):
+        for cluster_id, voter_id in (("another", 1), (CLUSTER_ID, 7)):
+            outbound = request_message(VoteRequest(9, 2, 0, 0), identity(2, VOTER_2), 1, standby.connection.versions)
+            outbound.message.cluster_id = cluster_id  # type: ignore[attr-defined]
+            outbound.message.voter_id = voter_id  # type: ignore[attr-defined]
+            await standby.ask(outbound.message, outbound.version)
+    assert counted == ["OTHER_CLUSTER", "OTHER_VOTER"] * 3
+    assert [line for line in caplog.messages if "refused" in line] == [
+        "127.0.0.1: Vote of 2 in epoch 9 refused: it is for another cluster",
+        "127.0.0.1: Vote of 2 in epoch 9 refused: it is for another voter, or for one with another directory",
+    ]
 
 
 # Replication.

@@ -11,8 +11,12 @@ import trio
 
 from kraft.config.topic import LogConfig
 from kraft.messages import fetch_response as fetched
+from kraft.messages.registry import ApiKey
+from kraft.node.quorum.batches import leader_change_batch
 from kraft.node.quorum.log import MetadataLog
+from kraft.raft.events import LeaderChange
 from kraft.raft.state import Follower
+from kraft.rpc.channel import Reply, Request
 from kraft.simulation import virtual_time
 from kraft.storage.errors import StorageError
 from kraft.wire.errors import ErrorCode
@@ -73,6 +77,65 @@ def test_damaged_records_are_named_in_the_log(tmp_path: Path, caplog: pytest.Log
     caplog.set_level(logging.WARNING)
     virtual_time.run(_catch_up, tmp_path, Leader([answer(), BAD_ANSWERS["a flipped bit in a record"]]))
     assert ["1 sent records that cannot be used" in record.getMessage() for record in caplog.records] == [True]
+
+
+ENDLESS = {
+    "damaged records": (BAD_ANSWERS["a flipped bit in a record"], "1 sent records that cannot be used"),
+    "half a batch": (BAD_ANSWERS["half a batch"], "1 sent records that cannot be used"),
+    "another cluster": (
+        BAD_ANSWERS["a refusal of the whole"],
+        "answer to Fetch: INCONSISTENT_CLUSTER_ID",
+    ),
+    "an error that nobody knows": (BAD_ANSWERS["an error that nobody knows"], "refuses Fetch: UNKNOWN_SERVER_ERROR"),
+}
+
+
+class Stubborn(Leader):
+    """Gives one answer for good, once it is found."""
+
+    def __init__(self, bad: fetched.FetchResponse) -> None:
+        super().__init__([answer()])
+        self.bad = bad
+        self.asked = 0
+
+    async def handle(self, request: Request) -> Reply:
+        if not self.script and request.api_key == ApiKey.FETCH:
+            self.asked += 1
+            return self.bad
+        return await super().handle(request)
+
+
+async def _insist(directory: Path, leader: Stubborn) -> None:
+    async with follower_of(leader, directory):
+        await trio.sleep(60)
+
+
+@pytest.mark.parametrize(("bad", "line"), ENDLESS.values(), ids=ENDLESS.keys())
+def test_a_leader_that_is_of_no_use_is_asked_ever_less_often_and_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, bad: fetched.FetchResponse, line: str
+) -> None:
+    caplog.set_level(logging.WARNING)
+    leader = Stubborn(bad)
+    virtual_time.run(_insist, tmp_path, leader)
+    assert sum(line in message for message in caplog.messages) == 1
+    assert len(caplog.messages) <= 2, "it does not vote either"
+    assert 10 < leader.asked < 150, "in a minute, at a retry back-off of 0.02 s"
+
+
+def test_a_leader_that_has_recovered_is_said_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    bad = BAD_ANSWERS["a flipped bit in a record"]
+    virtual_time.run(_catch_up, tmp_path, Leader([answer(), bad, bad, bad]))
+    assert sum("cannot be used" in message for message in caplog.messages) == 1
+    assert caplog.messages.count("1 gives good answers to Fetch again") == 1
+
+
+def test_a_leader_with_other_voters_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """This node follows it, and has no vote there: it would never be told."""
+    caplog.set_level(logging.WARNING)
+    data = leader_change_batch(LeaderChange(EPOCH, 1, (1, 3, 4), (1, 3)), 0, 1000)
+    virtual_time.run(_insist, tmp_path, Stubborn(answer(data)))
+    assert "the voters of leader 1 of epoch 1 are 1,3,4, and controller.quorum.voters is 1,2,3 here" in caplog.text
 
 
 async def _be_cut(directory: Path, leader: Leader) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from kraft.node.quorum import journal as quorum_journal
 from kraft.node.quorum.journal import FILE_NAME, MAX_KINDS, OLDER_SUFFIX, REPEAT_MS, QuorumJournal
+from kraft.node.quorum.refusals import Asked, Doubt, Refusal
 from kraft.raft.events import Effects, Reason, Transition, Verdict
 from kraft.raft.messages import BeginQuorumEpochRequest, VoteRequest
 
@@ -79,6 +80,16 @@ def test_a_verdict_is_a_line_that_names_the_reason_and_says_it_in_words(journal:
         "reason": "SHORTER_LOG",
         "words": "its log is shorter than mine",
     }
+
+
+def test_what_was_refused_without_the_core_is_such_a_line_too(journal: QuorumJournal, tmp_path: Path) -> None:
+    for _ in range(3):
+        journal.note_refusal(Refusal(Asked("Vote", 3, 5, True), Doubt.OTHER_CLUSTER))
+    journal.stop()
+    first, again, _ = lines(tmp_path)[1:]
+    told = {"kind": "verdict", "epoch": 5, "request": "Vote", "preVote": True, "peer": 3, "granted": False}
+    assert first.items() >= {**told, "reason": "OTHER_CLUSTER", "words": "it is for another cluster"}.items()
+    assert again["times"] == 2
 
 
 def test_effects_without_news_write_nothing(journal: QuorumJournal, tmp_path: Path) -> None:
