@@ -21,7 +21,7 @@ from enum import Enum
 
 import attrs
 
-from kraft.node.quorum.refusals import Asked, Refusal
+from kraft.node.quorum.refusals import Asked, Doubt, Refusal
 from kraft.raft.events import Effects, Verdict
 from kraft.storage.atomic import write_all
 
@@ -33,6 +33,7 @@ MAX_BYTES = 2**20
 
 #: How many different verdicts are told apart between two changes of state; the others are only counted.
 MAX_KINDS = 64
+MAX_LASTING_KINDS = 16
 #: Verdicts that repeat are written this often at most.
 REPEAT_MS = 10_000
 
@@ -91,7 +92,7 @@ class QuorumJournal:
 
     def stop(self) -> None:
         """Write what was only counted so far, and that this is a controlled stop."""
-        self._write([*self._counted(), self._line(self._now_ms(), "stop")])
+        self._write([*self._counted(at_end=True), self._line(self._now_ms(), "stop")])
 
     def close(self) -> None:
         """Let go of the file."""
@@ -139,12 +140,17 @@ class QuorumJournal:
         known.written_ms = now_ms
         return [_again(known)]
 
-    def _counted(self) -> list[Line]:
-        """The lines of all that was only counted so far; from here on, everything is new again."""
+    def _counted(self, *, at_end: bool = False) -> list[Line]:
+        """The lines of what was only counted so far; after a change of state it is new again.
+
+        What is refused without the core does not depend on its state, and may go on for ever: some of it stays known.
+        """
+        lasting = [key for key in self._kinds if isinstance(key[-1], Doubt)][: 0 if at_end else MAX_LASTING_KINDS]
+        kept = {key: self._kinds.pop(key) for key in lasting}
         lines = [_again(known) for known in self._kinds.values() if known.times]
         if self._omitted:
             lines.append(self._line(self._now_ms(), "omitted", times=self._omitted))
-        self._kinds.clear()
+        self._kinds = kept
         self._omitted = 0
         return lines
 

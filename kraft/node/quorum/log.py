@@ -224,10 +224,14 @@ class MetadataLog:
         StorageError where the log is damaged, KafkaError OFFSET_OUT_OF_RANGE outside of it.
         """
         data = self._bytes(offset, max_bytes, self.end_offset if limit is None else limit)
+        headers: list[BatchHeader] = []
         try:
-            return data, log_slice(header for _, header in _proved(data, offset))
+            for _, header in _proved(data, offset):
+                headers.append(header)
+                offset = header.next_offset
         except CorruptBatch as damage:
             raise self.damaged(offset, damage) from damage
+        return data, log_slice(headers)
 
     def batches(self, offset: int, limit: int) -> tuple[MetadataBatch, ...]:
         """Return the batches from ``offset``, where one begins, to ``limit`` (exclusive), as far as at hand.

@@ -85,8 +85,10 @@ def test_a_verdict_is_a_line_that_names_the_reason_and_says_it_in_words(journal:
 def test_what_was_refused_without_the_core_is_such_a_line_too(journal: QuorumJournal, tmp_path: Path) -> None:
     for _ in range(3):
         journal.note_refusal(Refusal(Asked("Vote", 3, 5, True), Doubt.OTHER_CLUSTER))
+        journal.note(Effects(transitions=(STOOD,)))
     journal.stop()
-    first, again, _ = lines(tmp_path)[1:]
+    first, *changes, again, _ = lines(tmp_path)[1:]
+    assert [line["kind"] for line in changes] == ["transition"] * 3, "a voter that finds nobody has many"
     told = {"kind": "verdict", "epoch": 5, "request": "Vote", "preVote": True, "peer": 3, "granted": False}
     assert first.items() >= {**told, "reason": "OTHER_CLUSTER", "words": "it is for another cluster"}.items()
     assert again["times"] == 2

@@ -67,6 +67,23 @@ def test_batches_are_as_apache_writes_them(tmp_path: Path) -> None:
     assert (change.leader_id, [voter.voter_id for voter in change.granting_voters]) == (2, [2, 3])
 
 
+def test_a_leader_sends_nothing_that_is_damaged(tmp_path: Path) -> None:
+    """Followers would refuse it and ask again, and nothing would be committed as long as it leads."""
+    log = open_log(tmp_path)
+    for number in range(3):
+        log.append_records([topic(number)], 1, 1000)
+    path = Path(log.directory) / f"{0:020}.log"
+    data = path.read_bytes()
+    at, header = list(iter_headers(data))[1]
+    for position in (at + header.size - 1, at + 7):  # a record, and the offset, which no checksum covers
+        path.write_bytes(data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :])
+        with pytest.raises(StorageError, match=f"{path.name}: damaged at offset {header.base_offset}: "):
+            log.read(0, 2**20)
+    assert log.read(0, at)[1] == LogSlice(0, (EpochEnd(1, header.base_offset),))
+    path.write_bytes(data)
+    assert log.read(0, 2**20)[0] == data
+
+
 def test_batches_come_from_memory_and_from_the_file_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraft.node.quorum.log._BATCHES_IN_MEMORY", 3)
     monkeypatch.setattr("kraft.node.quorum.log._READ_BYTES", 300)
