@@ -16,6 +16,7 @@ from kraft.messages.topic_record import TopicRecord
 from kraft.node.quorum.driver import NotLeader
 from kraft.node.quorum.flusher import Flusher
 from kraft.node.quorum.log import METADATA_PARTITION
+from kraft.raft.messages import FetchRequest
 from kraft.raft.timing import Timing
 from kraft.records.batch import iter_headers
 from kraft.storage.errors import StorageError
@@ -169,6 +170,20 @@ async def test_a_flipped_bit_is_found_on_load(tmp_path: Path) -> None:
     with pytest.RaisesGroup(StorageError, flatten_subgroups=True, allow_unwrapped=True):
         async with running(tmp_path):
             pass
+
+
+async def test_a_leader_stops_rather_than_send_what_rotted_since_the_start(tmp_path: Path) -> None:
+    """As long as its followers fetched it would go on to lead, and nothing would be committed."""
+    path = tmp_path / METADATA_PARTITION / f"{0:020}.log"
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(StorageError, match=f"{path.name}: damaged at offset 1: checksum "), flatten_subgroups=True
+    ):
+        async with running(tmp_path) as (quorum, _):
+            await quorum.committed(quorum.append([topic(1)], quorum.epoch))
+            data = path.read_bytes()
+            path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+            with trio.fail_after(30):
+                await quorum.answer(FetchRequest(quorum.epoch, 9, 1, quorum.epoch, 0.0))
 
 
 @pytest.mark.parametrize("damaged", ["log", "quorum-state"])
