@@ -91,7 +91,7 @@ class _IndexFile:
 
     def cut(self, count: int) -> None:
         """Keep the first ``count`` entries and nothing else. Raises OSError."""
-        if self.exists:
+        if self.exists and (count, 0) != (self.count, self._odd_bytes):
             os.truncate(self.path, count * self.entry.size)
         self.count, self._odd_bytes = count, 0
         self._changed()

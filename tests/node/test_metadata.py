@@ -18,6 +18,7 @@ from kraft.node.clock import Clock
 from kraft.node.metadata import Metadata, SnapshotPolicy
 from kraft.raft.messages import SnapshotId
 from kraft.simulation import virtual_time
+from kraft.storage.errors import StorageError
 from tests.node.quorums import committed_image, running
 from tests.node.scripted_leader import EPOCH, Leader, answer, at_once, follower_of, opening, topics
 
@@ -51,6 +52,16 @@ async def test_a_transaction_is_one_change(tmp_path: Path) -> None:
             image, changes = await reader.next()
         assert sorted(image.topic_ids) == ["t1", "t2"]
         assert len(changes.topics_created) == 2
+
+
+async def test_a_record_that_contradicts_the_metadata_is_named_with_its_file_and_offset(tmp_path: Path) -> None:
+    gone = RemoveTopicRecord(topic_id=UUID(int=1))
+    where = rf"__cluster_metadata-0/{0:020}\.log: damaged at offset 2: RemoveTopicRecord names topic .*, which does not"
+    with pytest.RaisesGroup(pytest.RaisesExc(StorageError, match=where), flatten_subgroups=True):
+        async with running(tmp_path) as (quorum, metadata):
+            quorum.append([topic(1)], 1)
+            await quorum.committed(quorum.append([gone], 1))
+            await committed_image(quorum, metadata)
 
 
 async def test_others_have_their_turns_while_a_long_log_is_replayed(tmp_path: Path) -> None:
