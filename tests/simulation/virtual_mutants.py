@@ -15,6 +15,7 @@ import attrs
 from kraft.node.controller import Controller
 from kraft.node.metadata import Metadata
 from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.election import ElectionFile
 from kraft.node.quorum.log import MetadataLog
 from kraft.node.quorum.peers import Peer
 from kraft.raft.messages import FetchSnapshotRequest
@@ -72,7 +73,7 @@ def _skips_what_a_snapshot_holds(_: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _writes_no_votes(_: Callable[..., Any]) -> Callable[..., Any]:
-    def forget(quorum: Quorum, election: Any) -> None:
+    def forget(file: ElectionFile, election: Any) -> None:
         pass
 
     return forget
@@ -122,9 +123,7 @@ MUTANTS = {
         0,
         "metadata but no metadata.version",
     ),
-    "writes no votes": Mutant(
-        "a vote outlives a kill", Quorum, "_write_election_state", _writes_no_votes, 5, "NoLogDivergence"
-    ),
+    "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 5, "NoLogDivergence"),
     "does not cut the log": Mutant(
         "what differs is cut", MetadataLog, "truncate", _does_not_cut, 0, "cannot be durable"
     ),
