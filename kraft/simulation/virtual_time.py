@@ -1,15 +1,18 @@
 """Trio in virtual time, the same way every time: the clock jumps, the scheduler's dice, ``random`` and random UUIDs are
 seeded.
 
-What a run does may not depend on sockets, worker threads, real time, or the order of a set of objects.
+What a run does may not depend on sockets, worker threads, real time, or the order of a set of objects. Other threads of
+the process go on as ever, and draw from chance of their own.
 """
 
 from __future__ import annotations
 
 import random
+import threading
 import uuid
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from types import SimpleNamespace
 from typing import Any, TypeVar
 from unittest.mock import patch
 
@@ -18,6 +21,10 @@ import trio._core._run as scheduler
 from trio.testing import MockClock
 
 T = TypeVar("T")
+
+#: What nodes draw from the module ``random``, and what Trio throws its dice for.
+_DRAWN = ("random", "randrange", "getrandbits")
+_THROWN = ("random", "shuffle", "uniform")
 
 
 class Process:
@@ -58,18 +65,23 @@ def _reschedule_unless_paused(runner: scheduler.Runner, task: trio.lowlevel.Task
         _reschedule(runner, task, *how)
 
 
+def _only_here(mine: Callable[..., Any], others: Callable[..., Any]) -> Callable[..., Any]:
+    """``mine`` in the thread that calls this, and ``others`` in every other."""
+    here = threading.get_ident()
+    return lambda *arguments: (mine if threading.get_ident() == here else others)(*arguments)
+
+
 def run(main: Callable[..., Awaitable[T]], *arguments: Any, seed: int = 0) -> T:
     """``trio.run`` in virtual time. The same ``seed`` gives the same schedule."""
-    dice, chance = scheduler._r.getstate(), random.getstate()
-    try:
-        scheduler._r.seed(seed)
-        random.seed(seed)
-        with (
-            patch.object(scheduler, "_ALLOW_DETERMINISTIC_SCHEDULING", True),
-            patch.object(scheduler.Runner, "reschedule", _reschedule_unless_paused),
-            patch.object(uuid, "uuid4", lambda: uuid.UUID(int=random.getrandbits(128), version=4)),
-        ):
-            return trio.run(main, *arguments, clock=MockClock(autojump_threshold=0))
-    finally:
-        scheduler._r.setstate(dice)
-        random.setstate(chance)
+    chance, dice, dice_of_others = random.Random(seed), random.Random(seed), scheduler._r
+    drawn = {name: _only_here(getattr(chance, name), getattr(random, name)) for name in _DRAWN}
+    thrown = {name: _only_here(getattr(dice, name), getattr(dice_of_others, name)) for name in _THROWN}
+    new_uuid = _only_here(lambda: uuid.UUID(int=chance.getrandbits(128), version=4), uuid.uuid4)
+    with (
+        patch.object(scheduler, "_ALLOW_DETERMINISTIC_SCHEDULING", True),
+        patch.object(scheduler, "_r", SimpleNamespace(**thrown)),
+        patch.object(scheduler.Runner, "reschedule", _reschedule_unless_paused),
+        patch.dict(vars(random), drawn),
+        patch.object(uuid, "uuid4", new_uuid),
+    ):
+        return trio.run(main, *arguments, clock=MockClock(autojump_threshold=0))

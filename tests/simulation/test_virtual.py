@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import shutil
+import threading
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -276,3 +279,29 @@ def test_the_same_seed_gives_the_same_history(tmp_path: Path) -> None:
         virtual_time.run(_history, tmp_path / name, seed, seed=seed) for name, seed in [("a", 1), ("b", 1), ("c", 2)]
     ]
     assert first == again != other
+
+
+def test_other_threads_change_nothing(tmp_path: Path) -> None:
+    """Nor is what they draw any less random."""
+    alone = virtual_time.run(_history, tmp_path / "alone", 1, seed=1)
+    is_over = threading.Event()
+    drawn: list[object] = []
+
+    async def live() -> None:
+        while not is_over.is_set():
+            async with trio.open_nursery() as nursery:
+                for _ in range(5):
+                    nursery.start_soon(trio.sleep, 0)
+            drawn[:] = random.random(), random.randrange(100), uuid.uuid4()
+
+    other = threading.Thread(target=trio.run, args=[live])
+    other.start()
+    try:
+        last_drawn = []
+        for name in ("beside", "beside again"):
+            assert virtual_time.run(_history, tmp_path / name, 1, seed=1) == alone
+            last_drawn.append(list(drawn))
+    finally:
+        is_over.set()
+        other.join()
+    assert last_drawn[0] != last_drawn[1]

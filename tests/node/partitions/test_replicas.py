@@ -74,7 +74,7 @@ async def test_a_start_that_was_cut_short_is_no_damage(tmp_path: Path) -> None:
         await create(first.broker, "topic")
     assert (tmp_path / ".kafka_cleanshutdown").exists()
     log = tmp_path / "__cluster_metadata-0" / "00000000000000000000.log"
-    log.write_bytes(log.read_bytes() + b"\0" * 30)
+    log.write_bytes(log.read_bytes() + batch(b"torn")[:30])
     async with node_in(tmp_path) as second:
         assert await values(second.broker, "topic") == []
 
