@@ -164,11 +164,16 @@ class ControllerChannel:
     async def run(self) -> None:
         """Keep a connection to whoever leads, for as long as the node lives. Nothing that a peer does raises here."""
         while True:
-            leader_id, epoch = self._quorum.leader_id, self._quorum.epoch
+            leader_id = self._quorum.leader_id
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._serve, leader_id, name=f"to controller {leader_id}")
-                await self._quorum.change(leader_id, epoch)
-                nursery.cancel_scope.cancel(reason="the leadership has changed")
+                await self._superseded(leader_id)
+                nursery.cancel_scope.cancel(reason="another controller leads")
+
+    async def _superseded(self, leader_id: int | None) -> None:
+        """Return once another node leads. A new epoch of the same leader is no reason to lose an answer on its way."""
+        while self._quorum.leader_id in (None, leader_id):
+            await self._quorum.change(self._quorum.leader_id, self._quorum.epoch)
 
     async def _serve(self, leader_id: int | None) -> None:
         voter = None if leader_id is None else self._voters.get(leader_id)

@@ -223,6 +223,29 @@ async def test_requests_share_the_connection() -> None:
     assert sorted(request.broker_id for request in peer.asked) == list(range(20))
 
 
+async def test_a_new_epoch_of_the_same_leader_costs_no_answer() -> None:
+    """A controller that started again may be asked before its new epoch is known here: asked twice, it would find that
+    the topic exists."""
+    gate = trio.Event()
+
+    async def gated(request: Request) -> Reply:
+        async def wait() -> BrokerHeartbeatResponse:
+            await gate.wait()
+            return BrokerHeartbeatResponse(is_caught_up=True)
+
+        return Parked(wait)
+
+    quorum, peer = Quorum(2), Peer(2, gated)
+    async with channel_to(peer, quorum=quorum) as channel, trio.open_nursery() as nursery:
+        nursery.start_soon(channel.request, BrokerHeartbeatRequest())
+        await _until(lambda: bool(peer.asked))
+        for leader_id in (None, 2, 2):
+            quorum.elect(leader_id)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+        gate.set()
+    assert len(peer.asked) == 1
+
+
 @pytest.mark.parametrize("trouble", [not_active, hang_up], ids=["not controller", "disconnect"])
 async def test_a_leader_that_did_not_answer_is_asked_again(trouble: Answer) -> None:
     peer = Peer(2, once(trouble, welcome))
