@@ -39,7 +39,7 @@ async def leader(nodes: dict[int, VirtualNode]) -> VirtualNode:
 
 
 async def main(directory: str) -> None:
-    nodes = virtual_nodes(Path(directory), 3, VirtualNetwork(seed=1))
+    nodes = virtual_nodes(Path(directory), 3, VirtualNetwork(seed=7))
     async with trio.open_nursery() as nursery:
         for node in nodes.values():
             await nursery.start(node.run)
@@ -57,4 +57,4 @@ async def main(directory: str) -> None:
 
 
 with tempfile.TemporaryDirectory() as directory:
-    virtual_time.run(main, directory, seed=1)
+    virtual_time.run(main, directory, seed=7)

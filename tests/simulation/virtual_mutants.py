@@ -113,7 +113,7 @@ MUTANTS = {
         "AckedValueNotLost",
     ),
     "fetches no snapshot": Mutant(
-        "every request is sent", Peer, "send", _fetches_no_snapshot, 3, "ValuesEventuallyAcked"
+        "every request is sent", Peer, "send", _fetches_no_snapshot, 0, "ValuesEventuallyAcked"
     ),
     "skips what a snapshot holds": Mutant(
         "a snapshot is loaded before the log behind it",
@@ -123,9 +123,9 @@ MUTANTS = {
         0,
         "metadata but no metadata.version",
     ),
-    "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 5, "NoLogDivergence"),
+    "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 83, "NoIllegalState"),
     "does not cut the log": Mutant(
-        "what differs is cut", MetadataLog, "truncate", _does_not_cut, 0, "cannot be durable"
+        "what differs is cut", MetadataLog, "truncate", _does_not_cut, 1, "cannot be durable"
     ),
     "takes over too soon": Mutant(
         "a controller is active once all before its epoch is replayed",
