@@ -359,7 +359,7 @@ async def test_a_fetch_of_a_former_incarnation_does_not_count(tmp_path: Path) ->
         assert beyond.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
         leadership = partition(cluster, leader).leadership
         assert leadership is not None
-        assert leadership.followers[follower].end_offset == 0
+        assert leadership.followers[follower].end_offset <= 0, "the follower itself may have asked, or not yet"
 
 
 async def test_the_end_is_not_told_before_a_new_leader_knows_it(
