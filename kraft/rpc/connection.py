@@ -54,6 +54,8 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
         logger.warning("%s %s: closed: %s", peer.listener, peer.name, error)
     except (ConnectionEnded, OSError) as error:
         logger.debug("%s %s: connection lost: %s", peer.listener, peer.name, error)
+    except trio.BrokenResourceError:  # a plane that is cancelled may lose its handlers before its connections
+        logger.debug("%s %s: closed: no handler is left", peer.listener, peer.name)
     except Exception:
         logger.exception("%s %s: closed: internal error", peer.listener, peer.name)
 

@@ -15,6 +15,7 @@ from trio.testing import wait_all_tasks_blocked
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
+from kraft.rpc import server
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
 from kraft.rpc.plane import SocketSettings
 from kraft.wire.decode_error import DecodeError
@@ -105,6 +106,20 @@ async def test_a_handler_may_close_the_connection() -> None:
 
     async with running(handle) as plane, await plane.peer() as peer:
         assert await peer.ask(1) is None
+
+
+async def test_a_request_that_no_handler_is_left_for_closes_its_connection(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As when a node is cut off: its handlers may be gone a moment before its connections."""
+
+    async def gone(requests: trio.MemoryReceiveChannel[Request], *_: object) -> None:
+        await requests.aclose()
+
+    monkeypatch.setattr(server, "_run_handler", gone)
+    async with running(ok) as plane, await plane.peer() as peer:
+        assert await peer.ask(1) is None
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
 
 
 async def test_requests_beyond_the_queue_wait_in_their_connections() -> None:
