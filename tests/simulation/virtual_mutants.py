@@ -15,7 +15,6 @@ import attrs
 from kraft.node.controller import Controller
 from kraft.node.metadata import Metadata
 from kraft.node.quorum.driver import Quorum
-from kraft.node.quorum.election import ElectionFile
 from kraft.node.quorum.log import MetadataLog
 from kraft.node.quorum.peers import Peer
 from kraft.raft.messages import FetchSnapshotRequest
@@ -72,13 +71,6 @@ def _skips_what_a_snapshot_holds(_: Callable[..., Any]) -> Callable[..., Any]:
     return skip
 
 
-def _writes_no_votes(_: Callable[..., Any]) -> Callable[..., Any]:
-    def forget(file: ElectionFile, election: Any) -> None:
-        pass
-
-    return forget
-
-
 def _does_not_cut(_: Callable[..., Any]) -> Callable[..., Any]:
     def keep(log: MetadataLog, end_offset: int) -> None:
         pass
@@ -123,7 +115,6 @@ MUTANTS = {
         0,
         "metadata but no metadata.version",
     ),
-    "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 83, "NoIllegalState"),
     "does not cut the log": Mutant(
         "what differs is cut", MetadataLog, "truncate", _does_not_cut, 1, "cannot be durable"
     ),
