@@ -53,6 +53,7 @@ def test_plans_hold_every_fault() -> None:
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_planted_bug_is_noticed(name: str) -> None:
     mutant = MUTANTS[name]
+    assert run_seed(mutant.seed).broken is None, "it would be noticed for another reason"
     with mutant.planted():
         outcome = run_seed(mutant.seed)
     assert mutant.notice in (outcome.broken or ""), outcome
