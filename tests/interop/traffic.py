@@ -11,7 +11,10 @@ from confluent_kafka import admin as cka
 from tests.support.eventually import eventually
 
 TIMEOUT_S = 60.0
+#: An admin client of librdkafka asks for the topics that it knows now and then, as a producer does: a topic that is
+#: deleted just before would be made again.
 _CLIENT = {
+    "allow.auto.create.topics": False,
     "broker.address.family": "v4",
     "log_level": "1",
     "reconnect.backoff.ms": 10,

@@ -7,6 +7,7 @@ quorum. With ``links``, whatever goes to a controller passes through a proxy, so
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -135,7 +136,8 @@ def running_cluster(
 ) -> Iterator[Cluster]:
     """A cluster, started; gone, whatever happens, when the block ends.
 
-    If the block fails, the last lines of each node are printed. Settings: dots written as underscores.
+    The last lines of each node are printed if the block fails, and in pytest always: it shows them only of a test that
+    failed, and a fixture does not see that. Settings: dots written as underscores.
     """
     values = {key.replace("_", "."): value for key, value in settings.items()}
     with contextlib.ExitStack() as stack:
@@ -152,3 +154,6 @@ def running_cluster(
         except BaseException:
             print(cluster.last_words())
             raise
+        else:
+            if "PYTEST_CURRENT_TEST" in os.environ:
+                print(cluster.last_words())
