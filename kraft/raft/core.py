@@ -191,7 +191,7 @@ def _take_timeout(member: Member, now: float) -> None:
             leader.take_timeout(member, now, state)
         case Follower() as state:
             if follower.take_timeout(member, now, state):
-                voting.seek_votes(member, now, follower.why_given_up(state))
+                voting.seek_votes(member, now, follower.why_given_up(member, state))
         case Unattached(election_deadline=deadline) if now >= deadline:
             voting.seek_votes(member, now, "no leader was found in time")
         case Prospective(election_deadline=deadline) as state if now >= deadline:

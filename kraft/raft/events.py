@@ -62,12 +62,16 @@ class ResponseReceived:
 
 @attrs.frozen
 class RequestFailed:
-    """A Send got no answer. ``unsupported``: its receiver is too old for it, so it was not even sent."""
+    """A Send got no answer that is one: nothing at all, or, if ``answered``, what its driver could not make sense of.
+
+    ``unsupported``: its receiver is too old for it, so it was not even sent.
+    """
 
     number: int
     to: int
     request: Request
     unsupported: bool = False
+    answered: bool = False
 
 
 @attrs.frozen

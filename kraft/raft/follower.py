@@ -57,7 +57,8 @@ def take_failure(member: Member, now: float, event: RequestFailed) -> None:
     """The request that was under way got no answer: ask again in a while."""
     state = member.state
     if isinstance(state, Follower) and state.asked == event.number:
-        _retry(member, now, state)
+        badly = state.answered_badly or event.answered or event.unsupported
+        _retry(member, now, attrs.evolve(state, answered_badly=badly))
     elif isinstance(state, Unattached) and state.asked == event.number:
         member.state = attrs.evolve(state, asked=None, ask_at=member.next_question_at(now))
 
@@ -72,12 +73,19 @@ def take_timeout(member: Member, now: float, state: Follower) -> bool:
         return False
     if member.may_stand:
         return True
-    member.become(Unattached(state.epoch, math.inf, state.voted_for, ask_at=now), why_given_up(state))
+    member.become(Unattached(state.epoch, math.inf, state.voted_for, ask_at=now), why_given_up(member, state))
     return False
 
 
-def why_given_up(state: Follower) -> str:
-    return f"{state.leader_id} resigned" if state.resigned else f"{state.leader_id} did not answer in time"
+def why_given_up(member: Member, state: Follower) -> str:
+    """Whose fault it is that there was no good answer."""
+    if state.resigned:
+        return f"{state.leader_id} resigned"
+    if state.answered_badly:
+        return f"{state.leader_id} gave no good answer in time"
+    if not member.log.all_durable or (state.download is not None and state.download.complete):
+        return f"my disk was too slow to ask {state.leader_id} in time"
+    return f"{state.leader_id} did not answer in time"
 
 
 # Answers.
@@ -118,7 +126,7 @@ def _expected(member: Member, now: float, event: ResponseReceived) -> Follower |
     if not isinstance(state, Follower) or state.asked != event.number:
         return None
     if response.error is not ErrorCode.NONE or response.epoch != state.epoch:
-        _retry(member, now, attrs.evolve(state, download=None))
+        _begin_again(member, now, state)
         return None
     return state
 
@@ -126,9 +134,14 @@ def _expected(member: Member, now: float, event: ResponseReceived) -> Follower |
 def _heard(member: Member, now: float, state: Follower) -> Follower:
     """The leader is alive: ask on at once."""
     deadline = now + member.timing.fetch_timeout_s
-    state = attrs.evolve(state, fetch_deadline=deadline, has_fetched=True, asked=None, ask_at=now)
+    state = attrs.evolve(state, fetch_deadline=deadline, has_fetched=True, answered_badly=False, asked=None, ask_at=now)
     member.state = state
     return state
+
+
+def _begin_again(member: Member, now: float, state: Follower) -> None:
+    """What the leader said is of no use: fetch in a while, which tells where to go on."""
+    _retry(member, now, attrs.evolve(state, answered_badly=True, download=None))
 
 
 def _cut(member: Member, now: float, state: Follower, leader_end: EpochEnd) -> None:
@@ -176,7 +189,7 @@ def take_snapshot_response(member: Member, now: float, event: ResponseReceived) 
         return
     download = state.download
     if download is None or response.position != download.position or response.length <= 0:
-        _retry(member, now, attrs.evolve(state, download=None))
+        _begin_again(member, now, state)
         return
     state = _heard(member, now, state)
     position = download.position + response.length
@@ -204,7 +217,7 @@ def take_rejected_snapshot(member: Member, now: float, event: SnapshotRejected) 
     """Begin again: the leader will say with which snapshot."""
     state = member.state
     if isinstance(state, Follower) and state.download is not None and state.download.snapshot == event.snapshot:
-        _retry(member, now, attrs.evolve(state, download=None))
+        _begin_again(member, now, state)
 
 
 # What leaders say unasked.

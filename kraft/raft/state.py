@@ -152,6 +152,7 @@ class Follower:
 
     One request is under way at a time: ``asked`` is its number, and ``ask_at`` when to ask (again). ``has_fetched``:
     this leader has answered, so the voter would not vote another in (KIP-996). ``resigned``: it gave the epoch up.
+    ``answered_badly``: what it said since its last good answer was of no use.
     """
 
     epoch: int
@@ -160,6 +161,7 @@ class Follower:
     voted_for: int | None = None
     has_fetched: bool = False
     resigned: bool = False
+    answered_badly: bool = False
     asked: int | None = None
     ask_at: float = math.inf
     download: SnapshotDownload | None = None
@@ -206,7 +208,7 @@ TRANSITIONS: Mapping[tuple[type[State], type[State]], str] = {
     (Leader, Resigned): "asked to stop, or no majority fetched for too long",
     (Leader, Unattached): "a newer epoch",
     (Leader, Follower): "a newer epoch with a leader",
-    (Follower, Prospective): "the leader did not answer in time, or resigned",
+    (Follower, Prospective): "the leader gave no good answer in time, or resigned",
     (Follower, Unattached): "a newer epoch, or an observer lost its leader",
     (Follower, Follower): "a newer epoch with a leader",
     (Resigned, Unattached): "the election timeout passed, or a newer epoch",

@@ -50,6 +50,13 @@ def records(base: int, *runs: tuple[int, int]) -> LogSlice:
     return LogSlice(base, tuple(EpochEnd(*run) for run in runs))
 
 
+def why_given_up(core: RaftCore, now: float) -> str:
+    """Why a follower stands for election, whose time is up by now."""
+    (transition,) = core.step(now, Timeout()).transitions
+    assert isinstance(core.state, Prospective)
+    return transition.why
+
+
 def test_a_follower_fetches_from_the_end_of_its_log() -> None:
     _, send = following(log_of((1, 4), (3, 6)))
     assert send.to == 2
@@ -123,17 +130,59 @@ def test_a_leader_that_does_not_answer_is_given_up() -> None:
     core, _ = following()
     core.step(1.9, Timeout())
     assert isinstance(core.state, Follower)
-    (transition,) = core.step(2.0, Timeout()).transitions
-    assert isinstance(core.state, Prospective)
-    assert transition.why == "2 did not answer in time"
+    assert why_given_up(core, 2.0) == "2 did not answer in time"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        FetchResponse(ErrorCode.UNKNOWN_SERVER_ERROR, 5, 2),
+        FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, 5, None),
+        FetchResponse(ErrorCode.NONE, 4, 2),
+        None,
+    ],
+    ids=["an error", "it does not lead", "an older epoch", "what makes no sense"],
+)
+def test_a_leader_that_gives_no_good_answer_is_given_up_for_that(bad: FetchResponse | None) -> None:
+    """KIP-595: only a successful fetch counts. Who looks for the fault is told whether there was any answer."""
+    core, send = following()
+    if bad is None:
+        core.step(0.1, RequestFailed(send.number, 2, send.request, answered=True))
+    else:
+        respond(core, send, bad, 0.1)
+    (send,) = core.step(0.2, Timeout()).sends
+    core.step(0.3, RequestFailed(send.number, 2, send.request))
+    assert why_given_up(core, 2.0) == "2 gave no good answer in time"
+
+
+def test_a_bad_answer_before_a_good_one_is_forgotten() -> None:
+    core, send = following()
+    respond(core, send, FetchResponse(ErrorCode.UNKNOWN_SERVER_ERROR, 5, 2), 0.1)
+    (send,) = core.step(0.2, Timeout()).sends
+    respond(core, send, fetched(), 0.3)
+    assert why_given_up(core, 2.3) == "2 did not answer in time"
+
+
+def test_a_leader_that_sends_pieces_nobody_asked_for_is_given_up_for_that() -> None:
+    core, send = downloading()
+    chunk(core, send, 10)
+    assert why_given_up(core, 2.1) == "2 gave no good answer in time"
+
+
+def test_a_leader_that_could_not_be_asked_is_not_at_fault() -> None:
+    """KIP-595: the fetch offset is an acknowledgement, so a follower with a slow disk asks nothing."""
+    core, send = following()
+    respond(core, send, fetched(records=records(0, (5, 2))), 0.1)
+    assert why_given_up(core, 2.1) == "my disk was too slow to ask 2 in time"
+    core, send = downloading()
+    chunk(core, send, 0, size=10)
+    assert why_given_up(core, 2.2) == "my disk was too slow to ask 2 in time"
 
 
 def test_a_leader_that_resigned_is_given_up_for_that() -> None:
     core, _ = following()
     assert answer(core, EndQuorumEpochRequest(5, 2, (1, 3)), 0.1).error is ErrorCode.NONE
-    (transition,) = core.step(0.1, Timeout()).transitions
-    assert isinstance(core.state, Prospective)
-    assert transition.why == "2 resigned"
+    assert why_given_up(core, 0.1) == "2 resigned"
 
 
 def test_an_observer_without_its_leader_asks_the_voters() -> None:

@@ -161,7 +161,7 @@ class Peer:
             response, data = response_value(request, answer, message.version)
         except BadResponse as error:
             self.complain(request, f"gives no good answer to {kind_of(request)}: {error}")
-            await self._fail(send)
+            await self._fail(send, answered=True)
         except (OSError, trio.TooSlowError, KafkaError) as error:
             logger.debug("voter %s: %s: %s", self.voter, type(request).__name__, error)
             await self._fail(send)
@@ -173,5 +173,5 @@ class Peer:
                 self.be_content(request)
             await self.report(ResponseReceived(send.number, self.voter.node_id, request, response), data)
 
-    async def _fail(self, send: Send) -> None:
-        await self.report(RequestFailed(send.number, self.voter.node_id, send.request))
+    async def _fail(self, send: Send, *, answered: bool = False) -> None:
+        await self.report(RequestFailed(send.number, self.voter.node_id, send.request, answered=answered))

@@ -14,7 +14,7 @@ from kraft.messages import fetch_response as fetched
 from kraft.messages.registry import ApiKey
 from kraft.node.quorum.batches import leader_change_batch
 from kraft.node.quorum.log import MetadataLog
-from kraft.raft.events import LeaderChange
+from kraft.raft.events import Effects, LeaderChange
 from kraft.raft.state import Follower
 from kraft.rpc.channel import Reply, Request
 from kraft.simulation import virtual_time
@@ -90,6 +90,9 @@ ENDLESS = {
 }
 
 
+GIVEN_UP = "Follower", "Prospective"
+
+
 class Stubborn(Leader):
     """Gives one answer for good, once it is found."""
 
@@ -105,9 +108,17 @@ class Stubborn(Leader):
         return await super().handle(request)
 
 
-async def _insist(directory: Path, leader: Stubborn) -> None:
-    async with follower_of(leader, directory):
+async def _insist(directory: Path, leader: Stubborn) -> set[str]:
+    """A minute with this leader; why it was given up, again and again."""
+    reasons = set()
+
+    def note(effects: Effects) -> None:
+        reasons.update(each.why for each in effects.transitions if (each.before, each.after) == GIVEN_UP)
+
+    async with follower_of(leader, directory) as quorum:
+        quorum.tell(note)
         await trio.sleep(60)
+    return reasons
 
 
 @pytest.mark.parametrize(("bad", "line"), ENDLESS.values(), ids=ENDLESS.keys())
@@ -116,7 +127,7 @@ def test_a_leader_that_is_of_no_use_is_asked_ever_less_often_and_named_once(
 ) -> None:
     caplog.set_level(logging.WARNING)
     leader = Stubborn(bad)
-    virtual_time.run(_insist, tmp_path, leader)
+    assert virtual_time.run(_insist, tmp_path, leader) == {"1 gave no good answer in time"}
     assert sum(line in message for message in caplog.messages) == 1
     assert len(caplog.messages) <= 2, "it does not vote either"
     assert 10 < leader.asked < 150, "in a minute, at a retry back-off of 0.02 s"
