@@ -4,7 +4,7 @@
 
     quorum
     ├── peer 2, peer 3            carry requests to the other voters
-    ├── flusher                   one fsync at a time, for everything appended before it began, where the disk is slow
+    ├── flusher                   one fsync at a time, for everything appended before it began
     ├── snapshot check            looks through a snapshot that was fetched
     └── leader of epoch 5         the role: steps the core and performs its effects, for as long as the role lasts
         └── active controller     what a leader does beside that
@@ -34,7 +34,7 @@ import trio
 from kraft.node.clock import Clock
 from kraft.node.quorum.complaints import Complaints
 from kraft.node.quorum.election import ElectionFile
-from kraft.node.quorum.flusher import Flusher
+from kraft.node.quorum.flusher import Flusher, RunFlush
 from kraft.node.quorum.log import MetadataBatch, MetadataLog
 from kraft.node.quorum.peers import Connect, Peer
 from kraft.node.quorum.refusals import Refusal
@@ -65,7 +65,6 @@ from kraft.raft.timing import Timing
 from kraft.records.batch import CorruptBatch
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.storage.errors import StorageError
-from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode
 
 logger = logging.getLogger("kraft.quorum")
@@ -117,8 +116,8 @@ class Quorum:
     """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
 
     ``run`` steps the core, and it alone. Every other method may be called by any task while it runs. ``in_thread``
-    does what waits for the disk, ``flush`` its fsyncs; ``connect`` opens connections to voters: simulations and tests
-    bring their own.
+    does what waits for the disk, and ``run_flush`` its fsyncs; ``connect`` opens connections to voters: simulations
+    and tests bring their own.
     """
 
     def __init__(
@@ -130,7 +129,7 @@ class Quorum:
         timing: Timing | None = None,
         connect: Connect = connect_by_tcp,
         in_thread: InThread = trio.to_thread.run_sync,
-        flush: Callable[[Flush], None] = Flush.run,
+        run_flush: RunFlush | None = None,
     ) -> None:
         self.identity = identity
         self.log = log
@@ -139,7 +138,7 @@ class Quorum:
         self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
         self.busy_s = 0.0
         self._in_thread = in_thread
-        self._flusher = Flusher(in_thread, flush)
+        self._run_flush = run_flush or Flusher()
         self._election_file = ElectionFile(log, identity.node_id, identity.voters)
         self._complaints = Complaints(identity)
         self.timing = timing or Timing()
@@ -159,7 +158,7 @@ class Quorum:
         }
         self._inbox, self._events = trio.open_memory_channel[tuple[Event | None, bytes]](_INBOX)
         self._deadline = now
-        self._appended = self._unflushed = False
+        self._appended = False
         self._callers: dict[int, _Caller] = {}
         self._requests = 0
         self._flush_wanted = trio.Event()
@@ -297,18 +296,12 @@ class Quorum:
         with trio.move_on_at(self._deadline):
             event, data = await self._events.receive()
         began = time.perf_counter()
-        await self._take_appended()
-        if event is not None and (not isinstance(event, Timeout) or trio.current_time() >= self._deadline):
-            await self._take(event, data)
-        if self._unflushed:
-            self._unflushed = False
-            await self._flush_on_loop()
-        self.busy_s += time.perf_counter() - began
-
-    async def _take_appended(self) -> None:
         if self._appended:
             self._appended = False
             await self._take(LogAppended(self.log.end_offset, self.epoch))
+        if event is not None and (not isinstance(event, Timeout) or trio.current_time() >= self._deadline):
+            await self._take(event, data)
+        self.busy_s += time.perf_counter() - began
 
     async def _report(self, event: Event, data: bytes = b"", /) -> None:
         await self._inbox.send((event, data))
@@ -386,7 +379,7 @@ class Quorum:
                     self.log.truncate(effects.truncate)
                 if effects.install is not None:
                     self.log.install(effects.install)
-            self._want_flush()
+            self._flush_wanted.set()
         if isinstance(effects.append, LeaderChange):
             self.log.append_leader_change(effects.append, self._clock.now_ms())
             events.append(LogAppended(self.log.end_offset, effects.append.epoch))
@@ -394,7 +387,7 @@ class Quorum:
             self.log.append_fetched(data, effects.append, self._clock.now_ms())
             self._complaints.look_for_other_voters(data, self.epoch)
         if effects.flush:
-            self._want_flush()
+            self._flush_wanted.set()
         if effects.store is not None and not self._store(effects.store, data):
             events.append(SnapshotRejected(effects.store.snapshot))
         for reply in effects.replies:
@@ -437,33 +430,15 @@ class Quorum:
         caller.answer = Answer(response, data)
         caller.answered.set()
 
-    def _want_flush(self) -> None:
-        if self._flusher.is_quick:
-            self._unflushed = True
-        else:
-            self._flush_wanted.set()
-
-    async def _flush_on_loop(self) -> None:
-        """Make everything durable that was appended, in the middle of a turn."""
-        if self._flushing.locked():  # the flusher has one on its thread
-            self._flush_wanted.set()
-            return
-        await self._take_appended()
-        truncations = self._core.log.truncations
-        flush = self.log.begin_flush()
-        self._flusher.on_loop(flush)
-        self.log.flushed(flush)
-        await self._take(LogFlushed(flush.end_offset, truncations))
-
     async def _flush(self) -> None:
-        """Make everything durable that was appended before the flush began, on a thread; then look again."""
+        """Make everything durable that was appended before the flush began; then look again."""
         while True:
             await self._flush_wanted.wait()
             self._flush_wanted = trio.Event()
             async with self._flushing:
                 truncations = self._core.log.truncations
                 flush = self.log.begin_flush()
-                await self._flusher.on_thread(flush)
+                await self._run_flush(flush)
                 self.log.flushed(flush)
             await self._report(LogFlushed(flush.end_offset, truncations))
 
@@ -500,7 +475,7 @@ class Quorum:
             raise NotLeader
         self.log.append_records(records, epoch, self._clock.now_ms())
         self._appended = True
-        self._want_flush()
+        self._flush_wanted.set()
         self._wake()
         return self.log.end_offset - 1
 
