@@ -101,7 +101,9 @@ def doubt_about_leader(member: Member, epoch: int) -> Reason | None:
 
 def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequest) -> None:
     """Bring what there is beyond ``fetch_offset``, say where the logs part, or let the request wait."""
-    reason = doubt_about_leader(member, request.epoch) or _doubt_about_fetch(member, request)
+    reason = _doubt_about_fetch(request) or doubt_about_leader(member, request.epoch)
+    if reason is None and request.replica_id == member.node_id:
+        reason = Reason.FROM_MYSELF
     if reason is not None:
         member.refuse(request_id, request, request.replica_id, reason)
         return
@@ -126,9 +128,7 @@ def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequ
         state.parked[request.replica_id] = parked
 
 
-def _doubt_about_fetch(member: Member, request: FetchRequest) -> Reason | None:
-    if request.replica_id == member.node_id:
-        return Reason.FROM_MYSELF
+def _doubt_about_fetch(request: FetchRequest) -> Reason | None:
     if request.fetch_offset < 0 or not 0 <= request.last_fetched_epoch <= request.epoch:
         return Reason.IMPOSSIBLE_OFFSET
     return None

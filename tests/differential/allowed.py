@@ -15,6 +15,9 @@ HEADER_ONLY = "A batch is judged by its header and checksum and stored as it cam
 NO_TRANSACTIONS = "Transactions are not served: a transactional id is refused at once."
 TEXTS = "Whether there is a text beside the code depends on the version in Apache; here it does not."
 CORRUPT = "A batch whose header contradicts itself is CORRUPT_MESSAGE; a producer may send it again."
+FETCH_BY_NAME = (
+    "A Fetch that names the metadata log is served; Apache knows it by its id only, which version 12 has not."
+)
 
 _TOPIC_SETTINGS = [
     Allowed("*", "*configs.local.retention.*", TIERED),
@@ -136,6 +139,11 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed(
             "*: all True", "*.authorizedOperations", "Groups have no settings to describe or alter, as in Kafka 3.9."
         )
+    ],
+    "replica_fetch": [
+        Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
+        Allowed("*: bytes -1", "*", CRASHES + " A limit below 0 counts as 0."),
+        Allowed("*: itself*", "*.errorCode", CRASHES),
     ],
     "broken_frames": [
         Allowed("*not utf-8", "", "Text that is not UTF-8 closes the connection; Apache guesses what was meant."),

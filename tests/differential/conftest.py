@@ -3,41 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
-from tests.differential.pair import Pair
+from tests.differential.pair import Pair, answers
+from tests.differential.talk import Side
+from tests.differential.voter import fake_voter
 from tests.support.apache_process import APACHE_4
-from tests.support.node_process import NodeProcess
+from tests.support.eventually import eventually
+from tests.support.node_process import OURS, Kind, NodeProcess, free_ports
 
 SETTINGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
+    "metadata.max.idle.interval.ms": "0",
 }
+#: Nothing may happen by itself while a scenario runs.
+NEVER_MS = str(3_600_000)
+VOTER_SETTINGS = {
+    "process.roles": "controller",
+    "controller.quorum.election.timeout.ms": NEVER_MS,
+    "controller.quorum.fetch.timeout.ms": NEVER_MS,
+    "controller.quorum.retry.backoff.ms": "500",
+    "metadata.max.idle.interval.ms": "0",
+}
+OTHER_VOTERS = (2, 3)
 
 
-def _port(bootstrap_servers: str) -> int:
-    return int(bootstrap_servers.rpartition(":")[2])
-
-
-@pytest.fixture(scope="session")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    node = NodeProcess(tmp_path_factory.mktemp("ours") / "1", SETTINGS)
+@contextmanager
+def _running(directory: Path, kind: Kind) -> Iterator[NodeProcess]:
+    node = NodeProcess(directory / "1", SETTINGS, kind=kind)
     try:
-        yield _port(node.start().bootstrap_servers)
-        assert node.process is not None
-        assert node.process.poll() is None, "the node did not survive:\n" + "".join(node.output)
+        yield node.start()
+        assert node.is_running, "the node did not survive:\n" + "".join(node.output)
     finally:
         node.kill()
 
 
 @pytest.fixture(scope="session")
-def newest(ours: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    """Beside the newest Apache Kafka: every version that both offer."""
-    apache = NodeProcess(tmp_path_factory.mktemp("newest") / "1", SETTINGS, kind=APACHE_4)
-    try:
-        yield Pair.of(_port(apache.start().bootstrap_servers), ours)
-    finally:
-        apache.kill()
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    with _running(tmp_path_factory.mktemp("ours"), OURS) as node:
+        yield node
+
+
+@pytest.fixture(scope="session")
+def apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    with _running(tmp_path_factory.mktemp("apache"), APACHE_4) as node:
+        yield node
+
+
+@pytest.fixture(scope="session")
+def newest(ours: NodeProcess, apache: NodeProcess) -> Pair:
+    """Beside the newest Apache Kafka: every version that both offer to clients."""
+    return Pair.of(*(Side(node.ports[0], node.log_directory) for node in (apache, ours)))
+
+
+@pytest.fixture(scope="session")
+def controllers(ours: NodeProcess, apache: NodeProcess) -> Pair:
+    """The same nodes at the listener of their controllers."""
+    return Pair.of(*(Side(node.ports[1], node.log_directory) for node in (apache, ours)))
+
+
+@pytest.fixture(scope="session")
+def voters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Voter 1 of three, twice; the test plays the other voters."""
+    with ExitStack() as stack:
+        sides = [stack.enter_context(_voter(tmp_path_factory.mktemp("voter"), kind)) for kind in (APACHE_4, OURS)]
+        yield Pair.of(*sides)
+
+
+@contextmanager
+def _voter(directory: Path, kind: Kind) -> Iterator[Side]:
+    """A voter without a leader is not ready, but answers at its listener."""
+    with ExitStack() as stack:
+        others = {each: stack.enter_context(fake_voter(free_ports(1)[0])) for each in OTHER_VOTERS}
+        node = NodeProcess(directory / "1", kind=kind)
+        port = node.ports[1]
+        addresses = {1: port, **{each: fake.port for each, fake in others.items()}}
+        node.settings = {
+            **VOTER_SETTINGS,
+            "listeners": f"CONTROLLER://127.0.0.1:{port}",
+            "controller.quorum.voters": ",".join(f"{each}@127.0.0.1:{at}" for each, at in addresses.items()),
+        }
+        stack.callback(node.kill)
+        node.launch()
+        eventually(lambda: answers(port) or not node.is_running, kind.ready_timeout_s)
+        yield Side(port, node.log_directory, others)
+        assert node.is_running, "the voter did not survive:\n" + "".join(node.output)

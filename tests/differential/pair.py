@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from kraft.messages.registry import ApiKey
-from tests.differential.talk import Line, Talk, Versions
+from tests.differential.talk import Line, Side, Talk, Versions
 
 Ranges = Mapping[int, tuple[int, int]]
 
@@ -25,6 +25,14 @@ def offered(port: int) -> Ranges:
     return {api["apiKey"]: (api["minVersion"], api["maxVersion"]) for api in answer["apiKeys"]}
 
 
+def answers(port: int) -> bool:
+    """Whether anybody answers there."""
+    try:
+        return bool(offered(port))
+    except (OSError, AssertionError):
+        return False
+
+
 def common(one: Ranges, other: Ranges) -> Versions:
     """The versions of each API that both offer."""
     return {
@@ -37,28 +45,26 @@ class Pair:
     """Apache Kafka and our node.
 
     Attributes:
-        apache: Port of the one.
-        ours: Port of the other.
         versions: What is compared.
         latest: What set-up uses.
     """
 
-    apache: int
-    ours: int
+    apache: Side
+    ours: Side
     versions: Versions
     latest: Mapping[int, int]
 
     @classmethod
-    def of(cls, apache: int, ours: int) -> Pair:
-        shared = common(offered(apache), offered(ours))
+    def of(cls, apache: Side, ours: Side) -> Pair:
+        shared = common(offered(apache.port), offered(ours.port))
         latest = {key: versions[-1] for key, versions in shared.items() if len(versions)}
         return cls(apache, ours, shared, latest)
 
     def play(self, scenario: Callable[[Talk], None]) -> tuple[dict[str, Any], dict[str, Any]]:
         """What Apache answered, and what we did."""
         transcripts = []
-        for port in (self.apache, self.ours):
-            talk = Talk(port, self.versions, self.latest)
+        for side in (self.apache, self.ours):
+            talk = Talk(side, self.versions, self.latest)
             try:
                 scenario(talk)
             finally:

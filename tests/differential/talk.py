@@ -8,9 +8,11 @@ that one body serves all versions.
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import attrs
@@ -26,6 +28,7 @@ from kraft.messages.registry import (
 from kraft.wire.codec import decode, encode
 from kraft.wire.schema import Message
 from tests.differential.normal import Normaliser
+from tests.differential.voter import FakeVoter
 
 Body: TypeAlias = dict[str, Any]
 Bodies: TypeAlias = Body | Callable[[int], Body]
@@ -35,6 +38,31 @@ TIMEOUT_S = 8.0
 CLOSED = "connection closed"
 SILENCE = "no answer"
 CLIENT_ID = "differential"
+
+
+@attrs.frozen
+class Side:
+    """One of the two that are compared.
+
+    Attributes:
+        port: Where it listens on the loopback address.
+        log_directory: Its one directory, for what a scenario has to look up there.
+        voters: The other voters of its quorum, by their ids, which the test plays.
+    """
+
+    port: int
+    log_directory: Path
+    voters: Mapping[int, FakeVoter] = attrs.Factory(dict)
+
+    @property
+    def directory_id(self) -> str:
+        lines = (self.log_directory / "meta.properties").read_text().splitlines()
+        return next(line.partition("=")[2] for line in lines if line.startswith("directory.id="))
+
+    def quorum_state(self) -> Body:
+        """What it would remember of its votes and epochs if it were killed now."""
+        state: Body = json.loads((self.log_directory / "__cluster_metadata-0" / "quorum-state").read_text())
+        return state
 
 
 class Line:
@@ -122,13 +150,13 @@ class Talk:
     """One scenario played to one broker.
 
     Attributes:
-        port: Where it listens on the loopback address.
+        side: Which broker.
         common: The versions of each API to compare.
         latest: The newest version of each API that both sides have; set-up uses it.
         transcript: Label to answer, without what may differ.
     """
 
-    port: int
+    side: Side
     common: Versions
     latest: Mapping[int, int]
     transcript: dict[str, Any] = attrs.Factory(dict)
@@ -180,7 +208,7 @@ class Talk:
 
     @contextlib.contextmanager
     def line(self, timeout_s: float = TIMEOUT_S) -> Iterator[Line]:
-        one = Line(self.port, timeout_s)
+        one = Line(self.side.port, timeout_s)
         try:
             yield one
         finally:
@@ -193,7 +221,7 @@ class Talk:
 
     def _own_line(self) -> Line:
         if self._line is None:
-            self._line = Line(self.port)
+            self._line = Line(self.side.port)
         return self._line
 
 

@@ -5,26 +5,39 @@ What may differ is taken out by ``normal.py``; what differs on purpose stands in
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.differential.allowed import ALLOWED
 from tests.differential.compare import Allowed, Difference, differences, weighed
 from tests.differential.page import PAGE, render
 from tests.differential.pair import Pair
-from tests.differential.scenarios import SCENARIOS
+from tests.differential.scenarios import CONTROLLER_SCENARIOS, SCENARIOS
+from tests.differential.talk import Talk
 
 
 @pytest.mark.interop
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_answers_are_those_of_apache_kafka(newest: Pair, name: str) -> None:
-    theirs, ours = newest.play(SCENARIOS[name])
+    check(newest, name, SCENARIOS[name])
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("name", CONTROLLER_SCENARIOS)
+def test_controllers_answer_as_apache_kafkas_do(controllers: Pair, name: str) -> None:
+    check(controllers, name, CONTROLLER_SCENARIOS[name])
+
+
+def check(pair: Pair, name: str, scenario: Callable[[Talk], None]) -> None:
+    theirs, ours = pair.play(scenario)
     unmeant, unused = weighed(differences(theirs, ours), ALLOWED.get(name, ()))
     assert not unmeant, "\n" + "\n".join(map(str, unmeant))
     assert not unused, f"no longer needed: {unused}"
 
 
 def test_every_allowed_difference_names_a_scenario() -> None:
-    assert ALLOWED.keys() <= SCENARIOS.keys()
+    assert ALLOWED.keys() <= {*SCENARIOS, *CONTROLLER_SCENARIOS}
 
 
 def test_the_page_is_that_of_the_table() -> None:

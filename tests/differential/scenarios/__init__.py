@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.differential.scenarios import broken, cluster, configs, control, groups, produce, read, topics
+from tests.differential.scenarios import broken, cluster, configs, control, groups, produce, quorum, read, topics
 from tests.differential.talk import Talk
 
 SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
@@ -57,4 +57,9 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         broken.unserved_requests,
         broken.odd_but_good,
     )
+}
+
+#: At the listener of the controllers.
+CONTROLLER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
+    function.__name__: function for function in (quorum.replica_fetch,)
 }
