@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from kraft.raft.state import TRANSITIONS
+from kraft.simulation.faults import schedule
 from kraft.simulation.invariants import Violation
 from kraft.simulation.plan import Fault, FaultKind, Knobs, Profile, draw_knobs, draw_plan
 from kraft.simulation.world import World
@@ -61,8 +62,10 @@ def run_seed(
     """Run the world of a seed, with its own knobs and faults unless others are given."""
     knobs = draw_knobs(seed) if knobs is None else knobs
     plan = draw_plan(seed, knobs) if plan is None else plan
-    world = World(seed, knobs, plan, trace)
-    world.cover(f"profile: {knobs.profile.value}")
+    world = World(seed, knobs, trace)
+    schedule(world, plan)
+    timeline = world.timeline
+    timeline.cover(f"profile: {knobs.profile.value}")
     invariant, text = None, ""
     try:
         world.run()
@@ -70,8 +73,9 @@ def run_seed(
         invariant, text = violation.invariant, str(violation)
     except Exception as error:  # whatever a core raises
         invariant, text = "NoIllegalState", f"NoIllegalState: {type(error).__name__}: {error}"
+    committed = len(world.history.committed)
     return Verdict(
-        seed, invariant, text, world.now, world.events, len(world.history.committed), world.trace_hash, world.coverage
+        seed, invariant, text, timeline.now, timeline.events, committed, timeline.trace_hash, timeline.coverage
     )
 
 

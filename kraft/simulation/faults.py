@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from kraft.simulation.node import SimulatedNode
 from kraft.simulation.plan import LEADER, Fault, FaultKind
-
-if TYPE_CHECKING:
-    from kraft.simulation.node import SimulatedNode
-    from kraft.simulation.world import World
+from kraft.simulation.world import World
 
 #: How long an orderly stop may take.
 _GRACE_S = 0.3
 
 
-def strike(world: World, fault: Fault) -> None:
+def schedule(world: World, plan: Sequence[Fault]) -> None:
+    """Let each fault strike in its time."""
+    for fault in plan:
+        world.timeline.call_at(fault.at, _strike, world, fault)
+
+
+def _strike(world: World, fault: Fault) -> None:
     """Let a fault happen, unless the time of faults or the node is over, or it would cost what no quorum survives."""
     node = world.leader() if fault.target == LEADER else world.nodes.get(fault.target)
-    if world.faults_over or node is None or not node.up:
+    if world.timeline.faults_over or node is None or not node.up:
         return
     if fault.kind in (FaultKind.WIPE, FaultKind.ROT) and not _bearable(world, node):
         return
-    world.tell(f"{fault.kind.value} {node.node_id} for {fault.duration} s")
-    world.cover(f"fault: {fault.kind.value}")
+    world.timeline.tell(f"{fault.kind.value} {node.node_id} for {fault.duration} s")
+    world.timeline.cover(f"fault: {fault.kind.value}")
     _STRIKES[fault.kind](world, node, fault.duration)
 
 
 def _bearable(world: World, node: SimulatedNode) -> bool:
     """Without directory ids (KIP-853) a quorum takes a new disk for the old one: it must hold nothing of its own."""
     rotten = sum(world.nodes[voter].disk.rotten for voter in world.voters)
-    return world.history.may_lose(node) and rotten < world.minority
+    return world.monitor.may_lose(node) and rotten < world.minority
 
 
 def _crash(world: World, node: SimulatedNode, duration: float) -> None:
     node.kill()
-    world.restart_later(node, duration)
+    node.restart_later(duration)
 
 
 def _black_out(world: World, node: SimulatedNode, duration: float) -> None:
     for each in world.nodes.values():
         each.kill()
-        world.restart_later(each, duration * world.chance.between(0.1, 1.0))
+        each.restart_later(duration * world.timeline.chance.between(0.1, 1.0))
 
 
 def _doom(world: World, node: SimulatedNode, duration: float) -> None:
@@ -49,17 +53,17 @@ def _doom(world: World, node: SimulatedNode, duration: float) -> None:
 
 def _restart(world: World, node: SimulatedNode, duration: float) -> None:
     node.shut_down()
-    world.call_at(world.now + _GRACE_S, _end_restart, world, node, node.life, duration)
+    world.timeline.call_in(_GRACE_S, _end_restart, world, node, node.life, duration)
 
 
 def _end_restart(world: World, node: SimulatedNode, life: int, duration: float) -> None:
-    if node.life == life and node.up and not world.faults_over:
+    if node.life == life and node.up and not world.timeline.faults_over:
         _crash(world, node, duration)
 
 
 def _pause(world: World, node: SimulatedNode, duration: float) -> None:
     node.pause()
-    world.call_at(world.now + duration, _resume, node, node.life)
+    world.timeline.call_in(duration, _resume, node, node.life)
 
 
 def _resume(node: SimulatedNode, life: int) -> None:
@@ -73,31 +77,26 @@ def _isolate(world: World, node: SimulatedNode, duration: float) -> None:
 
 
 def _deaf(world: World, node: SimulatedNode, duration: float) -> None:
-    world.cut([(other, node.node_id) for other in world.nodes if other != node.node_id], duration)
+    world.network.cut([(other, node.node_id) for other in world.nodes if other != node.node_id], duration)
 
 
 def _mute(world: World, node: SimulatedNode, duration: float) -> None:
-    world.cut([(node.node_id, other) for other in world.nodes if other != node.node_id], duration)
+    world.network.cut([(node.node_id, other) for other in world.nodes if other != node.node_id], duration)
 
 
 def _split(world: World, node: SimulatedNode, duration: float) -> None:
-    side = {other for other in world.nodes if world.chance.happens(0.5)} | {node.node_id}
+    side = {other for other in world.nodes if world.timeline.chance.happens(0.5)} | {node.node_id}
     far = [other for other in world.nodes if other not in side]
     near = sorted(side)
-    world.cut([(a, b) for a in near for b in far] + [(b, a) for a in near for b in far], duration)
+    world.network.cut([(a, b) for a in near for b in far] + [(b, a) for a in near for b in far], duration)
 
 
 def _lose(world: World, node: SimulatedNode, duration: float) -> None:
-    world.loss = 0.4
-    world.call_at(world.now + duration, _stop_losing, world)
-
-
-def _stop_losing(world: World) -> None:
-    world.loss = 0.0 if world.faults_over else world.knobs.loss
+    world.network.lose(0.4, duration)
 
 
 def _slow_disk(world: World, node: SimulatedNode, duration: float) -> None:
-    node.slow_until = world.now + duration
+    node.slow_until = world.timeline.now + duration
 
 
 def _fail_fsync(world: World, node: SimulatedNode, duration: float) -> None:
@@ -108,27 +107,19 @@ def _rot(world: World, node: SimulatedNode, duration: float) -> None:
     node.kill()
     node.disk.rotten = True
     world.history.on_disk_changed()
-    world.call_at(world.now + duration, _replace, world, node)
+    world.timeline.call_in(duration, _replace, world, node)
 
 
 def _replace(world: World, node: SimulatedNode) -> None:
-    if not world.faults_over and not node.up and world.history.may_lose(node):
-        renew(world, node)
+    if not world.timeline.faults_over and not node.up and world.monitor.may_lose(node):
+        node.renew()
         node.start()
 
 
 def _wipe(world: World, node: SimulatedNode, duration: float) -> None:
     node.kill()
-    renew(world, node)
-    world.restart_later(node, duration)
-
-
-def renew(world: World, node: SimulatedNode) -> None:
-    """Give a node that is down an empty disk."""
-    node.disk.wipe()
-    world.monitor.forget(node.node_id)
-    world.history.on_disk_changed()
-    node.life += 1
+    node.renew()
+    node.restart_later(duration)
 
 
 def _resign(world: World, node: SimulatedNode, duration: float) -> None:

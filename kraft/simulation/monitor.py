@@ -5,8 +5,6 @@ The monitor sees all nodes and their disks, which no node can. What concerns rec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kraft.raft.events import Effects, Event, RequestReceived, Timeout
 from kraft.raft.messages import (
     FetchRequest,
@@ -18,12 +16,9 @@ from kraft.raft.messages import (
     VoteResponse,
 )
 from kraft.raft.state import TRANSITIONS, Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
-from kraft.simulation.history import History
+from kraft.raft.timing import Timing
+from kraft.simulation.history import History, Observed
 from kraft.simulation.invariants import Violation
-
-if TYPE_CHECKING:
-    from kraft.simulation.node import SimulatedNode
-    from kraft.simulation.world import World
 
 _LEGAL = frozenset((before.__name__, after.__name__) for before, after in TRANSITIONS)
 
@@ -31,9 +26,9 @@ _LEGAL = frozenset((before.__name__, after.__name__) for before, after in TRANSI
 class Monitor:
     """What one world's nodes said, stored and believed, and whether that may be."""
 
-    def __init__(self, world: World, history: History) -> None:
-        self.world = world
+    def __init__(self, history: History, timing: Timing) -> None:
         self.history = history
+        self._timing = timing
         self.leaders: dict[int, int] = {}
         self._stored_leaders: dict[int, int] = {}
         self._votes: dict[tuple[int, int], int] = {}
@@ -45,7 +40,7 @@ class Monitor:
 
     # Life and death.
 
-    def on_start(self, node: SimulatedNode) -> None:
+    def on_start(self, node: Observed) -> None:
         node_id, state, stored = node.node_id, node.core.state, node.disk.election
         self._high_watermarks[node_id] = node.core.high_watermark
         spoken = self._spoken_epochs.get(node_id, 0)
@@ -56,7 +51,7 @@ class Monitor:
             raise Violation("OneVotePerEpoch", f"{node_id} stored {stored} and starts as {state}")
         self._check_state(node, state)
 
-    def on_kill(self, node: SimulatedNode) -> None:
+    def on_kill(self, node: Observed) -> None:
         self._high_watermarks.pop(node.node_id, None)
 
     def forget(self, node_id: int) -> None:
@@ -67,7 +62,7 @@ class Monitor:
 
     # What cores do.
 
-    def after_step(self, node: SimulatedNode, before: State, event: Event, effects: Effects) -> None:
+    def after_step(self, node: Observed, before: State, event: Event, effects: Effects) -> None:
         """Check one step of one node."""
         state, mark = node.core.state, node.core.high_watermark
         if state is not before:
@@ -77,9 +72,9 @@ class Monitor:
         for transition in effects.transitions:
             if (transition.before, transition.after) not in _LEGAL:
                 raise Violation("LegalTransitions", f"{node.node_id}: {transition}")
-            self.world.cover(f"{transition.before} -> {transition.after}")
+            self.history.cover(f"{transition.before} -> {transition.after}")
         for verdict in effects.verdicts:
-            self.world.cover(f"{'granted' if verdict.granted else 'refused'}: {verdict.reason.name}")
+            self.history.cover(f"{'granted' if verdict.granted else 'refused'}: {verdict.reason.name}")
         known = self._high_watermarks.get(node.node_id, 0)
         if mark < known:
             raise Violation("MonotonicHighWatermark", f"{node.node_id} went back from {known} to {mark}")
@@ -91,24 +86,24 @@ class Monitor:
         if effects.install is not None:
             if not isinstance(state, Follower):
                 raise Violation("LeaderNeverLoadSnapshot", f"{node.node_id}: {state}")
-            self.world.cover("snapshot installed")
+            self.history.cover("snapshot installed")
 
-    def _check_quorum(self, node: SimulatedNode, state: Leader, event: Event) -> None:
+    def _check_quorum(self, node: Observed, state: Leader, event: Event) -> None:
         """A leader that heard from no majority for 1.5 times the fetch timeout leads no more."""
         life = (node.node_id, state.epoch)
         heard = self._heard.get(life)
         if heard is None:
-            heard = self._heard[life] = dict.fromkeys(self.world.voters, node.now())
+            heard = self._heard[life] = dict.fromkeys(self.history.voters, node.now())
         if isinstance(event, RequestReceived):
             if isinstance(event.request, FetchRequest | FetchSnapshotRequest):
                 heard[event.request.replica_id] = node.now()
-        elif isinstance(event, Timeout) and len(self.world.voters) > 1:
-            others = sorted((heard[voter] for voter in self.world.voters if voter != node.node_id), reverse=True)
-            limit = 1.5 * self.world.knobs.timing.fetch_timeout_s + 0.001
-            if others[self.world.majority - 2] < node.now() - limit:
+        elif isinstance(event, Timeout) and len(self.history.voters) > 1:
+            others = sorted((heard[voter] for voter in self.history.voters if voter != node.node_id), reverse=True)
+            limit = 1.5 * self._timing.fetch_timeout_s + 0.001
+            if others[self.history.majority - 2] < node.now() - limit:
                 raise Violation("CheckQuorum", f"{node.node_id} leads epoch {state.epoch}, and nobody fetches")
 
-    def _check_state(self, node: SimulatedNode, state: State) -> None:
+    def _check_state(self, node: Observed, state: State) -> None:
         leader = state.leader_id
         if leader is not None:
             known = self.leaders.setdefault(state.epoch, leader)
@@ -126,7 +121,7 @@ class Monitor:
             self.history.on_leader(node, state.epoch)
 
     def _fits_role(self, node_id: int, state: State) -> bool:
-        voters = self.world.voters
+        voters = self.history.voters
         if isinstance(state, Follower):
             return state.leader_id != node_id and state.leader_id in voters
         if isinstance(state, Unattached):
@@ -139,7 +134,7 @@ class Monitor:
             return state.leader_id != node_id and state.granted.issubset(voters)
         return state.leader_id == node_id
 
-    def after_effects(self, node: SimulatedNode) -> None:
+    def after_effects(self, node: Observed) -> None:
         """Check what a node holds once everything that its core decided is done."""
         if node.disk.election.epoch != node.core.epoch:
             text = f"{node.node_id} is in epoch {node.core.epoch}, and stored {node.disk.election}"
@@ -148,7 +143,7 @@ class Monitor:
 
     # What nodes store and say.
 
-    def on_election_stored(self, node: SimulatedNode) -> None:
+    def on_election_stored(self, node: Observed) -> None:
         node_id, stored = node.node_id, node.disk.election
         if stored.voted_for is not None:
             self._check_vote(node_id, stored.epoch, stored.voted_for)
@@ -163,15 +158,15 @@ class Monitor:
             raise Violation("MonotonicEpoch", text)
         self._durable_epochs[node_id] = stored.epoch
 
-    def on_spoken(self, node: SimulatedNode, epoch: int) -> None:
+    def on_spoken(self, node: Observed, epoch: int) -> None:
         """A node never falls back behind an epoch that it told others of."""
         if epoch > self._spoken_epochs.get(node.node_id, 0):
             self._spoken_epochs[node.node_id] = epoch
 
-    def on_reply(self, node: SimulatedNode, request: Request, response: Response) -> None:
+    def on_reply(self, node: Observed, request: Request, response: Response) -> None:
         self.on_spoken(node, response.epoch)
         if isinstance(response, FetchResponse) and isinstance(request, FetchRequest):
-            asker = self.world.nodes[request.replica_id].core
+            asker = self.history.nodes[request.replica_id].core
             if -1 < response.high_watermark < asker.high_watermark and asker.epoch == response.epoch:
                 text = f"{node.node_id} tells {response.high_watermark} to {asker.node_id}"
                 raise Violation("MonotonicHighWatermark", f"{text}, which knows {asker.high_watermark}")
@@ -185,6 +180,20 @@ class Monitor:
         known = self._votes.setdefault((voter, epoch), candidate)
         if known != candidate:
             raise Violation("OneVotePerEpoch", f"{voter} voted for {known} and for {candidate} in epoch {epoch}")
+
+    # Losing.
+
+    def may_lose(self, node: Observed) -> bool:
+        """Whether the quorum can do without what this node has: a majority of voters has all of it, and its epoch."""
+        history = self.history
+        if node.node_id not in history.voters:
+            return True
+        epoch, end = max(node.disk.election.epoch, node.core.epoch), len(history.committed)
+        others = [history.nodes[voter] for voter in history.holders(end) if voter != node.node_id]
+        safe = [other for other in others if other.up and other.disk.election.epoch >= epoch]
+        led = self.leaders.get(epoch) not in (None, node.node_id)
+        reached = max(node.disk.log.end, node.disk.durable.end)
+        return led and end > 0 and reached <= end and len(safe) >= history.majority
 
 
 def _grants(request: VoteRequest, response: Response) -> bool:

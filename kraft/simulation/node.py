@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -20,21 +20,28 @@ from kraft.raft.events import (
     LeaderChange,
     LogAppended,
     LogFlushed,
+    LogTrimmed,
+    Reply,
     RequestReceived,
     Resign,
+    ResponseReceived,
+    Send,
     ShutDown,
+    SnapshotCreated,
+    SnapshotRejected,
+    SnapshotStored,
+    StoreChunk,
     Timeout,
 )
-from kraft.raft.messages import LogSlice
+from kraft.raft.messages import FetchRequest, LogSlice, SnapshotId
 from kraft.raft.state import Leader
-from kraft.simulation import mail
 from kraft.simulation.chance import Chance
 from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
 from kraft.simulation.machine import StateMachine
-from kraft.simulation.plan import LONGEST_DELAY_S
-
-if TYPE_CHECKING:
-    from kraft.simulation.world import World
+from kraft.simulation.mail import filled
+from kraft.simulation.monitor import Monitor
+from kraft.simulation.network import Caller, Network
+from kraft.simulation.plan import LONGEST_DELAY_S, Knobs
 
 _MAX_BACKLOG = 10_000
 
@@ -42,11 +49,14 @@ _MAX_BACKLOG = 10_000
 class SimulatedNode:
     """One node. ``up`` while its process lives, ``paused`` while that stands still."""
 
-    def __init__(self, world: World, node_id: int) -> None:
-        knobs = world.knobs
-        self.world = world
+    def __init__(self, node_id: int, seed: int, knobs: Knobs, network: Network, monitor: Monitor) -> None:
         self.node_id = node_id
-        self.chance = Chance(world.seed, f"node {node_id}")
+        self.knobs = knobs
+        self.network = network
+        self.timeline = network.timeline
+        self.monitor = monitor
+        self.history = monitor.history
+        self.chance = Chance(seed, f"node {node_id}")
         self.clock_offset = self.chance.between(0, 1000)
         self.clock_rate = 1 + knobs.clock_skew * self.chance.between(-1, 1)
         self.disk = Disk()
@@ -67,10 +77,10 @@ class SimulatedNode:
         self.stopping = False
         self.backlog: deque[tuple[Event, Any]] = deque()
         self.effects: deque[tuple[Effects, Any]] = deque()
-        self.callers: dict[int, mail.Caller] = {}
+        self.callers: dict[int, Caller] = {}
         self.requests = 0
         self.timer_at = float("inf")
-        self.machine = StateMachine(self)
+        self.machine = StateMachine(self.disk)
 
     # Life and death.
 
@@ -84,19 +94,18 @@ class SimulatedNode:
         log = self.disk.recover()
         if log.snapshot is not None:
             self.machine.load(log.snapshot)
-            self.world.history.on_snapshot(self, log.snapshot, self.machine.state)
-        voters = self.world.voters
+            self.history.on_snapshot(self, log.snapshot, self.machine.state)
         self.core = RaftCore(
             self.node_id,
-            voters,
+            self.history.voters,
             self.disk.election,
             log,
             self.now(),
             jitter=self.chance.random,
-            timing=self.world.knobs.timing,
+            timing=self.knobs.timing,
         )
-        self.world.monitor.on_start(self)
-        self.world.history.on_disk_changed()
+        self.monitor.on_start(self)
+        self.history.on_disk_changed()
         self._step(Timeout(), None, expect_progress=False)
 
     def kill(self, *, keep_unsynced: bool = True) -> None:
@@ -108,11 +117,26 @@ class SimulatedNode:
             self._store_election()
         if keep_unsynced:
             if self.disk.lose_power(self.chance):
-                self.world.cover("torn write")
+                self.timeline.cover("torn write")
         else:
             self.disk.forget_unsynced()
-        self.world.monitor.on_kill(self)
-        self.world.history.on_disk_changed()
+        self.monitor.on_kill(self)
+        self.history.on_disk_changed()
+
+    def restart_later(self, delay: float) -> None:
+        """Boot again, unless that happens by itself because the faults are over."""
+        self.timeline.call_in(delay, self._restart)
+
+    def _restart(self) -> None:
+        if not self.timeline.faults_over:
+            self.start()
+
+    def renew(self) -> None:
+        """Get an empty disk, while it is down."""
+        self.disk.wipe()
+        self.monitor.forget(self.node_id)
+        self.history.on_disk_changed()
+        self.life += 1
 
     def pause(self) -> None:
         self.paused = True
@@ -124,7 +148,7 @@ class SimulatedNode:
 
     def now(self) -> float:
         """The time as this node's clock has it."""
-        return self.clock_offset + self.world.now * self.clock_rate
+        return self.clock_offset + self.timeline.now * self.clock_rate
 
     # Events in.
 
@@ -138,7 +162,7 @@ class SimulatedNode:
             return
         self._step(event, payload)
 
-    def receive_request(self, caller: mail.Caller) -> None:
+    def receive_request(self, caller: Caller) -> None:
         if not self.up or len(self.backlog) >= _MAX_BACKLOG:
             return
         self.requests += 1
@@ -157,21 +181,21 @@ class SimulatedNode:
         self.deadline = effects.deadline
         if expect_progress and isinstance(event, Timeout):
             assert effects.deadline > now, "an expired deadline must move"
-        self.world.note(type(event).__name__, self, event)
-        self.world.monitor.after_step(self, before, event, effects)
+        self.timeline.note(type(event).__name__, self.node_id, self.core, event)
+        self.monitor.after_step(self, before, event, effects)
         self.effects.append((effects, payload))
         self._perform()
         if self.up and not (self.effects or self.writing or self.performing):
-            self.world.monitor.after_effects(self)
+            self.monitor.after_effects(self)
         self._set_timer()
 
     def _set_timer(self) -> None:
         if not self.up or self.deadline == float("inf"):
             return
-        at = max((self.deadline - self.clock_offset) / self.clock_rate, self.world.now) + 1e-6
+        at = max((self.deadline - self.clock_offset) / self.clock_rate, self.timeline.now) + 1e-6
         if at < self.timer_at:
             self.timer_at = at
-            self.world.call_at(at, self._timer_fired, self.life, at)
+            self.timeline.call_at(at, self._timer_fired, self.life, at)
 
     def _timer_fired(self, life: int, at: float) -> None:
         if not self.up or life != self.life or at != self.timer_at:
@@ -200,11 +224,11 @@ class SimulatedNode:
                 break
             self._change_log(effects, payload)
             for reply in effects.replies:
-                mail.reply(self, reply)
+                self._reply(reply)
             for send in effects.sends:
-                mail.send(self, send)
+                self._send(send)
             if effects.high_watermark is not None:
-                self.machine.apply_committed()
+                self._apply_committed()
         self.performing = False
         if not self.writing and self.backlog and not self.paused:
             self._catch_up()
@@ -213,7 +237,7 @@ class SimulatedNode:
         assert effects.election is not None
         self.writing, self.writing_election = True, effects.election
         self._die_if_doomed()
-        self.world.call_at(self.world.now + self.fsync_time(), self._election_written, self.life)
+        self.timeline.call_in(self.fsync_time(), self._election_written, self.life)
 
     def _election_written(self, life: int) -> None:
         if not self.up or life != self.life:
@@ -227,14 +251,14 @@ class SimulatedNode:
 
     def _store_election(self) -> None:
         self.disk.election = self.writing_election
-        self.world.monitor.on_election_stored(self)
+        self.monitor.on_election_stored(self)
 
     def _change_log(self, effects: Effects, payload: Any) -> None:
         disk = self.disk
         if effects.truncate is not None:
-            self.world.history.before_truncation(self, effects.truncate)
+            self.history.before_truncation(self, effects.truncate)
             disk.write(Cut(effects.truncate))
-            self.world.history.check_epochs(self)
+            self.history.check_epochs(self)
         if effects.install is not None:
             disk.write(Reset(effects.install))
             self.machine.load(effects.install)
@@ -244,17 +268,36 @@ class SimulatedNode:
                 self._append((Entry(epoch, -epoch),), epoch)
             case LogSlice(base_offset=base):
                 entries = payload
-                self.world.history.on_append(self, base, entries)
+                self.history.on_append(self, base, entries)
                 disk.write(Append(entries))
         if effects.flush:
             self._request_flush()
         if effects.store is not None:
-            self.machine.store(effects.store, payload)
+            self._store_chunk(effects.store, payload)
 
     def _append(self, entries: tuple[Entry, ...], epoch: int) -> None:
-        self.world.history.on_append(self, self.disk.log.end, entries)
+        self.history.on_append(self, self.disk.log.end, entries)
         self.disk.write(Append(entries))
         self._step(LogAppended(self.disk.log.end, epoch), None)
+
+    def _send(self, send: Send) -> None:
+        """Send a request of the core's. One whose peers are older leaves out what they do not know."""
+        request = send.request
+        self.monitor.on_spoken(self, request.epoch)
+        if isinstance(request, FetchRequest):
+            self.history.on_fetch(self, request)
+            if not self.knobs.knows_high_watermark:
+                request = attrs.evolve(request, high_watermark=None)
+        self.network.send_request(send.to, Caller(self.node_id, self.life, send.number, request))
+
+    def _reply(self, reply: Reply) -> None:
+        caller = self.callers.pop(reply.request_id)
+        self.monitor.on_reply(self, caller.request, reply.response)
+        told = filled(caller.request, reply.response, self.disk, self.network.batch_limit)
+        if told is not None:  # else the peer asks again
+            response, payload = told
+            answer = ResponseReceived(caller.number, self.node_id, caller.request, response)
+            self.network.send_response(caller, answer, payload)
 
     def propose(self, values: Sequence[int]) -> bool:
         """Append values as one batch, if this node takes itself for the leader; return whether it does."""
@@ -267,9 +310,9 @@ class SimulatedNode:
 
     def fsync_time(self) -> float:
         """How long the disk takes this time."""
-        knobs = self.world.knobs
-        stalls = self.chance.happens(knobs.stall) and not self.world.faults_over
-        slow = 100.0 if stalls or self.world.now < self.slow_until else 1.0
+        knobs = self.knobs
+        stalls = self.chance.happens(knobs.stall) and not self.timeline.faults_over
+        slow = 100.0 if stalls or self.timeline.now < self.slow_until else 1.0
         return min(knobs.fsync_s * self.chance.between(0.5, 2.0) * slow, LONGEST_DELAY_S)
 
     def _fsync_fails(self) -> bool:
@@ -278,22 +321,22 @@ class SimulatedNode:
             return False
         self.fail_next_fsync = False
         self.writing = False
-        self.world.cover("failed fsync")
+        self.timeline.cover("failed fsync")
         self.kill(keep_unsynced=False)
-        self.world.restart_later(self)
+        self.restart_later(self.timeline.chance.between(0.1, 3))
         return True
 
     def _die_if_doomed(self) -> None:
         if self.dies_in_fsync_for is not None:
-            at = self.world.now + self.world.knobs.fsync_s * self.chance.random() / 2
-            self.world.call_at(at, self._die, self.life, self.dies_in_fsync_for)
+            delay = self.knobs.fsync_s * self.chance.random() / 2
+            self.timeline.call_in(delay, self._die, self.life, self.dies_in_fsync_for)
             self.dies_in_fsync_for = None
 
     def _die(self, life: int, duration: float) -> None:
-        if self.up and life == self.life and not self.world.faults_over:
-            self.world.cover("killed in fsync")
+        if self.up and life == self.life and not self.timeline.faults_over:
+            self.timeline.cover("killed in fsync")
             self.kill()
-            self.world.restart_later(self, duration)
+            self.restart_later(duration)
 
     def _request_flush(self) -> None:
         if self.flushing:
@@ -302,19 +345,62 @@ class SimulatedNode:
         self.flushing = True
         self._die_if_doomed()
         covered = (self.disk.written(), self.disk.log.end, self.core.log.truncations)
-        self.world.call_at(self.world.now + self.fsync_time(), self._flushed, self.life, covered)
+        self.timeline.call_in(self.fsync_time(), self._flushed, self.life, covered)
 
     def _flushed(self, life: int, covered: tuple[int, int, int]) -> None:
         if not self.up or life != self.life or self._fsync_fails():
             return
         written, end_offset, truncations = covered
         self.disk.sync(written)
-        self.world.history.on_disk_changed()
+        self.history.on_disk_changed()
         self.flushing = False
         self.receive(life, LogFlushed(end_offset, truncations))
-        if self.up and (self.flush_again or self.chance.happens(self.world.knobs.idle_flush)):
+        if self.up and (self.flush_again or self.chance.happens(self.knobs.idle_flush)):
             self.flush_again = False
             self._request_flush()
+
+    # What is committed, and snapshots of it.
+
+    def _apply_committed(self) -> None:
+        """Apply what was committed since, and begin a snapshot when enough was."""
+        machine = self.machine
+        if machine.apply(self.core.high_watermark):
+            self.history.on_applied(self, machine.applied, machine.state)
+        snapshot = machine.begin_snapshot(self.core.log.snapshot, self.knobs.snapshot_interval)
+        if snapshot is not None:
+            self.timeline.call_in(self.fsync_time(), self._snapshot_written, self.life, snapshot, machine.state)
+
+    def _snapshot_written(self, life: int, snapshot: SnapshotId, state: int) -> None:
+        if not self.up or life != self.life:
+            return
+        self.machine.pending = None
+        self._keep_snapshot(snapshot, state)
+        self.receive(life, SnapshotCreated(snapshot))
+        log, busy = self.disk.log, self.writing or self.paused
+        useful = log.start < snapshot.end_offset and log.holds(snapshot)
+        if useful and not busy and self.chance.happens(0.7) and self.disk.trim(snapshot):
+            self.timeline.cover("log trimmed")
+            self.receive(life, LogTrimmed(snapshot))
+            self.history.check_epochs(self)
+
+    def _store_chunk(self, chunk: StoreChunk, state: int) -> None:
+        """Take a piece of a leader's snapshot; with the last one it is checked and kept."""
+        if not chunk.last:
+            return
+        if self.chance.happens(0.1):
+            self.timeline.cover("snapshot rejected")
+            self.receive(self.life, SnapshotRejected(chunk.snapshot))
+            return
+        self.timeline.call_in(self.fsync_time(), self._snapshot_stored, self.life, chunk.snapshot, state)
+
+    def _snapshot_stored(self, life: int, snapshot: SnapshotId, state: int) -> None:
+        if self.up and life == self.life:
+            self._keep_snapshot(snapshot, state)
+            self.receive(life, SnapshotStored(snapshot))
+
+    def _keep_snapshot(self, snapshot: SnapshotId, state: int) -> None:
+        self.history.on_snapshot(self, snapshot, state)
+        self.machine.keep(snapshot, state)
 
     # Orders.
 

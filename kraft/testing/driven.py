@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import attrs
 
@@ -43,12 +43,10 @@ from kraft.raft.messages import (
     VoteRequest,
 )
 from kraft.raft.state import ElectionState, Leader
+from kraft.raft.timing import Timing
 from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
 from kraft.simulation.machine import EMPTY_STATE, replay
 from kraft.testing.words import election_in_words, in_words, name_of, names, span
-
-if TYPE_CHECKING:
-    from kraft.testing.cores import Cores
 
 #: What a snapshot weighs, and how much of it goes into one answer, in bytes.
 SNAPSHOT_SIZE, CHUNK_SIZE = 20, 10
@@ -99,6 +97,21 @@ class Snapshot:
     state: int
 
 
+class Surroundings(Protocol):
+    """What a driven core finds around itself: the time, who votes, whom it may write to, and who hears of it."""
+
+    voters: tuple[int, ...]
+    old: set[int]
+    timing: Timing
+    now: float
+
+    def say(self, text: str, kind: Line, about: Request | None, /) -> None: ...
+
+    def stepped(self, node: DrivenCore, effects: Effects) -> None: ...
+
+    def post(self, letter: Letter) -> bool: ...
+
+
 class DrivenCore:
     """A core, its disk, and what is not finished yet.
 
@@ -106,8 +119,8 @@ class DrivenCore:
     ``unfinished`` are the flushes of a disk that is ``held``, oldest first. ``callers`` wait for an answer.
     """
 
-    def __init__(self, cores: Cores, node_id: int) -> None:
-        self.cores = cores
+    def __init__(self, around: Surroundings, node_id: int) -> None:
+        self.around = around
         self.node_id = node_id
         self.disk = Disk()
         self.held = False
@@ -129,7 +142,7 @@ class DrivenCore:
         return self.up and self.writing is None
 
     def _say(self, text: str, kind: Line = Line.DETAIL, about: Request | None = None) -> None:
-        self.cores.say(f"{self.node_id} {text}", kind, about)
+        self.around.say(f"{self.node_id} {text}", kind, about)
 
     # Life and death.
 
@@ -141,12 +154,12 @@ class DrivenCore:
         jitter = itertools.cycle([((self.node_id - 1 + 2 * turn) % 9 + 1) / 10 for turn in range(9)])
         self.core = RaftCore(
             self.node_id,
-            self.cores.voters,
+            self.around.voters,
             self.disk.election,
             self.disk.recover(),
-            self.cores.now,
+            self.around.now,
             jitter=jitter.__next__,
-            timing=self.cores.timing,
+            timing=self.around.timing,
         )
         self.step(Timeout())
 
@@ -161,16 +174,16 @@ class DrivenCore:
 
     def step(self, event: Event, letter: Letter | None = None) -> None:
         """Let the core take in an event, and do what it says."""
-        effects = self.core.step(self.cores.now, event)
+        effects = self.core.step(self.around.now, event)
         self.deadline = effects.deadline
         for transition in effects.transitions:
-            self.cores.say(f"{self.node_id}: {transition}", Line.NEWS, None)
+            self.around.say(f"{self.node_id}: {transition}", Line.NEWS, None)
         for verdict in effects.verdicts:
             vote = isinstance(verdict.request, VoteRequest)
             word = "refuses" if not verdict.granted else "grants" if vote else "accepts"
             request = verdict.request
             self._say(f"{word} the {name_of(request)} of {verdict.peer}: {verdict.reason.value}", about=request)
-        self.cores.stepped(self, effects)
+        self.around.stepped(self, effects)
         self._effects.append((effects, letter))
         if not self._performing:
             self._perform()
@@ -296,9 +309,9 @@ class DrivenCore:
     def _send(self, sends: tuple[Send, ...]) -> None:
         for request, group in itertools.groupby(sends, key=lambda send: send.request):
             alike = tuple(group)
-            old = [send for send in alike if name_of(request) == "PreVote" and send.to in self.cores.old]
+            old = [send for send in alike if name_of(request) == "PreVote" and send.to in self.around.old]
             posted = [send for send in alike if send not in old]
-            lost = [send.to for send in posted if not self.cores.post(Letter(self.node_id, send.to, self.life, send))]
+            lost = [send.to for send in posted if not self.around.post(Letter(self.node_id, send.to, self.life, send))]
             remarks = f" (lost on the way to {names(lost)})" if lost else ""
             if old:
                 remarks += f" (unknown to {names(send.to for send in old)})"
@@ -317,7 +330,7 @@ class DrivenCore:
             payload = self.disk.snapshots.get(request.snapshot, EMPTY_STATE)
             response = attrs.evolve(response, length=CHUNK_SIZE, size=SNAPSHOT_SIZE)
         answer = ResponseReceived(asked.message.number, self.node_id, request, response)
-        arrives = self.cores.post(Letter(self.node_id, asked.source, asked.life, answer, payload))
+        arrives = self.around.post(Letter(self.node_id, asked.source, asked.life, answer, payload))
         remark = "" if arrives else f" (lost on the way to {asked.source})"
         self._say(f"answers {asked.source}: {in_words(response)}{remark}", about=request)
 

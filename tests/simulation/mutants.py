@@ -134,7 +134,7 @@ def speaks_first(_: Any) -> Any:
     def begin(node: Any, effects: Any) -> None:
         election = effects.election
         node.effects[0] = (attrs.evolve(effects, election=None), node.effects[0][1])
-        node.world.call_at(node.world.now + node.fsync_time(), write, node, node.life, election)
+        node.timeline.call_in(node.fsync_time(), write, node, node.life, election)
         node.performing = False
         node._step(ElectionStateWritten(election), None)
 
@@ -222,14 +222,7 @@ def only_own_epochs(end_of: Any) -> Any:
 
 
 def hasty_snapshot(apply: Any) -> Any:
-    def apply_all(machine: Any) -> None:
-        node = machine.node
-        watermark = node.core._member.high_watermark
-        node.core._member.high_watermark = node.disk.log.end
-        apply(machine)
-        node.core._member.high_watermark = watermark
-
-    return apply_all
+    return lambda machine, high_watermark: apply(machine, machine.disk.log.end)
 
 
 def patient(_: Any) -> Any:
@@ -312,14 +305,14 @@ def sends_nothing(read: Any) -> Any:
 def keeps_too_few(keep: Any) -> Any:
     def keep_one(machine: Any, snapshot: Any, state: int) -> None:
         keep(machine, snapshot, state)
-        for old in sorted(machine.node.disk.snapshots)[:-1]:
-            del machine.node.disk.snapshots[old]
+        for old in sorted(machine.disk.snapshots)[:-1]:
+            del machine.disk.snapshots[old]
 
     return keep_one
 
 
 def snapshot_of_now(written: Any) -> Any:
-    return lambda machine, life, snapshot, state: written(machine, life, snapshot, machine.state)
+    return lambda node, life, snapshot, state: written(node, life, snapshot, node.machine.state)
 
 
 def flush_covers_all(_: Any) -> Any:
@@ -433,9 +426,7 @@ MUTANTS = {
     "forgets the epoch before the log": Mutant(
         "the start of a log has an epoch", LogView, "advance_start", forgets_start_epoch
     ),
-    "applies what is not committed": Mutant(
-        "only what is committed is applied", StateMachine, "apply_committed", hasty_snapshot
-    ),
+    "applies what is not committed": Mutant("only what is committed is applied", StateMachine, "apply", hasty_snapshot),
     "wins with one vote too few": Mutant("a majority elects", voting, "count_vote", wins_early),
     "leads on after a restart": Mutant("a restarted leader leads no more", core, "_first_state", leads_on),
     "asks for ever": Mutant("asking whether it could win ends", voting, "give_way", asks_for_ever),
@@ -449,10 +440,10 @@ MUTANTS = {
         "a follower alone installs a snapshot", follower, "take_stored_snapshot", installs_whatever_it_is
     ),
     "deletes the snapshot at the start": Mutant(
-        "the snapshot at the start of the log stays", StateMachine, "_keep_snapshot", keeps_too_few
+        "the snapshot at the start of the log stays", StateMachine, "keep", keeps_too_few
     ),
     "snapshots what came later": Mutant(
-        "a snapshot is of one offset", StateMachine, "_snapshot_written", snapshot_of_now
+        "a snapshot is of one offset", SimulatedNode, "_snapshot_written", snapshot_of_now
     ),
     "takes a flush for all": Mutant(
         "a flush covers what was written before it", SimulatedNode, "_flushed", flush_covers_all

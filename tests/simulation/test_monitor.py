@@ -8,6 +8,7 @@ import pytest
 
 from kraft.raft.events import Effects, Timeout, Transition
 from kraft.raft.state import ElectionState, Leader
+from kraft.simulation.faults import schedule
 from kraft.simulation.invariants import Violation
 from kraft.simulation.node import SimulatedNode
 from kraft.simulation.plan import draw_knobs, draw_plan
@@ -16,7 +17,7 @@ from kraft.simulation.world import World
 
 def world_with_a_leader() -> World:
     """A world without faults, at a time when all follow one leader."""
-    world = World(4, draw_knobs(4), ())
+    world = World(4, draw_knobs(4))
     world.run()
     assert world.leader() is not None
     return world
@@ -53,13 +54,15 @@ def test_it_can_fail(invariant: str) -> None:
 def test_only_who_is_in_an_older_epoch_may_cut_what_a_newer_one_commits() -> None:
     """It may follow a leader of old that lacks it. In the epoch that committed it the leader has it, so nobody cuts."""
     knobs = draw_knobs(4)
-    world = World(4, knobs, draw_plan(4, knobs))
+    world = World(4, knobs)
+    schedule(world, draw_plan(4, knobs))
     world.run()
     committed, committed_in = world.history.committed, world.history._committed_in
     offset = next(offset for offset, entry in enumerate(committed) if entry.epoch < committed_in(offset))
 
     def observer(epoch: int) -> SimulatedNode:
-        node = SimulatedNode(world, 99)
+        node = SimulatedNode(99, 4, knobs, world.network, world.monitor)
+        world.nodes[99] = node
         node.disk.durable.entries.extend(committed[: offset + 1])
         node.disk.election = ElectionState(epoch)
         node.start()

@@ -1,0 +1,77 @@
+"""The time of a simulated world: a clock that jumps from event to event, and the trace of what happened."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from kraft.raft.core import RaftCore
+from kraft.simulation.chance import Chance
+from kraft.simulation.invariants import Violation
+
+#: The most events of one seed. A world that needs more has a message storm.
+MAX_EVENTS = 60_000
+
+
+class Timeline:
+    """What is to happen when, in seconds from 0, and what did. ``trace`` takes it line by line.
+
+    ``chance`` decides what is no node's own; ``faults_over`` from the moment on when nothing fails any more;
+    ``coverage`` counts how often each state worth reaching was reached.
+    """
+
+    def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
+        self.now = 0.0
+        self.events = 0
+        self.coverage: dict[str, int] = {}
+        self.faults_over = False
+        self.chance = Chance(seed, "world")
+        self._queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._scheduled = 0
+        self._trace = trace
+        self._hash = hashlib.blake2b(digest_size=16)
+
+    def call_at(self, at: float, function: Callable[..., None], *arguments: Any) -> None:
+        self._scheduled += 1
+        heapq.heappush(self._queue, (at, self._scheduled, function, arguments))
+
+    def call_in(self, delay: float, function: Callable[..., None], *arguments: Any) -> None:
+        self.call_at(self.now + delay, function, *arguments)
+
+    def run_until(self, end: float, done: Callable[[], object] | None = None) -> bool:
+        """Let events happen until ``end``; return early, and True, once ``done``."""
+        queue = self._queue
+        while queue and queue[0][0] <= end:
+            self.now, _, function, arguments = heapq.heappop(queue)
+            self.events += 1
+            if self.events > MAX_EVENTS:
+                raise Violation("NoMessageStorm", f"more than {MAX_EVENTS} events")
+            function(*arguments)
+            if done is not None and done():
+                return True
+        self.now = end
+        return False
+
+    @property
+    def trace_hash(self) -> str:
+        return self._hash.hexdigest()
+
+    def note(self, kind: str, node_id: int, core: RaftCore, detail: object = "") -> None:
+        """Let a step of a node count for the trace."""
+        state = core.state
+        name = type(state).__name__
+        numbers = struct.pack("<dqqqq", self.now, node_id, state.epoch, core.log.end_offset, core.high_watermark)
+        self._hash.update(numbers + kind.encode() + name.encode())
+        if self._trace is not None:
+            self._trace(f"{self.now:10.4f}  {node_id}  {name:11} epoch {state.epoch:3}  {kind}  {detail}")
+
+    def tell(self, text: str) -> None:
+        if self._trace is not None:
+            self._trace(f"{self.now:10.4f}  -- {text}")
+
+    def cover(self, name: str) -> None:
+        """Count that a state worth reaching was reached."""
+        self.coverage[name] = self.coverage.get(name, 0) + 1
