@@ -68,7 +68,6 @@ from kraft.node.partitions.replicas import Replicas
 from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
 from kraft.node.quorum.driver import InThread, Quorum
-from kraft.node.quorum.flusher import Flusher, RunFlush
 from kraft.node.quorum.journal import QuorumJournal
 from kraft.node.quorum.log import MetadataLog
 from kraft.node.quorum.metrics import QuorumMetrics
@@ -128,8 +127,7 @@ class Bound:
 class Node:
     """One node, put together. ``run`` is its whole life.
 
-    ``listen``, ``connect``, ``in_thread`` and ``run_flush`` are its network, its worker threads and its fsync of the
-    metadata log: a simulation brings its own.
+    ``listen``, ``connect`` and ``in_thread`` are its network and its worker threads: a simulation brings its own.
     """
 
     config: NodeConfig
@@ -140,7 +138,6 @@ class Node:
     listen: Listen = listen_by_tcp
     connect: Connect = connect_by_tcp
     in_thread: InThread = trio.to_thread.run_sync
-    run_flush: RunFlush = attrs.Factory(Flusher)
     core: Core = attrs.field(init=False)
     """The quorum and what rests on it; there from the moment that ``run`` begins."""
     broker: Broker | None = attrs.field(default=None, init=False)
@@ -302,7 +299,6 @@ class Node:
             timing=quorum_timing(config),
             connect=self.connect,
             in_thread=self.in_thread,
-            run_flush=self.run_flush,
         )
         metadata = Metadata(quorum, self.clock, snapshot_policy(config), in_thread=self.in_thread)
         controller = None

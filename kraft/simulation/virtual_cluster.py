@@ -27,7 +27,6 @@ from kraft.node.settings import metadata_log_config, quorum_timing, snapshot_pol
 from kraft.node.tree import render
 from kraft.simulation.virtual_network import VirtualNetwork
 from kraft.simulation.virtual_time import Process
-from kraft.storage.flush import Flush
 from kraft.storage.format import format_directories
 from kraft.wire.uuids import ZERO_UUID
 
@@ -81,7 +80,6 @@ class VirtualNode:
                     listen=self.network.listen(self.host),
                     connect=self.network.connect(self.host),
                     in_thread=self.in_thread,
-                    run_flush=self.run_flush,
                 )
                 await self.node.run(task_status=task_status)  # type: ignore[arg-type]
         finally:
@@ -94,9 +92,6 @@ class VirtualNode:
         result = work(*arguments)
         await trio.sleep(self.disk_s / 2)
         return result
-
-    async def run_flush(self, flush: Flush) -> None:
-        await self.in_thread(flush.run)
 
     async def kill(self) -> None:
         """The power cord."""
@@ -143,7 +138,6 @@ class VirtualObserver:
             timing=quorum_timing(config),
             connect=connect,
             in_thread=_at_once,
-            run_flush=_flush_at_once,
         )
         self.metadata = Metadata(self.quorum, clock, snapshot_policy(config), in_thread=_at_once)
         self.channel = ControllerChannel(self.quorum, identity.voters, None, connect=connect)
@@ -155,10 +149,6 @@ class VirtualObserver:
             await nursery.start(self.quorum.run, _never_leads, name="quorum")
             nursery.start_soon(self.metadata.write_snapshots, name="snapshots")
             nursery.start_soon(self.channel.run, name="controller channel")
-
-
-async def _flush_at_once(flush: Flush) -> None:
-    await _at_once(flush.run)
 
 
 async def _at_once(work: Callable[..., Any], *arguments: Any) -> Any:

@@ -117,7 +117,6 @@ async def follower_of(leader: Leader, directory: Path, *, in_thread: InThread | 
         Clock(),
         connect=connect,
         in_thread=in_thread,
-        run_flush=lambda flush: in_thread(flush.run),
     )
     service = Service(
         handle=leader.handle,

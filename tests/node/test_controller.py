@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from kraft.node.clock import Clock
 from kraft.node.controller import Controller
 from kraft.node.metadata import Metadata, SnapshotPolicy
 from kraft.node.quorum.driver import Quorum
-from kraft.node.quorum.flusher import Flusher, RunFlush
 from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.node.quorums import committed_image, open_quorum
@@ -36,10 +35,10 @@ from tests.node.quorums import committed_image, open_quorum
 
 @asynccontextmanager
 async def running(
-    path: Path, *, level: int = 21, idle_ms: int = 0, run_flush: RunFlush | None = None, **settings: Any
+    path: Path, *, level: int = 21, idle_ms: int = 0, sync: Callable[[Flush], None] = Flush.run, **settings: Any
 ) -> AsyncIterator[tuple[Quorum, Metadata, Controller]]:
     """A controller that is active, on a quorum of one."""
-    quorum = open_quorum(path, run_flush=run_flush)
+    quorum = open_quorum(path, sync=sync)
     metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=trio.to_thread.run_sync)
     controller = Controller(
         quorum,
@@ -107,7 +106,7 @@ async def test_no_answer_before_the_flush_not_even_to_what_needs_no_record(tmp_p
         flush.run()
 
     answers: list[int] = []
-    async with running(tmp_path, run_flush=Flusher(flush)) as (quorum, _metadata, controller):
+    async with running(tmp_path, sync=flush) as (quorum, _metadata, controller):
         await start_broker(quorum, controller)
         closed.set()
 
@@ -134,7 +133,7 @@ async def test_many_requests_share_few_flushes(tmp_path: Path) -> None:
         flushes += 1
         flush.run()
 
-    async with running(tmp_path, run_flush=Flusher(count)) as (quorum, metadata, controller):
+    async with running(tmp_path, sync=count) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         before = flushes
         async with trio.open_nursery() as nursery:
@@ -154,7 +153,7 @@ async def test_a_failed_fsync_answers_nothing_and_ends_the_node(tmp_path: Path) 
         flush.run()
 
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
-        async with running(tmp_path, run_flush=Flusher(flush)) as (quorum, _metadata, controller):
+        async with running(tmp_path, sync=flush) as (quorum, _metadata, controller):
             await start_broker(quorum, controller)
             broken.set()
             answered.append(await controller.request(create("t")))
@@ -212,7 +211,7 @@ async def test_a_wait_has_an_end(tmp_path: Path) -> None:
             assert gate.acquire(timeout=30)
         flush.run()
 
-    async with running(tmp_path, run_flush=Flusher(flush)) as (quorum, _metadata, controller):
+    async with running(tmp_path, sync=flush) as (quorum, _metadata, controller):
         await start_broker(quorum, controller)
         closed.set()
         with pytest.raises(KafkaError) as error:
@@ -261,7 +260,7 @@ async def test_a_controller_that_lost_its_epoch_turns_everybody_away(tmp_path: P
         flush.run()
 
     codes: list[ErrorCode] = []
-    async with running(tmp_path, run_flush=Flusher(flush)) as (quorum, _, controller):
+    async with running(tmp_path, sync=flush) as (quorum, _, controller):
         await start_broker(quorum, controller)
         closed.set()
 

@@ -112,7 +112,7 @@ MUTANTS = {
         Metadata,
         "_load_snapshot",
         _skips_what_a_snapshot_holds,
-        0,
+        3,
         "metadata but no metadata.version",
     ),
     "does not cut the log": Mutant(
@@ -123,7 +123,7 @@ MUTANTS = {
         Controller,
         "_activate",
         _takes_over_too_soon,
-        0,
+        3,
         "AckedValueNotLost",
     ),
 }

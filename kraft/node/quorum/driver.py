@@ -4,7 +4,7 @@
 
     quorum
     ├── peer 2, peer 3            carry requests to the other voters
-    ├── flusher                   one fsync at a time, for everything appended before it began
+    ├── flusher                   one fsync at a time, for everything appended before it began, where the disk is slow
     ├── snapshot check            looks through a snapshot that was fetched
     └── leader of epoch 5         the role: steps the core and performs its effects, for as long as the role lasts
         └── active controller     what a leader does beside that
@@ -34,7 +34,7 @@ import trio
 from kraft.node.clock import Clock
 from kraft.node.quorum.complaints import Complaints
 from kraft.node.quorum.election import ElectionFile
-from kraft.node.quorum.flusher import Flusher, RunFlush
+from kraft.node.quorum.flusher import Flusher
 from kraft.node.quorum.log import MetadataBatch, MetadataLog
 from kraft.node.quorum.peers import Connect, Peer
 from kraft.node.quorum.refusals import Refusal
@@ -46,7 +46,6 @@ from kraft.raft.events import (
     Event,
     LeaderChange,
     LogAppended,
-    LogFlushed,
     LogTrimmed,
     RequestFailed,
     RequestReceived,
@@ -65,6 +64,7 @@ from kraft.raft.timing import Timing
 from kraft.records.batch import CorruptBatch
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.storage.errors import StorageError
+from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode
 
 logger = logging.getLogger("kraft.quorum")
@@ -116,8 +116,8 @@ class Quorum:
     """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
 
     ``run`` steps the core, and it alone. Every other method may be called by any task while it runs. ``in_thread``
-    does what waits for the disk, and ``run_flush`` its fsyncs; ``connect`` opens connections to voters: simulations
-    and tests bring their own.
+    does what waits for the disk, ``sync`` its fsyncs; ``connect`` opens connections to voters: simulations and tests
+    bring their own.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Quorum:
         timing: Timing | None = None,
         connect: Connect = connect_by_tcp,
         in_thread: InThread = trio.to_thread.run_sync,
-        run_flush: RunFlush | None = None,
+        sync: Callable[[Flush], None] = Flush.run,
     ) -> None:
         self.identity = identity
         self.log = log
@@ -138,16 +138,15 @@ class Quorum:
         self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
         self.busy_s = 0.0
         self._in_thread = in_thread
-        self._run_flush = run_flush or Flusher()
         self._election_file = ElectionFile(log, identity.node_id, identity.voters)
         self._complaints = Complaints(identity)
         self.timing = timing or Timing()
         election = self._election_file.read()
         voters = tuple(sorted(identity.voters))
         now = trio.current_time()
-        self._core = RaftCore(
-            identity.node_id, voters, election, log.view(), now, jitter=random.random, timing=self.timing
-        )
+        view = log.view()
+        self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=random.random, timing=self.timing)
+        self._flusher = Flusher(log, view, in_thread, sync)
         self._high_watermark = self._core.high_watermark
         self._told = -1, -1
         """The epoch of the last leader that answered a Fetch, and its high watermark: -1 while it has none."""
@@ -161,8 +160,6 @@ class Quorum:
         self._appended = False
         self._callers: dict[int, _Caller] = {}
         self._requests = 0
-        self._flush_wanted = trio.Event()
-        self._flushing = trio.Lock()
         self._unchecked, self._to_check = trio.open_memory_channel[SnapshotId](1)
         self._advanced = trio.Event()
         self._changed = trio.Event()
@@ -267,7 +264,7 @@ class Quorum:
             async with trio.open_nursery() as nursery:
                 for number, peer in self._peers.items():
                     nursery.start_soon(peer.run, name=f"peer {number}")
-                nursery.start_soon(self._flush, name="flusher")
+                nursery.start_soon(self._flusher.run, self._report, name="flusher")
                 nursery.start_soon(self._check_snapshots, name="snapshot check")
                 await self._take(Timeout())
                 task_status.started()
@@ -296,12 +293,19 @@ class Quorum:
         with trio.move_on_at(self._deadline):
             event, data = await self._events.receive()
         began = time.perf_counter()
+        await self._take_appended()
+        if event is not None and (not isinstance(event, Timeout) or trio.current_time() >= self._deadline):
+            await self._take(event, data)
+        while self._flusher.is_due:
+            await self._take_appended()
+            if (flushed := self._flusher.flush()) is not None:
+                await self._take(flushed)
+        self.busy_s += time.perf_counter() - began
+
+    async def _take_appended(self) -> None:
         if self._appended:
             self._appended = False
             await self._take(LogAppended(self.log.end_offset, self.epoch))
-        if event is not None and (not isinstance(event, Timeout) or trio.current_time() >= self._deadline):
-            await self._take(event, data)
-        self.busy_s += time.perf_counter() - began
 
     async def _report(self, event: Event, data: bytes = b"", /) -> None:
         await self._inbox.send((event, data))
@@ -320,7 +324,7 @@ class Quorum:
             self._deadline = effects.deadline
             self._hear(event)
             if isinstance(event, LogTrimmed):
-                async with self._flushing:
+                async with self._flusher.lock:
                     self.log.trim(event.snapshot)
             following.extend(await self._perform(effects, data))
             if not following:
@@ -374,12 +378,12 @@ class Quorum:
             await self._in_thread(self._election_file.write, effects.election)
             events.append(ElectionStateWritten(effects.election))
         if effects.truncate is not None or effects.install is not None:
-            async with self._flushing:
+            async with self._flusher.lock:
                 if effects.truncate is not None:
                     self.log.truncate(effects.truncate)
                 if effects.install is not None:
                     self.log.install(effects.install)
-            self._flush_wanted.set()
+            self._flusher.want()
         if isinstance(effects.append, LeaderChange):
             self.log.append_leader_change(effects.append, self._clock.now_ms())
             events.append(LogAppended(self.log.end_offset, effects.append.epoch))
@@ -387,7 +391,7 @@ class Quorum:
             self.log.append_fetched(data, effects.append, self._clock.now_ms())
             self._complaints.look_for_other_voters(data, self.epoch)
         if effects.flush:
-            self._flush_wanted.set()
+            self._flusher.want()
         if effects.store is not None and not self._store(effects.store, data):
             events.append(SnapshotRejected(effects.store.snapshot))
         for reply in effects.replies:
@@ -430,18 +434,6 @@ class Quorum:
         caller.answer = Answer(response, data)
         caller.answered.set()
 
-    async def _flush(self) -> None:
-        """Make everything durable that was appended before the flush began; then look again."""
-        while True:
-            await self._flush_wanted.wait()
-            self._flush_wanted = trio.Event()
-            async with self._flushing:
-                truncations = self._core.log.truncations
-                flush = self.log.begin_flush()
-                await self._run_flush(flush)
-                self.log.flushed(flush)
-            await self._report(LogFlushed(flush.end_offset, truncations))
-
     async def _check_snapshots(self) -> None:
         """Look through each snapshot that was fetched before the log may rest on it."""
         async for snapshot in self._to_check:
@@ -475,7 +467,7 @@ class Quorum:
             raise NotLeader
         self.log.append_records(records, epoch, self._clock.now_ms())
         self._appended = True
-        self._flush_wanted.set()
+        self._flusher.want()
         self._wake()
         return self.log.end_offset - 1
 

@@ -230,6 +230,7 @@ async def test_what_is_not_in_a_snapshot_is_refused(active: Serving) -> None:
         (FetchSnapshotRequest(epoch, 9, SnapshotId(snapshot.end_offset + 1, epoch), 0), ErrorCode.SNAPSHOT_NOT_FOUND),
         (FetchSnapshotRequest(epoch, 9, SnapshotId(1, 1), 0), ErrorCode.SNAPSHOT_NOT_FOUND),
         (FetchSnapshotRequest(epoch, 9, snapshot, len(content)), ErrorCode.POSITION_OUT_OF_RANGE),
+        (FetchSnapshotRequest(epoch, 9, snapshot, -1), ErrorCode.POSITION_OUT_OF_RANGE),
         (FetchSnapshotRequest(epoch - 1, 9, snapshot, 0), ErrorCode.FENCED_LEADER_EPOCH),
     ]:
         response, data = await say(active, asked, as_=OBSERVER)

@@ -14,7 +14,6 @@ import trio.testing
 from kraft.config.topic import LogConfig
 from kraft.messages.topic_record import TopicRecord
 from kraft.node.quorum.driver import NotLeader
-from kraft.node.quorum.flusher import Flusher
 from kraft.node.quorum.log import METADATA_PARTITION
 from kraft.raft.messages import FetchRequest
 from kraft.raft.timing import Timing
@@ -60,7 +59,7 @@ async def test_nothing_is_committed_before_its_flush_and_one_flush_commits_many(
     disk = SlowDisk()
     disk.let_through()
     committed: list[int] = []
-    async with running(tmp_path, run_flush=Flusher(disk.flush)) as (quorum, _):
+    async with running(tmp_path, sync=disk.flush) as (quorum, _):
 
         async def wait_for(offset: int) -> None:
             await quorum.committed(offset)
@@ -96,7 +95,7 @@ async def test_a_failed_fsync_ends_the_quorum(tmp_path: Path, failing_flush: int
         flush.run()
 
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
-        async with running(tmp_path, run_flush=Flusher(fail)) as (quorum, _):
+        async with running(tmp_path, sync=fail) as (quorum, _):
             await quorum.committed(quorum.append([topic(1)], quorum.epoch))
             acknowledged = True
     assert not acknowledged

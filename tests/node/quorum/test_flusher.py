@@ -2,68 +2,123 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
+import trio
+from trio.testing import MockClock
 
+from kraft.config.topic import LogConfig
 from kraft.node.quorum.flusher import Flusher
+from kraft.node.quorum.log import MetadataLog
+from kraft.raft.events import LeaderChange, LogFlushed
 from kraft.storage.flush import Flush
 
-FLUSH = Flush(0, (), (), ())
 TRIALS = 16
+QUICK_S, SLOW_S = 0.0005, 0.01
 
 
 @attrs.define
 class Disk:
-    """Takes the time that it is told to, by its own clock."""
+    """A flusher at work on a real log, whose fsyncs take the time that they are told to."""
 
-    takes_s: float = 0.0001
-    now: float = 0.0
+    log: MetadataLog
+    clock: MockClock
+    takes_s: float = QUICK_S
     fails: bool = False
-    threads: list[threading.Thread] = attrs.Factory(list)
+    threads: int = 0
+    flusher: Flusher = attrs.field(init=False)
+    ended: trio.Event = attrs.Factory(trio.Event)
+    flushed: list[LogFlushed] = attrs.Factory(list)
 
-    def run(self, flush: Flush) -> None:
-        self.threads.append(threading.current_thread())
-        self.now += self.takes_s
+    def __attrs_post_init__(self) -> None:
+        self.flusher = Flusher(self.log, self.log.view(), self.in_thread, self.sync)
+
+    def sync(self, flush: Flush) -> None:
+        flush.run()
+        self.clock.jump(self.takes_s)
         if self.fails:
             raise OSError("no medium")
 
-    def clock(self) -> float:
-        return self.now
+    async def in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        self.threads += 1
+        await trio.lowlevel.checkpoint()
+        return work(*arguments)
+
+    async def report(self, flushed: LogFlushed) -> None:
+        self.flushed.append(flushed)
+        self.ended.set()
+
+    def append(self) -> None:
+        self.log.append_leader_change(LeaderChange(1, 1, (1,), (1,)), 0)
+        self.flusher.want()
+
+    async def flush(self, count: int) -> int:
+        """How many of the next ``count`` flushes ran beside the event loop."""
+        before = self.threads
+        for _ in range(count):
+            self.ended = trio.Event()
+            self.append()
+            if self.flusher.is_due:
+                flushed = self.flusher.flush()
+                assert flushed is not None
+                await self.report(flushed)
+            await self.ended.wait()
+            assert self.flushed[-1].end_offset == self.log.end_offset
+        return self.threads - before
 
 
-async def beside(disk: Disk, flusher: Flusher, count: int) -> list[bool]:
-    """Which of the next ``count`` flushes ran beside the event loop."""
-    disk.threads.clear()
-    for _ in range(count):
-        await flusher(FLUSH)
-    return [thread is not threading.current_thread() for thread in disk.threads]
+@asynccontextmanager
+async def running(directory: Path, clock: MockClock) -> AsyncIterator[Disk]:
+    disk = Disk(MetadataLog.open(str(directory), LogConfig(), now_ms=0), clock)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(disk.flusher.run, disk.report)
+        yield disk
+        nursery.cancel_scope.cancel()
+    disk.log.abandon()
 
 
-async def test_a_disk_that_is_quick_needs_no_thread() -> None:
-    disk = Disk()
-    flusher = Flusher(disk.run, disk.clock)
-    assert await beside(disk, flusher, TRIALS + 3) == [True] * TRIALS + [False] * 3
+async def test_a_disk_that_is_quick_needs_no_thread(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with running(tmp_path, mock_clock) as disk:
+        assert await disk.flush(TRIALS) == TRIALS
+        assert await disk.flush(3) == 0
 
 
-async def test_after_one_slow_flush_the_disk_is_tried_anew() -> None:
-    disk = Disk()
-    flusher = Flusher(disk.run, disk.clock)
-    await beside(disk, flusher, TRIALS - 1)
-    disk.takes_s = 0.01
-    assert await beside(disk, flusher, 3 * TRIALS) == [True] * 3 * TRIALS
-    disk.takes_s = 0.0001
-    assert await beside(disk, flusher, TRIALS + 1) == [True] * TRIALS + [False]
-    disk.takes_s = 0.01
-    assert await beside(disk, flusher, 2) == [False, True]
+async def test_after_one_slow_flush_the_disk_is_tried_anew(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with running(tmp_path, mock_clock) as disk:
+        await disk.flush(TRIALS - 1)
+        disk.takes_s = SLOW_S
+        assert await disk.flush(3 * TRIALS) == 3 * TRIALS
+        disk.takes_s = QUICK_S
+        assert await disk.flush(TRIALS + 1) == TRIALS
+        disk.takes_s = SLOW_S
+        assert await disk.flush(2) == 1
+
+
+async def test_while_the_log_is_held_a_flush_waits(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with running(tmp_path, mock_clock) as disk:
+        await disk.flush(TRIALS)
+        disk.flushed.clear()
+        disk.ended = trio.Event()
+        async with disk.flusher.lock:
+            disk.append()
+            assert disk.flusher.is_due
+            assert disk.flusher.flush() is None
+            assert not disk.flusher.is_due
+            await trio.testing.wait_all_tasks_blocked()
+            assert not disk.flushed
+        await disk.ended.wait()
+        assert [flushed.end_offset for flushed in disk.flushed] == [disk.log.end_offset]
 
 
 @pytest.mark.parametrize("flushes_before", [0, TRIALS])
-async def test_a_flush_that_fails_says_so(flushes_before: int) -> None:
-    disk = Disk()
-    flusher = Flusher(disk.run, disk.clock)
-    await beside(disk, flusher, flushes_before)
-    disk.fails = True
-    with pytest.raises(OSError, match="no medium"):
-        await flusher(FLUSH)
+async def test_a_flush_that_fails_says_so(tmp_path: Path, mock_clock: MockClock, flushes_before: int) -> None:
+    with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="no medium"), flatten_subgroups=True):
+        async with running(tmp_path, mock_clock) as disk:
+            await disk.flush(flushes_before)
+            disk.fails = True
+            await disk.flush(1)
