@@ -220,8 +220,6 @@ def answer_fetch_snapshot(member: Member, now: float, request_id: int, request: 
     newest = member.log.snapshot
     if reason is None and (newest is None or request.snapshot.end_offset > newest.end_offset):
         reason = Reason.NO_SUCH_SNAPSHOT
-    if reason is None and request.position < 0:
-        reason = Reason.IMPOSSIBLE_OFFSET
     if reason is not None:
         member.refuse(request_id, request, request.replica_id, reason)
         return

@@ -18,6 +18,13 @@ CORRUPT = "A batch whose header contradicts itself is CORRUPT_MESSAGE; a produce
 FETCH_BY_NAME = (
     "A Fetch that names the metadata log is served; Apache knows it by its id only, which version 12 has not."
 )
+SNAPSHOT_OR_NOT = (
+    "Where the log still reaches back, a replica is told where its own parts from it; Apache sends the newest snapshot"
+    " to all whose last epoch is older than the oldest one."
+)
+NO_PIECE = "Why a piece of a snapshot is refused is said; Apache fails to say it: UNKNOWN_SERVER_ERROR."
+ONE_LOG = "A request of the quorum is about one partition; Apache takes the first of several here."
+STATIC = "What static voters tell of themselves is refused, as in Kafka 3.9; Apache keeps it for a later kraft.version."
 
 _TOPIC_SETTINGS = [
     Allowed("*", "*configs.local.retention.*", TIERED),
@@ -141,9 +148,31 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         )
     ],
     "replica_fetch": [
+        *(
+            Allowed(f"*: {case}", "*", SNAPSHOT_OR_NOT)
+            for case in ("the end, older epoch", "offset 9 of epoch 0", "wait 100, diverging")
+        ),
         Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
         Allowed("*: bytes -1", "*", CRASHES + " A limit below 0 counts as 0."),
         Allowed("*: itself*", "*.errorCode", CRASHES),
+    ],
+    "change_voters": [Allowed("UPDATE*", "errorCode", STATIC)],
+    "replica_fetch_snapshot": [
+        *(
+            Allowed(f"*: {case}", "*", NO_PIECE)
+            for case in (
+                "position *",
+                "at the end",
+                "*beyond the end",
+                "* end",
+                "* end epoch",
+                "first snapshot",
+                "epoch *",
+            )
+        ),
+        Allowed("*: topic twice", "*", ONE_LOG),
+        Allowed("*: partition twice", "*", ONE_LOG),
+        *(Allowed(f"*: {case}", "errorCode", NO_PIECE) for case in ("other topic", "partition *1")),
     ],
     "broken_frames": [
         Allowed("*not utf-8", "", "Text that is not UTF-8 closes the connection; Apache guesses what was meant."),

@@ -21,6 +21,7 @@ SETTINGS = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "metadata.max.idle.interval.ms": "0",
+    "metadata.log.max.record.bytes.between.snapshots": "300",
 }
 #: Nothing may happen by itself while a scenario runs.
 NEVER_MS = str(3_600_000)
@@ -39,7 +40,7 @@ def _running(directory: Path, kind: Kind) -> Iterator[NodeProcess]:
     node = NodeProcess(directory / "1", SETTINGS, kind=kind)
     try:
         yield node.start()
-        assert node.is_running, "the node did not survive:\n" + "".join(node.output)
+        assert node.is_running, "the node did not survive:\n" + "".join(node.output[-40:])
     finally:
         node.kill()
 
@@ -93,4 +94,4 @@ def _voter(directory: Path, kind: Kind) -> Iterator[Side]:
         node.launch()
         eventually(lambda: answers(port) or not node.is_running, kind.ready_timeout_s)
         yield Side(port, node.log_directory, others)
-        assert node.is_running, "the voter did not survive:\n" + "".join(node.output)
+        assert node.is_running, "the voter did not survive:\n" + "".join(node.output[-40:])

@@ -59,9 +59,13 @@ class Side:
         lines = (self.log_directory / "meta.properties").read_text().splitlines()
         return next(line.partition("=")[2] for line in lines if line.startswith("directory.id="))
 
+    @property
+    def metadata_directory(self) -> Path:
+        return self.log_directory / "__cluster_metadata-0"
+
     def quorum_state(self) -> Body:
         """What it would remember of its votes and epochs if it were killed now."""
-        state: Body = json.loads((self.log_directory / "__cluster_metadata-0" / "quorum-state").read_text())
+        state: Body = json.loads((self.metadata_directory / "quorum-state").read_text())
         return state
 
 

@@ -14,7 +14,7 @@ from kraft.wire.errors import ErrorCode
 
 
 async def handle(plane: ControlPlane, request: Request, message: AddRaftVoterRequest) -> Reply:
-    raise refuse_change(plane, message.cluster_id, plane.quorum.epoch, "Adding")
+    raise refuse_change(plane, message)
 
 
 def error(message: AddRaftVoterRequest, version: int, code: ErrorCode, text: str | None = None) -> AddRaftVoterResponse:

@@ -14,7 +14,7 @@ from kraft.wire.errors import ErrorCode
 
 
 async def handle(plane: ControlPlane, request: Request, message: RemoveRaftVoterRequest) -> Reply:
-    raise refuse_change(plane, message.cluster_id, plane.quorum.epoch, "Removing")
+    raise refuse_change(plane, message)
 
 
 def error(

@@ -16,7 +16,7 @@ from kraft.wire.errors import ErrorCode
 
 async def handle(plane: ControlPlane, request: Request, message: UpdateRaftVoterRequest) -> Reply:
     quorum = plane.quorum
-    refused = refuse_change(plane, message.cluster_id, message.current_leader_epoch, "Updating")
+    refused = refuse_change(plane, message)
     current = CurrentLeader(NOBODY if quorum.leader_id is None else quorum.leader_id, quorum.epoch)
     leader = quorum.identity.voters.get(current.leader_id)
     if leader is not None:

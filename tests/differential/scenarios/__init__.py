@@ -61,5 +61,11 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
 
 #: At the listener of the controllers.
 CONTROLLER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
-    function.__name__: function for function in (quorum.replica_fetch,)
+    function.__name__: function
+    for function in (
+        quorum.replica_fetch,
+        quorum.replica_fetch_snapshot,
+        quorum.describe_quorum,
+        quorum.change_voters,
+    )
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Callable
 from typing import Any
 
 from kraft.messages.registry import ApiKey
 from tests.differential.talk import Body, Talk
+from tests.support.eventually import eventually
 from tests.support.node_process import CLUSTER_ID
 
 TOPIC, TOPIC_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -111,30 +114,39 @@ def present_epoch(talk: Talk) -> int:
     return int(answer["responses"][0]["partitions"][0]["currentLeader"]["leaderEpoch"])
 
 
-def _without_amounts(answer: Body) -> Body:
-    """How much is in the two logs is not the same."""
-    for topic in answer["responses"]:
-        for partition in topic["partitions"]:
-            partition["records"] = bool(partition["records"])
-            partition["highWatermark"] = partition["highWatermark"] > 0
-            divergence = partition.get("divergingEpoch")
-            if divergence:
-                divergence["endOffset"] = divergence["endOffset"] > 0
-    return answer
+def _in_present(epoch: int) -> Callable[[Body], Body]:
+    """An answer without how much is in the log, and how often its leader was elected: other scenarios change that."""
+
+    def relevant(answer: Body) -> Body:
+        for topic in answer["responses"]:
+            for partition in topic["partitions"]:
+                partition["records"] = bool(partition["records"])
+                partition["highWatermark"] = partition["highWatermark"] > 0
+                partition["currentLeader"]["leaderEpoch"] -= epoch
+                if "snapshotId" in partition:
+                    partition["snapshotId"] = "some"
+                diverging = partition.get("divergingEpoch", {"epoch": 0})
+                if diverging["epoch"] == epoch:
+                    diverging.update({"epoch": "present", "endOffset": "the end"})
+        return answer
+
+    return relevant
 
 
 def replica_fetch(talk: Talk) -> None:
     """At the leader of a quorum of its own."""
+    newest_snapshot(talk)
     epoch = present_epoch(talk)
-    end_offset = talk.tell(ApiKey.FETCH, fetch(epoch))["responses"][0]["partitions"][0]["highWatermark"]
+    end_offset = talk.tell(ApiKey.FETCH, fetch(epoch, 1, 1))["responses"][0]["partitions"][0]["highWatermark"]
     cases = {
         "all": fetch(epoch),
+        "from 1 on": fetch(epoch, 1, 1),
         "the end": fetch(epoch, end_offset, epoch),
         "the end, older epoch": fetch(epoch, end_offset, 0),
         "beyond the end": fetch(epoch, end_offset + 1, epoch),
         "far beyond the end": fetch(epoch, 2**62, epoch),
         "within a batch": fetch(epoch, 2, epoch),
-        "offset 1 of epoch 0": fetch(epoch, 1, 0),
+        "offset 9 of epoch 0": fetch(epoch, 9, 0),
         "offset 0 of this epoch": fetch(epoch, 0, epoch),
         "offset -1": fetch(epoch, -1, epoch),
         "last epoch -1": fetch(epoch, 1, -1),
@@ -143,23 +155,168 @@ def replica_fetch(talk: Talk) -> None:
         "epoch -1": fetch(-1, 0, 0),
         "epoch unknown": fetch(epoch + 1, 1, epoch),
         "epoch unknown, last epoch too": fetch(epoch + 1, 1, epoch + 1),
-        "observer": fetch(epoch, replica=STRANGER),
-        "nobody": fetch(epoch, replica=-1),
-        "itself": fetch(epoch, replica=NODE_ID),
+        "observer": fetch(epoch, 1, 1, replica=STRANGER),
+        "nobody": fetch(epoch, 1, 1, replica=-1),
+        "itself": fetch(epoch, 1, 1, replica=NODE_ID),
         "itself, the end": fetch(epoch, end_offset, epoch, replica=NODE_ID),
         "wait -1": fetch(epoch, maxWaitMs=-1),
         "wait -1, epoch stale": fetch(epoch - 1, 0, 0, maxWaitMs=-1),
         "wait 100": fetch(epoch, end_offset, epoch, maxWaitMs=100),
-        "wait 100, all": fetch(epoch, maxWaitMs=100),
+        "wait 100, from 1 on": fetch(epoch, 1, 1, maxWaitMs=100),
         "wait 100, diverging": fetch(epoch, end_offset, 0, maxWaitMs=100),
         "wait 100, high watermark 0": fetch(epoch, end_offset, epoch, maxWaitMs=100, highWatermark=0),
         "wait 100, high watermark -1": fetch(epoch, end_offset, epoch, maxWaitMs=100, highWatermark=-1),
-        "no bytes": fetch(epoch, maxBytes=0),
-        "bytes -1": fetch(epoch, maxBytes=-1),
-        "in a session": fetch(epoch, sessionId=5, sessionEpoch=3),
-        "with a directory": fetch(epoch, replicaDirectoryId=OTHER_ID),
+        "no bytes": fetch(epoch, 1, 1, maxBytes=0),
+        "bytes -1": fetch(epoch, 1, 1, maxBytes=-1),
+        "in a session": fetch(epoch, 1, 1, sessionId=5, sessionEpoch=3),
+        "with a directory": fetch(epoch, 1, 1, replicaDirectoryId=OTHER_ID),
         **misaddressed(fetch(epoch)),
     }
     for case, body in cases.items():
         for version in talk.versions(ApiKey.FETCH):
-            talk.ask(case, ApiKey.FETCH, version, body, relevant=_without_amounts)
+            talk.ask(case, ApiKey.FETCH, version, body, relevant=_in_present(epoch))
+
+
+def newest_snapshot(talk: Talk) -> tuple[int, int]:
+    """End offset and epoch; nodes begin with one that has offset and epoch 0, which is not to be had."""
+
+    def found() -> list[tuple[int, int]]:
+        names = [each.stem for each in talk.side.metadata_directory.glob("*.checkpoint")]
+        return sorted(snapshot for name in names if (snapshot := (int(name[:20]), int(name[21:]))) > (0, 0))
+
+    return eventually(found)[-1]
+
+
+def replica_fetch_snapshot(talk: Talk) -> None:
+    """At the leader of a quorum of its own. Apache ends at a request for -1 bytes, from itself, or for nothing."""
+    end_offset, end_epoch = newest_snapshot(talk)
+    epoch = present_epoch(talk)
+    whole = fetch_snapshot(epoch, end_offset, end_epoch)
+    size = talk.tell(ApiKey.FETCH_SNAPSHOT, whole)["topics"][0]["partitions"][0]["size"]
+
+    def piece(epoch: int = epoch, end: int = end_offset, end_epoch: int = end_epoch, **more: Any) -> Body:
+        return fetch_snapshot(epoch, end, end_epoch, **more)
+
+    def relevant(answer: Body) -> Body:
+        for topic in answer["topics"]:
+            for partition in topic["partitions"]:
+                amount = len(base64.b64decode(partition["unalignedRecords"]))
+                partition["unalignedRecords"] = "the rest" if amount == size - partition["position"] else amount
+                partition["position"] -= size if partition["position"] == size - 1 else 0
+                partition["size"] -= size
+                known = partition["snapshotId"] == {"endOffset": end_offset, "epoch": end_epoch}
+                partition["snapshotId"] = "the newest" if known else partition["snapshotId"]
+                if "currentLeader" in partition:
+                    partition["currentLeader"]["leaderEpoch"] -= epoch
+        return answer
+
+    for case, body in {
+        "all": whole,
+        "100 bytes": piece(maxBytes=100),
+        "100 bytes from 50 on": piece(maxBytes=100, position=50),
+        "no bytes": piece(maxBytes=0),
+        "position -1": piece(position=-1),
+        "the last byte": piece(position=size - 1),
+        "at the end": piece(position=size),
+        "beyond the end": piece(position=size + 1),
+        "far beyond the end": piece(position=2**62),
+        "older end": piece(end=end_offset - 1),
+        "newer end": piece(end=end_offset + 1),
+        "negative end": piece(end=-1),
+        "other end epoch": piece(end_epoch=end_epoch + 1),
+        "older end epoch": piece(end_epoch=end_epoch - 1),
+        "negative end epoch": piece(end_epoch=-1),
+        "first snapshot": piece(end=0, end_epoch=0),
+        "epoch stale": piece(epoch - 1),
+        "epoch unknown": piece(epoch + 1),
+        "epoch -1": piece(-1),
+        "epoch stale, unknown snapshot": piece(epoch - 1, end=5),
+        "position -1, unknown snapshot": piece(end=5, position=-1),
+        "observer": piece(replica=STRANGER),
+        "nobody": piece(replica=-1),
+        **{case: body for case, body in misaddressed(whole).items() if case not in ("no topic", "no partition")},
+    }.items():
+        for version in talk.versions(ApiKey.FETCH_SNAPSHOT):
+            talk.ask(case, ApiKey.FETCH_SNAPSHOT, version, body, relevant=relevant)
+
+
+def describe_quorum(talk: Talk) -> None:
+    epoch = present_epoch(talk)
+    api = ApiKey.DESCRIBE_QUORUM
+
+    def relevant(answer: Body) -> Body:
+        for topic in answer["topics"]:
+            for partition in topic["partitions"]:
+                partition["leaderEpoch"] = "present" if partition["leaderEpoch"] == epoch else partition["leaderEpoch"]
+                partition["highWatermark"] = partition["highWatermark"] > 0
+                # Who fetched in other scenarios is forgotten after minutes.
+                partition["observers"] = [each for each in partition["observers"] if each["replicaId"] == NODE_ID]
+                for each in (*partition["currentVoters"], *partition["observers"]):
+                    each.update({name: value > 0 for name, value in each.items() if name in _MEASURED})
+        return answer
+
+    good = {"topicName": TOPIC, "partitions": [{"partitionIndex": 0}]}
+    for case, topics in {
+        "good": [good],
+        "no topic": [],
+        "topic twice": [good, good],
+        "other topic": [{**good, "topicName": "other"}],
+        "other topic too": [good, {**good, "topicName": "other"}],
+        "no partition": [{**good, "partitions": []}],
+        "partition 1": [{**good, "partitions": [{"partitionIndex": 1}]}],
+        "partition twice": [{**good, "partitions": [{"partitionIndex": 0}, {"partitionIndex": 0}]}],
+    }.items():
+        for version in talk.versions(api):
+            talk.ask(case, api, version, {"topics": topics}, relevant=relevant)
+
+
+_MEASURED = ("logEndOffset", "lastFetchTimestamp", "lastCaughtUpTimestamp")
+
+
+def change_voters(talk: Talk) -> None:
+    """Static voters cannot be changed. Apache ends at an update from itself."""
+    epoch = present_epoch(talk)
+    listeners = [{"name": "CONTROLLER", "host": "127.0.0.1", "port": 9093}]
+
+    def relevant(answer: Body) -> Body:
+        if "currentLeader" in answer:
+            answer["currentLeader"]["leaderEpoch"] -= epoch
+        return answer
+
+    def sweep(case: str, api: int, body: Body) -> None:
+        for version in talk.versions(api):
+            talk.ask(case, api, version, body, relevant=relevant)
+
+    for voter in (NODE_ID, OTHER_VOTER, -1):
+        for cluster in (CLUSTER_ID, None, OTHER_CLUSTER):
+            for directory in (OTHER_ID, "AAAAAAAAAAAAAAAAAAAAAA"):
+                body = {
+                    "clusterId": cluster,
+                    "timeoutMs": 1000,
+                    "voterId": voter,
+                    "voterDirectoryId": directory,
+                    "listeners": listeners,
+                    "kRaftVersionFeature": {"minSupportedVersion": 0, "maxSupportedVersion": 1},
+                    "currentLeaderEpoch": epoch,
+                }
+                case = f"voter {voter} of {cluster}, {directory}"
+                sweep(case, ApiKey.ADD_RAFT_VOTER, body)
+                sweep(case, ApiKey.REMOVE_RAFT_VOTER, body)
+                if voter != NODE_ID:
+                    sweep(case, ApiKey.UPDATE_RAFT_VOTER, body)
+    good = {**body, "clusterId": CLUSTER_ID, "voterId": OTHER_VOTER, "voterDirectoryId": OTHER_ID}
+    for case, more in {
+        "no listeners": {"listeners": []},
+        "other listener": {"listeners": [{"name": "OTHER", "host": "127.0.0.1", "port": 9093}]},
+        "no wait for the commit": {"ackWhenCommitted": False},
+        "no time": {"timeoutMs": 0},
+    }.items():
+        sweep(case, ApiKey.ADD_RAFT_VOTER, {**good, **more})
+    for case, more in {
+        "no listeners": {"listeners": []},
+        "epoch stale": {"currentLeaderEpoch": epoch - 1},
+        "epoch unknown": {"currentLeaderEpoch": epoch + 1},
+        "versions upside down": {"kRaftVersionFeature": {"minSupportedVersion": 1, "maxSupportedVersion": 0}},
+        "version 0 only": {"kRaftVersionFeature": {"minSupportedVersion": 0, "maxSupportedVersion": 0}},
+    }.items():
+        sweep(case, ApiKey.UPDATE_RAFT_VOTER, {**good, **more})
