@@ -137,6 +137,8 @@ class Quorum:
         self._witnesses: list[Callable[[Effects], None]] = []
         self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
         self.busy_s = 0.0
+        self.appended_at = time.perf_counter()
+        """When the first of the records was appended that the core was told of last, or will be next."""
         self._in_thread = in_thread
         self._election_file = ElectionFile(log, identity.node_id, identity.voters)
         self._complaints = Complaints(identity)
@@ -385,6 +387,7 @@ class Quorum:
                     self.log.install(effects.install)
             self._flusher.want()
         if isinstance(effects.append, LeaderChange):
+            self.appended_at = time.perf_counter()
             self.log.append_leader_change(effects.append, self._clock.now_ms())
             events.append(LogAppended(self.log.end_offset, effects.append.epoch))
         elif effects.append is not None:
@@ -465,8 +468,11 @@ class Quorum:
         """
         if not self.is_leader or self.epoch != epoch:
             raise NotLeader
+        began = time.perf_counter()
         self.log.append_records(records, epoch, self._clock.now_ms())
-        self._appended = True
+        if not self._appended:
+            self.appended_at = began
+            self._appended = True
         self._flusher.want()
         self._wake()
         return self.log.end_offset - 1

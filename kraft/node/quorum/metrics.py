@@ -57,6 +57,8 @@ class _Quorum(Protocol):
     @property
     def busy_s(self) -> float: ...
     @property
+    def appended_at(self) -> float: ...
+    @property
     def log(self) -> _Log: ...
 
 
@@ -157,12 +159,11 @@ class QuorumMetrics:
             self._leaderless_since = math.nan
 
     def _note_appends(self, high_watermark: int | None) -> None:
-        """Measure from when an append of this leader was seen to when it was committed, in ms."""
-        now = self._clock()
+        """Measure from when this leader appended to when that was committed, in ms."""
         end_offset = self._quorum.end_offset
         if end_offset > self._end_offset:
             self._appended.record(end_offset - self._end_offset)
-            self._uncommitted.append((end_offset, now))
+            self._uncommitted.append((end_offset, self._quorum.appended_at))
         while high_watermark is not None and self._uncommitted and self._uncommitted[0][0] <= high_watermark:
             _, appended_at = self._uncommitted.popleft()
-            self._commits.record((now - appended_at) * 1000)
+            self._commits.record((self._clock() - appended_at) * 1000)

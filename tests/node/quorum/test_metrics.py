@@ -39,6 +39,7 @@ class Quorum:
     high_watermark: int = 0
     end_offset: int = 0
     busy_s: float = 0.0
+    appended_at: float = 0.0
     log: Log = attrs.Factory(Log)
 
     @property
@@ -89,9 +90,10 @@ def test_commit_latency_is_from_the_append_to_the_high_watermark(registry: Regis
     metrics = QuorumMetrics(registry, quorum, is_voter=True)
     assert math.isnan(registry.get(RAFT + "commit-latency-avg").value)
     for end_offset in (12, 15):
-        quorum.end_offset = end_offset
+        quorum.end_offset, quorum.appended_at = end_offset, clock.now
+        clock.now += 0.004
         metrics.note(Effects())
-        clock.now += 0.010
+        clock.now += 0.006
     metrics.note(Effects(high_watermark=15))
     assert registry.get(RAFT + "commit-latency-avg").value == pytest.approx(15.0)
     assert registry.get(RAFT + "commit-latency-max").value == pytest.approx(20.0)
