@@ -14,7 +14,6 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from operator import attrgetter
 from typing import NamedTuple
 from uuid import UUID
 
@@ -30,8 +29,6 @@ from kraft.records.batch import (
     set_max_timestamp,
     stamp,
 )
-from kraft.records.control import EndTransactionMarker
-from kraft.records.record import read_records
 from kraft.storage import lookup, partition_metadata
 from kraft.storage.cleaner import Cleaned, install
 from kraft.storage.directory import LastStop
@@ -39,18 +36,15 @@ from kraft.storage.epochs import NO_EPOCH, LeaderEpochs
 from kraft.storage.errors import CheckpointError, CorruptLog
 from kraft.storage.flush import Flush
 from kraft.storage.index import NO_TIMESTAMP, fits_index
-from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES, TimestampedOffset
-from kraft.storage.producers import ProducerSnapshots
-from kraft.storage.recovery import ADVICE, Recovery, load_segments
+from kraft.storage.lookup import TimestampedOffset
+from kraft.storage.producers import ProducerSnapshots, replay_marker
+from kraft.storage.recovery import Recovery, load_segments
 from kraft.storage.retention import deletable
-from kraft.storage.scan import read_batch
 from kraft.storage.segment import MAX_POSITION, AppendedBatch, Segment
-from kraft.wire.decode_error import DecodeError
+from kraft.storage.segments import Segments, by_base_offset
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
-
-_base_offset = attrgetter("base_offset")
 
 
 class AppendInfo(NamedTuple):
@@ -68,7 +62,7 @@ class Log:
     def __init__(self, directory: str, config: LogConfig, *, roll_jitter_ms: int = 0) -> None:
         self.directory = directory
         self.config = config
-        self.segments: list[Segment] = []
+        self.segments = Segments(directory)
         self.log_start_offset = 0
         self.log_end_offset = 0
         self.recovery_point = 0
@@ -82,7 +76,6 @@ class Log:
         nobody knows what is on the disk."""
         self._roll_jitter_ms = roll_jitter_ms
         self._snapshots = ProducerSnapshots(directory)
-        self._directory_unsynced = False
 
     @classmethod
     def open(
@@ -116,7 +109,6 @@ class Log:
                 log._load(last_stop, recovery_point, log_start_offset, now_ms, strict=strict)
                 undo.pop_all()
         else:
-            log._directory_unsynced = True
             log._start_segment(0)
         return log
 
@@ -129,19 +121,20 @@ class Log:
             if header.leader_epoch > (learned[-1][0] if learned else NO_EPOCH):
                 learned.append((header.leader_epoch, header.base_offset))
 
-        self.segments, self.recovery = load_segments(
+        segments, self.recovery = load_segments(
             self.directory, self.config.index_interval_bytes, last_stop, recovery_point, learn, strict=strict
         )
+        self.segments.extend(segments)
         if not self.segments:
             self._start_segment(log_start_offset)
-        self.log_end_offset = self.active.next_offset
+        self.log_end_offset = self.segments.active.next_offset
         self.log_start_offset = min(max(log_start_offset, self.segments[0].base_offset), self.log_end_offset)
         self.recovery_point = min(recovery_point, self.log_end_offset)
         known = self._load_epochs()
         if strict or not known:
             if not strict:
                 learned.clear()  # the scan may have begun in the middle
-                for _, _, header in self._batches_from(self.log_start_offset):
+                for _, _, header in self.segments.batches_from(self.log_start_offset):
                     learn(header)
             if not known or learned != self.epochs.entries:
                 self.epochs.replace(learned)
@@ -151,7 +144,7 @@ class Log:
                 self.epochs.assign(epoch, start)
         self.epochs.truncate_from_end(self.log_end_offset)
         self.epochs.truncate_from_start(self.log_start_offset)
-        self._reload_producers(now_ms)
+        self.producers = self._snapshots.recover(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
         self.topic_id = partition_metadata.read_topic_id(self.directory)
 
@@ -161,10 +154,6 @@ class Log:
         except CheckpointError:
             return False
         return True
-
-    @property
-    def active(self) -> Segment:
-        return self.segments[-1]
 
     @property
     def size(self) -> int:
@@ -274,7 +263,7 @@ class Log:
     ) -> None:
         for position, header in with_producer:
             if header.is_control:
-                self._replay_marker(buffer, position, header, now_ms)
+                replay_marker(self.producers, buffer, position, header, now_ms)
             else:
                 self.producers.append(header, now_ms)
         self._snapshots.appended(batches, self.producers, self.log_end_offset)
@@ -282,19 +271,16 @@ class Log:
     def roll(self, base_offset: int | None = None) -> Segment:
         """Seal the active segment and start a new one at the end of the log (or at ``base_offset`` beyond it)."""
         base_offset = self.log_end_offset if base_offset is None else base_offset
-        if self.segments and self.active.base_offset == base_offset:
-            return self.active
+        if self.segments and self.segments.active.base_offset == base_offset:
+            return self.segments.active
         self._snapshots.write_for_segment(self.producers, base_offset)
-        self.active.seal()
+        self.segments.active.seal()
         # A gap before the new segment belongs to nobody; the old one says that it ends where the new one begins.
-        self.active.next_offset = base_offset
+        self.segments.active.next_offset = base_offset
         return self._start_segment(base_offset)
 
     def _start_segment(self, base_offset: int) -> Segment:
-        segment = Segment.create(self.directory, base_offset, self.config.index_interval_bytes)
-        self.segments.append(segment)
-        self._directory_unsynced = True
-        return segment
+        return self.segments.start(base_offset, self.config.index_interval_bytes)
 
     # -- Reading
 
@@ -311,7 +297,7 @@ class Log:
         segments = self.segments
         number = len(segments) - 1
         if offset < segments[number].base_offset:
-            number = bisect_right(segments, offset, key=_base_offset) - 1
+            number = bisect_right(segments, offset, key=by_base_offset) - 1
         with self._damage_as_kafka_error(segments[number]):
             piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
         # Compaction can leave a segment without the last offsets that were its own.
@@ -320,10 +306,6 @@ class Log:
             with self._damage_as_kafka_error(segments[number]):
                 piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
         return piece
-
-    def file_of(self, offset: int) -> str:
-        """The path of the segment that holds ``offset``."""
-        return self.segments[max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)].path
 
     @contextmanager
     def _damage_as_kafka_error(self, segment: Segment) -> Iterator[None]:
@@ -364,34 +346,23 @@ class Log:
         if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
             return
-        self._drop(self.segments[max(1, bisect_right(self.segments, offset, key=_base_offset)) :])
-        self.log_end_offset = self.active.truncate(offset)
-        self.active.next_offset = self.log_end_offset
+        self.log_end_offset = self.segments.truncate_to(offset)
         self.recovery_point = min(self.recovery_point, self.log_end_offset)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         self.epochs.truncate_from_end(self.log_end_offset)
         try:
-            self._reload_producers(now_ms)
+            self.producers = self._snapshots.recover(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
         except CorruptLog as damage:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(damage)) from damage
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything; the next record gets ``offset`` (a follower that has fallen behind the leader's log)."""
-        self._drop(list(self.segments))
+        self.segments.drop(list(self.segments))
         self.epochs.clear()
         self._snapshots.clear()
         self.producers = ProducerStates()
         self._start_segment(offset)
         self.log_start_offset = self.log_end_offset = self.recovery_point = offset
-
-    def _drop(self, segments: list[Segment]) -> None:
-        """Take segments out of the log and delete them at once, newest first."""
-        # Once what is appended in their place is durable they must not come back.
-        self._directory_unsynced = True
-        for segment in reversed(segments):
-            self.segments.remove(segment)
-            for path in segment.retire():
-                os.unlink(path)
 
     def delete_records(self, offset: int) -> None:
         """Let the log begin at ``offset``; whole segments before it go with ``delete_old_segments``.
@@ -426,7 +397,7 @@ class Log:
         """Put compacted segments in place; returns files to delete later, as ``delete_old_segments``."""
         paths = [path for group in cleaned.groups for path in install(self.segments, group)]
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
-        self._directory_unsynced = True
+        self.segments.moved = True
         return paths
 
     # -- Durability
@@ -444,27 +415,9 @@ class Log:
         """
         self._check_sound()
         offset = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
-        due = [
-            segment
-            for segment in self.segments
-            if segment.next_offset > self.recovery_point and segment.base_offset < offset
-        ]
-        sealed = [segment for segment in due if segment is not self.active]
-        flush = Flush(
-            end_offset=offset,
-            files=tuple(segment.file for segment in due),
-            paths=(
-                *(path for segment in sealed for path in (segment.index.path, segment.time_index.path)),
-                *((self.epochs.path,) if self.epochs.unsynced else ()),
-            ),
-            directories=(
-                (self.directory, os.path.dirname(self.directory))
-                if self._directory_unsynced or self.epochs.unsynced
-                else ()
-            ),
-        )
-        self._directory_unsynced = self.epochs.unsynced = False
-        return flush
+        replaced = (self.epochs.path,) if self.epochs.unsynced else ()
+        self.epochs.unsynced = False
+        return self.segments.begin_flush(self.recovery_point, offset, replaced)
 
     def flushed(self, flush: Flush) -> None:
         """A flush has run; what was truncated meanwhile is not durable."""
@@ -472,48 +425,14 @@ class Log:
 
     def close(self) -> None:
         """A controlled stop: complete the indexes, keep the producers, make everything durable, let go of the files."""
-        self.active.seal()
+        self.segments.active.seal()
         self._snapshots.write_for_segment(self.producers, self.log_end_offset)
         self.flush()
         self.abandon()
 
     def abandon(self) -> None:
         """Let go of the files as they are: the log is deleted, or its disk has failed."""
-        for segment in self.segments:
-            segment.close()
-
-    # -- Producers
-
-    def _reload_producers(self, now_ms: int) -> None:
-        """Raises CorruptLog."""
-        self.producers, offset = self._snapshots.load(self.log_end_offset)
-        for segment, position, header in self._batches_from(max(offset, self.log_start_offset)):
-            if header.producer_id == NO_PRODUCER_ID:
-                continue
-            if not header.is_control:
-                self.producers.replay(header, now_ms)
-                continue
-            try:
-                self._replay_marker(read_batch(segment.fd, position, header), 0, header, now_ms)
-            except DecodeError as damage:
-                raise CorruptLog(segment.path, position, header.base_offset, str(damage), ADVICE) from damage
-
-    def _replay_marker(self, buffer: Buffer, position: int, header: BatchHeader, now_ms: int) -> None:
-        for record in read_records(buffer, position, header, max_bytes=MAX_DECOMPRESSED_BYTES):
-            self.producers.replay(header, now_ms, EndTransactionMarker.from_record(record))
-
-    def _batches_from(self, offset: int) -> Iterator[tuple[Segment, int, BatchHeader]]:
-        """Every batch that ends at or beyond ``offset``. Raises CorruptLog."""
-        for segment in self.segments:
-            if segment.next_offset > offset:
-                end, next_offset = segment.index.position_of(offset), max(offset, segment.base_offset)
-                try:
-                    for position, header in segment.headers(end):
-                        end, next_offset = position + header.size, header.next_offset
-                        if next_offset > offset:
-                            yield segment, position, header
-                except CorruptBatch as damage:
-                    raise CorruptLog(segment.path, end, next_offset, str(damage), ADVICE) from damage
+        self.segments.close()
 
 
 def remove_files(paths: Sequence[str]) -> None:

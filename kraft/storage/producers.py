@@ -14,8 +14,18 @@ import re
 
 from kraft.broker.producer_snapshot import CorruptSnapshot, decode_snapshot, encode_snapshot
 from kraft.broker.producer_state import ProducerStates
+from kraft.records.batch import NO_PRODUCER_ID, BatchHeader
+from kraft.records.control import EndTransactionMarker
+from kraft.records.record import read_records
 from kraft.storage.atomic import write_atomically
+from kraft.storage.errors import CorruptLog
+from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES
+from kraft.storage.recovery import ADVICE
+from kraft.storage.scan import read_batch
 from kraft.storage.segment import SNAPSHOT_SUFFIX, segment_path
+from kraft.storage.segments import Segments
+from kraft.wire.decode_error import DecodeError
+from kraft.wire.varint import Buffer
 
 _BATCHES_BETWEEN_SNAPSHOTS = 4096
 _BATCHES_PER_PRODUCER = 4
@@ -30,7 +40,22 @@ class ProducerSnapshots:
         self._interim: int | None = None
         self._batches = 0
 
-    def load(self, end_offset: int) -> tuple[ProducerStates, int]:
+    def recover(self, segments: Segments, start_offset: int, end_offset: int, now_ms: int) -> ProducerStates:
+        """The producers of the batches from ``start_offset`` to ``end_offset``. Raises CorruptLog."""
+        states, offset = self._load(end_offset)
+        for segment, position, header in segments.batches_from(max(offset, start_offset)):
+            if header.producer_id == NO_PRODUCER_ID:
+                continue
+            if not header.is_control:
+                states.replay(header, now_ms)
+                continue
+            try:
+                replay_marker(states, read_batch(segment.fd, position, header), 0, header, now_ms)
+            except DecodeError as damage:
+                raise CorruptLog(segment.path, position, header.base_offset, str(damage), ADVICE) from damage
+        return states
+
+    def _load(self, end_offset: int) -> tuple[ProducerStates, int]:
         """Return the newest sound state at or below ``end_offset`` and the offset from which to replay.
 
         Snapshots beyond ``end_offset`` are of a log that is no more; they and damaged ones are deleted.
@@ -88,3 +113,9 @@ class ProducerSnapshots:
 
     def _path(self, offset: int) -> str:
         return segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
+
+
+def replay_marker(states: ProducerStates, buffer: Buffer, position: int, header: BatchHeader, now_ms: int) -> None:
+    """Take in the end of a transaction, a control batch at ``position``. Raises DecodeError."""
+    for record in read_records(buffer, position, header, max_bytes=MAX_DECOMPRESSED_BYTES):
+        states.replay(header, now_ms, EndTransactionMarker.from_record(record))

@@ -129,3 +129,10 @@ class Crashes:
 
     def __iter__(self) -> Iterator[Path]:
         return (self._copies / str(number) for number in range(self.count))
+
+
+def pair(tmp_path: Path) -> tuple[MetadataLog, MetadataLog]:
+    """The empty logs of a leader and of a follower."""
+    for name in ("leader", "follower"):
+        (tmp_path / name).mkdir()
+    return open_log(tmp_path / "leader"), open_log(tmp_path / "follower")

@@ -69,7 +69,7 @@ def test_compaction_keeps_the_last_record_of_each_key(
         if not data.draw(st.booleans()):
             continue
         now_ms += data.draw(st.integers(0, 150))
-        dirty_end = log.active.base_offset
+        dirty_end = log.segments.active.base_offset
         clean_end = _compact(log, clean_end, now_ms)
         assert clean_end == dirty_end
         below = [each for each in expected if each[0] < dirty_end]
@@ -101,7 +101,7 @@ def test_segments_that_shrink_become_one(tmp_path: Path) -> None:
     for number in range(20):
         _produce(log, [(b"k", b"%d" % number * 20)])
     assert len(log.segments) > 5
-    end = log.active.base_offset
+    end = log.segments.active.base_offset
     before = _content(log)
     assert _compact(log, 0, 2000) == end
     assert log.segments[0].base_offset == 0
@@ -170,7 +170,7 @@ def test_a_full_map_ends_the_round_early(tmp_path: Path, monkeypatch: pytest.Mon
     end = 0
     for _ in range(10):
         end = _compact(log, end, 2000)
-    assert end == log.active.base_offset
+    assert end == log.segments.active.base_offset
     assert [key for _, key, _ in _content(log)] == [b"1", b"2", b"3", b"4", b"0"]
     log.close()
 
@@ -181,7 +181,7 @@ def test_a_stopped_cleaning_leaves_nothing(tmp_path: Path) -> None:
         _produce(log, [(b"k", b"x" * 50)])
     before = sorted(os.listdir(log.directory))
     calls = iter([False] * 12 + [True])
-    cleaning = Cleaning.begin(log.segments, 0, log.active.base_offset, log.config, log.producers)
+    cleaning = Cleaning.begin(log.segments, 0, log.segments.active.base_offset, log.config, log.producers)
     with pytest.raises(CleaningStopped):
         cleaning.run(0, lambda: next(calls))
     assert sorted(os.listdir(log.directory)) == before
@@ -192,7 +192,7 @@ def test_a_copy_of_segments_that_retention_took_is_discarded(tmp_path: Path) -> 
     log = open_log(tmp_path, _settings())
     for number in range(10):
         _produce(log, [(b"k", b"%d" % number * 50)])
-    cleaning = Cleaning.begin(log.segments, 0, log.active.base_offset, log.config, log.producers)
+    cleaning = Cleaning.begin(log.segments, 0, log.segments.active.base_offset, log.config, log.producers)
     log.delete_records(5)
     remove_files(log.delete_old_segments(0, 10))
     before = _content(log)
@@ -215,7 +215,7 @@ def test_a_compaction_may_be_cut_off_at_any_step(tmp_path: Path, monkeypatch: py
         for number in range(16):
             _produce(log, [(b"k%d" % (number % 3), b"%d" % number * 30)])
         before = _content(log)
-        cleaned = Cleaning.begin(log.segments, 0, log.active.base_offset, log.config, log.producers).run(0)
+        cleaned = Cleaning.begin(log.segments, 0, log.segments.active.base_offset, log.config, log.producers).run(0)
         remaining = steps
 
         def counted(original: object) -> object:

@@ -120,10 +120,10 @@ def test_segments_roll_by_size_age_and_index(tmp_path: Path) -> None:
     assert len(log.segments) == 4
     log.config = config(segment_ms=1000)
     append(log, batch([b"x"], timestamp=3000))
-    assert log.active.base_offset == 8
+    assert log.segments.active.base_offset == 8
     log.config = config(segment_index_bytes=8, index_interval_bytes=0)
     append(log, batch([b"y"]))
-    assert log.active.base_offset == 9
+    assert log.segments.active.base_offset == 9
 
 
 def test_jitter_rolls_earlier(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_an_index_that_cannot_grow_takes_the_batch_back(tmp_path: Path, monkeypa
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(log.active.index, "append", full)
+        patch.setattr(log.segments.active.index, "append", full)
         with pytest.raises(OSError, match="No space left"):
             append(log, batch([b"2"], timestamp=3000))
     assert files(log) == before
@@ -227,7 +227,7 @@ def test_half_an_index_entry_is_taken_back(tmp_path: Path) -> None:
     """A roll completes the time index of the old segment: when that fails, entries must not get out of step."""
     log = open_log(tmp_path, config())
     append(log, batch([b"0"]))
-    time_index = log.active.time_index
+    time_index = log.segments.active.time_index
     with _files_no_larger_than(5), pytest.raises(OSError, match="File too large"):
         time_index.maybe_append(1000, 0)
     assert os.stat(time_index.path).st_size == 0

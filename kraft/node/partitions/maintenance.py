@@ -89,8 +89,8 @@ class Maintenance:
         short."""
         for partition in self._held():
             log = partition.log
-            if log.recovery_point < log.active.base_offset:
-                await self._flush(partition, log.active.base_offset)
+            if log.recovery_point < log.segments.active.base_offset:
+                await self._flush(partition, log.segments.active.base_offset)
             await trio.lowlevel.checkpoint()
         await self.replicas.write_checkpoints()
 

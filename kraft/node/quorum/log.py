@@ -262,7 +262,9 @@ class MetadataLog:
 
     def damaged(self, offset: int, damage: Exception) -> StorageError:
         """What to raise for records that cannot be read, or replayed, from ``offset`` on."""
-        return StorageError(f"{self._log.file_of(offset)}: damaged at offset {offset}: {damage}; {REJOIN_ADVICE}")
+        return StorageError(
+            f"{self._log.segments.path_of(offset)}: damaged at offset {offset}: {damage}; {REJOIN_ADVICE}"
+        )
 
     # Shrinking.
 

@@ -1,0 +1,94 @@
+"""The segments of one log, in offset order: which files there are, and what of them is not durable yet.
+
+What the records in them mean, offsets, epochs and producers, is the log's business.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+from kraft.records.batch import BatchHeader, CorruptBatch
+from kraft.storage.errors import CorruptLog
+from kraft.storage.flush import Flush
+from kraft.storage.recovery import ADVICE
+from kraft.storage.segment import Segment
+
+by_base_offset = attrgetter("base_offset")
+
+
+class Segments(list[Segment]):
+    """Never empty once the log is open; the last one is active and takes appends. Any method may raise OSError.
+
+    ``moved`` is whether files came or went since the last flush.
+    """
+
+    def __init__(self, directory: str) -> None:
+        super().__init__()
+        self.directory = directory
+        self.moved = False
+
+    @property
+    def active(self) -> Segment:
+        return self[-1]
+
+    def start(self, base_offset: int, index_interval_bytes: int) -> Segment:
+        """Let a new segment be the active one."""
+        segment = Segment.create(self.directory, base_offset, index_interval_bytes)
+        self.append(segment)
+        self.moved = True
+        return segment
+
+    def path_of(self, offset: int) -> str:
+        """The path of the segment that holds ``offset``."""
+        return self[max(bisect_right(self, offset, key=by_base_offset) - 1, 0)].path
+
+    def batches_from(self, offset: int) -> Iterator[tuple[Segment, int, BatchHeader]]:
+        """Every batch that ends at or beyond ``offset``, with its segment and position. Raises CorruptLog."""
+        for segment in self:
+            if segment.next_offset > offset:
+                end, next_offset = segment.index.position_of(offset), max(offset, segment.base_offset)
+                try:
+                    for position, header in segment.headers(end):
+                        end, next_offset = position + header.size, header.next_offset
+                        if next_offset > offset:
+                            yield segment, position, header
+                except CorruptBatch as damage:
+                    raise CorruptLog(segment.path, end, next_offset, str(damage), ADVICE) from damage
+
+    def truncate_to(self, offset: int) -> int:
+        """Drop every batch that ends at or beyond ``offset``, which the first segment reaches down to.
+
+        Returns where the segments end now. Raises CorruptBatch.
+        """
+        self.drop(self[max(1, bisect_right(self, offset, key=by_base_offset)) :])
+        self.active.next_offset = self.active.truncate(offset)
+        return self.active.next_offset
+
+    def drop(self, gone: Sequence[Segment]) -> None:
+        """Take the newest segments away and delete them at once, newest first."""
+        # Once what is appended in their place is durable they must not come back.
+        self.moved = True
+        for segment in reversed(gone):
+            self.remove(segment)
+            for path in segment.retire():
+                os.unlink(path)
+
+    def begin_flush(self, recovery_point: int, offset: int, also: Sequence[str]) -> Flush:
+        """What to sync so that everything below ``offset`` is durable; below ``recovery_point`` it is already.
+
+        ``also`` are more files of this directory that were replaced.
+        """
+        due = [each for each in self if each.next_offset > recovery_point and each.base_offset < offset]
+        sealed = [segment for segment in due if segment is not self.active]
+        indexes = [path for segment in sealed for path in (segment.index.path, segment.time_index.path)]
+        directories = (self.directory, os.path.dirname(self.directory)) if self.moved or also else ()
+        self.moved = False
+        return Flush(offset, tuple(segment.file for segment in due), (*indexes, *also), directories)
+
+    def close(self) -> None:
+        """Let go of the files as they are."""
+        for segment in self:
+            segment.close()
