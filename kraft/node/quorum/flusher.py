@@ -16,10 +16,10 @@ from kraft.raft.events import LogFlushed
 from kraft.raft.log_view import LogView
 from kraft.storage.flush import Flush
 
-#: So long the event loop may stand still.
+#: So long the event loop may stand still, on the average.
 _QUICK_S = 0.001
-#: So many flushes in a row must have been quick before one is trusted to be.
-_TRIALS = 16
+#: The average is over about so many flushes: one straggler among quick ones changes nothing, a stall does.
+_MEMORY = 16
 
 
 class Flusher:
@@ -44,26 +44,30 @@ class Flusher:
         self._in_thread = in_thread
         self._sync = sync
         self._wanted = trio.Event()
-        self._trials = _TRIALS
+        self._begun = -1, -1
+        self._usual_s = 2 * _QUICK_S  # to be proved quick
 
     def want(self) -> None:
-        """Something was appended."""
-        if self._trials:
-            self._wanted.set()
-        else:
+        """Something may have been appended or cut."""
+        if self._is_begun:
+            return
+        if self._usual_s < _QUICK_S:
             self.is_due = True
+        else:
+            self._wanted.set()
 
     def flush(self) -> LogFlushed | None:
         """Flush here and now; None if one is on its way, and what is due comes after it."""
         self.is_due = False
+        if self._is_begun:
+            return None
         if self.lock.locked():
             self._wanted.set()
             return None
-        truncations = self._view.truncations
-        flush = self._log.begin_flush()
+        flush = self._begin()
         began = trio.current_time()
         self._sync(flush)
-        return self._flushed(flush, truncations, began)
+        return self._end(flush, began)
 
     async def run(self, report: Callable[[LogFlushed], Awaitable[None]]) -> None:
         """Flush on a thread, whenever that is wanted, and report each flush."""
@@ -71,15 +75,24 @@ class Flusher:
             await self._wanted.wait()
             self._wanted = trio.Event()
             async with self.lock:
-                truncations = self._view.truncations
-                flush = self._log.begin_flush()
+                if self._is_begun:
+                    continue
+                flush = self._begin()
                 began = trio.current_time()
                 await self._in_thread(self._sync, flush)
-                flushed = self._flushed(flush, truncations, began)
+                flushed = self._end(flush, began)
             await report(flushed)
 
-    def _flushed(self, flush: Flush, truncations: int, began: float) -> LogFlushed:
+    @property
+    def _is_begun(self) -> bool:
+        """Whether a flush that covers all there is has begun."""
+        return (self._log.end_offset, self._view.truncations) == self._begun
+
+    def _begin(self) -> Flush:
+        self._begun = self._log.end_offset, self._view.truncations
+        return self._log.begin_flush()
+
+    def _end(self, flush: Flush, began: float) -> LogFlushed:
         self._log.flushed(flush)
-        is_quick = trio.current_time() - began < _QUICK_S
-        self._trials = max(0, self._trials - 1) if is_quick else _TRIALS
-        return LogFlushed(flush.end_offset, truncations)
+        self._usual_s += (trio.current_time() - began - self._usual_s) / _MEMORY
+        return LogFlushed(*self._begun)
