@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.bench.__main__ import SECTIONS
 from tests.bench.figures import Report, Section, Table, as_markdown, limit_goal, merged, ratio_goal
 from tests.bench.page import PROSE, prose, render
 
@@ -44,5 +45,6 @@ def test_a_run_replaces_its_own_sections_only(tmp_path: Path) -> None:
 
 def test_every_section_that_was_measured_is_on_the_page() -> None:
     parts = prose(PROSE.read_text())
+    assert set(parts) == {"head", *SECTIONS}, "what has no words is left out"
     report = Report({name: Section(name, [_table()]) for name in parts}, dict.fromkeys(parts, "a machine"))
     assert render(report).count("**A table**") == len(parts) - 1
