@@ -201,6 +201,8 @@ def _take_timeout(member: Member, now: float) -> None:
                 voting.seek_votes(member, now, "the election was lost", state.retries + 1)
             else:
                 voting.back_off(member, now, state)
+        case Prospective(ask_at=ask_at) | Candidate(ask_at=ask_at) as state if now >= ask_at:
+            voting.ask_again(member, state)
         case Resigned() as state:
             leader.leave_resigned(member, now, state)
 
@@ -210,5 +212,7 @@ def _shut_down(member: Member, now: float) -> None:
     state = member.state
     if isinstance(state, Leader):
         leader.resign(member, now, "the node is about to stop")
+    elif isinstance(state, Prospective | Candidate):
+        member.state = attrs.evolve(state, election_deadline=math.inf, ask_at=math.inf)
     elif not isinstance(state, Follower):
         member.state = attrs.evolve(state, election_deadline=math.inf)

@@ -194,6 +194,7 @@ class Reason(Enum):
     IMPOSSIBLE_OFFSET = "the offset cannot be"
     OTHER_LEADER = "this epoch has another leader"
     FROM_MYSELF = "it claims to be from me"
+    FROM_NOBODY = "it does not say who it is from"
     TOO_MANY_OBSERVERS = "too many observers fetch already"
     NO_SUCH_SNAPSHOT = "there is no such snapshot"
 

@@ -241,11 +241,13 @@ def answer_begin(member: Member, now: float, request_id: int, request: BeginQuor
 def _doubt(member: Member, epoch: int, leader: int) -> Reason | None:
     if member.shutting_down:
         return Reason.SHUTTING_DOWN
+    if epoch < member.epoch:
+        return Reason.STALE_EPOCH
+    if leader < 0:
+        return Reason.FROM_NOBODY
     if leader not in member.voters:
         return Reason.NOT_A_VOTER
-    if leader == member.node_id:
-        return Reason.FROM_MYSELF
-    return Reason.STALE_EPOCH if epoch < member.epoch else None
+    return Reason.FROM_MYSELF if leader == member.node_id else None
 
 
 def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEpochRequest) -> None:
@@ -255,8 +257,8 @@ def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEp
     if reason is not None:
         member.refuse(request_id, request, leader, reason)
         return
-    if request.epoch > member.epoch:
-        member.detach(now, request.epoch, f"{leader} resigned in a newer epoch")
+    if request.epoch > member.epoch or member.state.leader_id is None:
+        member.follow(now, request.epoch, leader, f"{leader} led, and resigned")
     rank = successors.index(member.node_id) if member.node_id in successors else len(successors)
     stand_at = now + member.timing.succession_delay(rank)
     state = member.state
@@ -264,7 +266,5 @@ def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEp
         member.state = attrs.evolve(
             state, fetch_deadline=stand_at, has_fetched=False, resigned=True, asked=None, ask_at=math.inf, download=None
         )
-    elif isinstance(state, Unattached) and member.may_stand:
-        member.state = attrs.evolve(state, election_deadline=stand_at)
     member.judge(request, leader, True, Reason.FROM_LEADER)
     member.reply(request_id, member.respond(EndQuorumEpochResponse, ErrorCode.NONE))

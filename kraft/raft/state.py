@@ -48,7 +48,10 @@ class Unattached:
 
 @attrs.frozen
 class Prospective:
-    """Asks whether it could win before it takes a new epoch (KIP-996); the leader of ``epoch`` may still be known."""
+    """Asks whether it could win before it takes a new epoch (KIP-996); the leader of ``epoch`` may still be known.
+
+    The voters of ``unheard`` got no question, or gave no answer: they are asked again at ``ask_at``.
+    """
 
     epoch: int
     election_deadline: float
@@ -57,17 +60,20 @@ class Prospective:
     granted: frozenset[int] = frozenset()
     refused: frozenset[int] = frozenset()
     retries: int = 0
+    unheard: frozenset[int] = frozenset()
+    ask_at: float = math.inf
 
     @property
     def deadline(self) -> float:
-        return self.election_deadline
+        return min(self.election_deadline, self.ask_at)
 
 
 @attrs.frozen
 class Candidate:
     """Stands for election in ``epoch``, with the votes of ``granted``; its own counts once it is durable.
 
-    After ``retries`` lost elections it waits, from the refusal of a majority on, until ``election_deadline``.
+    After ``retries`` lost elections it waits, from the refusal of a majority on, until ``election_deadline``. Those of
+    ``unheard`` are asked again at ``ask_at``.
     """
 
     epoch: int
@@ -77,6 +83,8 @@ class Candidate:
     refused: frozenset[int] = frozenset()
     retries: int = 0
     backing_off: bool = False
+    unheard: frozenset[int] = frozenset()
+    ask_at: float = math.inf
 
     @property
     def leader_id(self) -> int | None:
@@ -84,7 +92,7 @@ class Candidate:
 
     @property
     def deadline(self) -> float:
-        return self.election_deadline
+        return min(self.election_deadline, self.ask_at)
 
 
 @attrs.frozen

@@ -44,14 +44,16 @@ def _first_doubt(member: Member, request: VoteRequest) -> Reason | None:
         return Reason.SHUTTING_DOWN
     if not member.is_voter:
         return Reason.I_AM_NO_VOTER
+    if request.last_offset < 0 or not 0 <= request.last_epoch <= newest_possible:
+        return Reason.IMPOSSIBLE_LOG
+    if request.epoch < member.epoch:
+        return Reason.STALE_EPOCH
+    if request.candidate_id < 0:
+        return Reason.FROM_NOBODY
     if request.candidate_id not in member.voters:
         return Reason.NOT_A_VOTER
     if request.candidate_id == member.node_id:
         return Reason.FROM_MYSELF
-    if request.epoch < member.epoch:
-        return Reason.STALE_EPOCH
-    if request.last_offset < 0 or not 0 <= request.last_epoch <= newest_possible:
-        return Reason.IMPOSSIBLE_LOG
     return None
 
 
@@ -182,15 +184,39 @@ def _count_refusal(member: Member, now: float, state: Candidate, voter: int) -> 
 def back_off(member: Member, now: float, state: Candidate) -> None:
     """The election is lost: wait a little before asking again, longer each time."""
     pause = member.timing.election_backoff(state.retries, member.jitter())
-    member.state = attrs.evolve(state, backing_off=True, election_deadline=now + pause)
+    member.state = attrs.evolve(
+        state, backing_off=True, election_deadline=now + pause, unheard=frozenset(), ask_at=math.inf
+    )
 
 
 def take_vote_failure(member: Member, now: float, event: RequestFailed) -> None:
-    """A voter that knows no pre-vote would never grant one: stand without (KIP-996)."""
-    state = member.state
-    assert isinstance(event.request, VoteRequest)
-    if event.unsupported and event.request.pre_vote and isinstance(state, Prospective):
+    """A voter gave no answer: ask it again in a while.
+
+    One that knows no pre-vote would never answer: stand without (KIP-996).
+    """
+    request, state = event.request, member.state
+    assert isinstance(request, VoteRequest)
+    if not isinstance(state, Prospective | Candidate) or not _is_of(state, request):
+        return
+    if isinstance(state, Prospective) and event.unsupported:
         stand(member, now, state, f"{event.to} knows no pre-vote")
+    elif event.to not in state.granted | state.refused and member.may_stand:
+        ask_at = min(state.ask_at, now + member.timing.retry_backoff_s)
+        member.state = attrs.evolve(state, unheard=state.unheard | {event.to}, ask_at=ask_at)
+
+
+def _is_of(state: Prospective | Candidate, request: VoteRequest) -> bool:
+    """Whether the request was made in this election, and the election is not lost."""
+    lost = isinstance(state, Candidate) and state.backing_off
+    return not lost and request.epoch == state.epoch and request.pre_vote is isinstance(state, Prospective)
+
+
+def ask_again(member: Member, state: Prospective | Candidate) -> None:
+    """Ask the voters that gave no answer."""
+    request = VoteRequest(state.epoch, *_claim(member), pre_vote=isinstance(state, Prospective))
+    for voter in sorted(state.unheard):
+        member.send(voter, request)
+    member.state = attrs.evolve(state, unheard=frozenset(), ask_at=math.inf)
 
 
 def _is_lost(member: Member, refused: frozenset[int]) -> bool:

@@ -20,6 +20,7 @@ from kraft.raft.log_view import LogView
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
     EpochEnd,
     FetchRequest,
     FetchResponse,
@@ -27,6 +28,7 @@ from kraft.raft.messages import (
     FetchSnapshotResponse,
     LogSlice,
     SnapshotId,
+    VoteRequest,
 )
 from kraft.raft.state import ElectionState, Follower, Prospective, Unattached
 from kraft.wire.errors import ErrorCode
@@ -210,11 +212,23 @@ def test_an_error_that_names_a_newer_leader_is_followed() -> None:
     assert (core.epoch, core.leader_id, send.to) == (8, 3, 3)
 
 
+def test_a_leader_that_is_only_known_by_its_end_is_followed() -> None:
+    """As with Apache Kafka: its epoch has no vote left to give, and the election comes when the succession says so."""
+    core = member()
+    assert answer(core, EndQuorumEpochRequest(7, 3, (2, 1)), 0.1) == EndQuorumEpochResponse(ErrorCode.NONE, 7, 3)
+    assert (core.epoch, core.leader_id) == (7, 3)
+    assert not answer(core, VoteRequest(7, 2, 9, 6), 0.1).granted
+    core = member(election=ElectionState(7, voted_for=3))
+    assert answer(core, EndQuorumEpochRequest(7, 3, (2, 1)), 0.1) == EndQuorumEpochResponse(ErrorCode.NONE, 7, 3)
+
+
 def test_two_leaders_of_one_epoch_are_not_believed() -> None:
     core, _ = following()
     assert refusal(core, BeginQuorumEpochRequest(5, 3)) == "OTHER_LEADER"
     assert refusal(core, BeginQuorumEpochRequest(4, 3)) == "STALE_EPOCH"
+    assert refusal(core, BeginQuorumEpochRequest(4, 9)) == "STALE_EPOCH"
     assert refusal(core, BeginQuorumEpochRequest(6, 9)) == "NOT_A_VOTER"
+    assert answer(core, BeginQuorumEpochRequest(6, -1)).error is ErrorCode.INVALID_REQUEST
     assert answer(core, BeginQuorumEpochRequest(5, 2)).error is ErrorCode.NONE
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from kraft.raft.events import ElectionStateWritten, RequestFailed, RequestReceived, ShutDown, Timeout
+from kraft.raft.events import ElectionStateWritten, RequestFailed, RequestReceived, Send, ShutDown, Timeout
 from kraft.raft.messages import BeginQuorumEpochRequest, VoteRequest, VoteResponse
 from kraft.raft.state import Candidate, ElectionState, Follower, Leader, Prospective, Resigned, Unattached
 from kraft.wire.errors import ErrorCode
@@ -124,6 +126,30 @@ def test_a_peer_without_pre_vote_is_asked_for_its_vote() -> None:
     core.step(1.5, RequestFailed(send.number, send.to, send.request, unsupported=True))
     assert isinstance(core.state, Candidate)
     assert core.epoch == 1
+
+
+def test_who_gave_no_answer_is_asked_again() -> None:
+    """In the same election: a connection that breaks costs a voter a moment, not the time of an election."""
+    core = member()
+    to_2, to_3 = core.step(1.5, Timeout()).sends
+    effects = core.step(1.5, RequestFailed(to_2.number, 2, to_2.request))
+    assert effects.deadline == pytest.approx(1.52)
+    assert not effects.sends
+    (again,) = core.step(effects.deadline, Timeout()).sends
+    assert (again.to, again.request) == (2, to_2.request)
+    respond(core, to_3, VoteResponse(ErrorCode.NONE, 0, None, granted=True), 1.6)
+    assert isinstance(core.state, Candidate)
+    core.step(1.6, RequestFailed(again.number, 2, again.request))
+    assert core.state.ask_at == math.inf, "that was about another election"
+    vote = VoteRequest(1, 1, 0, 0)
+    core.step(1.7, RequestFailed(again.number + 1, 2, vote))
+    (again,) = core.step(1.8, Timeout()).sends
+    assert (again.to, again.request) == (2, vote)
+    for voter in (2, 3):
+        respond(core, Send(again.number, voter, vote), VoteResponse(ErrorCode.NONE, 1, None, granted=False), 1.9)
+    core.step(1.9, RequestFailed(again.number, 2, vote))
+    assert core.state.backing_off
+    assert core.state.ask_at == math.inf
 
 
 def test_one_that_is_cut_off_does_not_raise_its_epoch() -> None:

@@ -39,6 +39,7 @@ _STRANGE = frozenset(
         Reason.NOT_A_VOTER,
         Reason.I_AM_NO_VOTER,
         Reason.FROM_MYSELF,
+        Reason.FROM_NOBODY,
         Reason.IMPOSSIBLE_LOG,
         Reason.IMPOSSIBLE_OFFSET,
         Reason.OTHER_LEADER,
