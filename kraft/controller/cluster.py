@@ -6,7 +6,7 @@ from typing import Any
 
 from kraft.config.features import METADATA_VERSION
 from kraft.controller.context import Context, Decision
-from kraft.controller.registration import registered
+from kraft.controller.registration import check_protocols, registered
 from kraft.messages.abort_transaction_record import AbortTransactionRecord
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
@@ -52,6 +52,10 @@ def register_controller(context: Context, request: ControllerRegistrationRequest
         message = f"Controllers register from metadata.version {CONTROLLER_REGISTRATION} on."
         code = ErrorCode.UNSUPPORTED_VERSION
         return Decision((), ControllerRegistrationResponse(error_code=code, error_message=message))
+    try:
+        check_protocols(request.listeners)
+    except KafkaError as error:
+        return Decision((), ControllerRegistrationResponse(error_code=error.code, error_message=error.message))
     record = RegisterControllerRecord(
         controller_id=request.controller_id,
         incarnation_id=request.incarnation_id,

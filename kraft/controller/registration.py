@@ -7,6 +7,7 @@ keeps its epoch and its state.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kraft.config.features import METADATA_VERSION
@@ -24,6 +25,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 #: Directory ids below this one are reserved (KIP-858).
 _FIRST_FREE_DIRECTORY_ID = 100
+#: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, by their numbers.
+_PROTOCOLS = 4
 
 
 def registered(context: Context, broker_id: int, broker_epoch: int) -> Broker:
@@ -91,9 +94,16 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
         raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
     if request.is_migrating_zk_broker:
         raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, "This controller takes in no brokers from ZooKeeper.")
+    check_protocols(request.listeners)
     if context.level >= DIRECTORIES:
         _check_directories(context, request)
     _check_features(context, request)
+
+
+def check_protocols(listeners: Iterable[Any]) -> None:
+    """Raise KafkaError INVALID_REGISTRATION for a security protocol that nobody who replays the record would know."""
+    if any(not 0 <= listener.security_protocol < _PROTOCOLS for listener in listeners):
+        raise KafkaError(ErrorCode.INVALID_REGISTRATION, "A listener has no known security protocol.")
 
 
 def _check_directories(context: Context, request: BrokerRegistrationRequest) -> None:
@@ -112,11 +122,11 @@ def _check_features(context: Context, request: BrokerRegistrationRequest) -> Non
     """Raise KafkaError UNSUPPORTED_VERSION unless the broker can run at the finalized level of every feature.
 
     A feature that is not finalized is at level 0, and a broker supports level 0 of a feature that it does not name.
-    metadata.version has no level 0: it must be named.
+    metadata.version has no level 0: without it, it is INVALID_REGISTRATION.
     """
     supported = {f.name: (f.min_supported_version, f.max_supported_version) for f in request.features}
     if METADATA_VERSION not in supported:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        raise KafkaError(ErrorCode.INVALID_REGISTRATION)
     for name in supported.keys() | context.image.features.keys():
         lowest, highest = supported.get(name, (0, 0))
         if not lowest <= context.image.features.get(name, 0) <= highest:

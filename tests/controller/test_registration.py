@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from kraft.messages.broker_registration_request import Feature
+from kraft.messages.broker_registration_request import Feature, Listener
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.register_broker_record import RegisterBrokerRecord
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
@@ -49,7 +49,11 @@ def cluster(*broker_ids: int) -> ToyCluster:
         ({"log_dirs": [UUID(int=500), UUID(int=500)]}, ErrorCode.INVALID_REGISTRATION),
         ({"log_dirs": [UUID(int=99)]}, ErrorCode.INVALID_REGISTRATION),
         ({"log_dirs": [UUID(int=10_001)]}, ErrorCode.INVALID_REGISTRATION),  # broker 1 has it
-        ({"features": []}, ErrorCode.UNSUPPORTED_VERSION),
+        ({"features": []}, ErrorCode.INVALID_REGISTRATION),
+        (
+            {"listeners": [Listener("PLAINTEXT", "127.0.0.1", 9092, security_protocol=4)]},
+            ErrorCode.INVALID_REGISTRATION,
+        ),
         (
             {"features": [Feature(name="metadata.version", min_supported_version=22, max_supported_version=25)]},
             ErrorCode.UNSUPPORTED_VERSION,

@@ -25,6 +25,16 @@ SNAPSHOT_OR_NOT = (
 NO_PIECE = "Why a piece of a snapshot is refused is said; Apache fails to say it: UNKNOWN_SERVER_ERROR."
 ONE_LOG = "A request of the quorum is about one partition; Apache takes the first of several here."
 STATIC = "What static voters tell of themselves is refused, as in Kafka 3.9; Apache keeps it for a later kraft.version."
+STRANGERS = "Only the voters of the configuration are voted for; Apache votes for anybody."
+MISROUTED = "What is meant for another voter, or another directory, changes nothing; Apache takes its epoch over."
+DIRECTORIES = (
+    "A static voter is known by its id alone; Apache knows whom it voted for by the directory, too, until it restarts."
+)
+PARTING = "A replica older than the whole log is told that the logs part in epoch 0; Apache repeats its own epoch."
+NO_TEXT = "Where nothing went wrong there is no text."
+FEATURES = "The node supports metadata.version up to 3.9-IV0 and a static quorum."
+NO_DIRECTORY = "A broker without a directory left is fenced; Apache waits for it to go."
+LEASES = "The lease of a broker begins with its registration (KIP-631); in Apache with its first heartbeat."
 
 _TOPIC_SETTINGS = [
     Allowed("*", "*configs.local.retention.*", TIERED),
@@ -32,12 +42,11 @@ _TOPIC_SETTINGS = [
     Allowed("*", "*configs.message.downconversion.enable", DOWN_CONVERSION),
 ]
 
-NO_TEXT = "Where nothing went wrong there is no text."
 
 ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "api_versions": [
         Allowed("*", "apiKeys.*", NOT_SERVED),
-        Allowed("*", "supportedFeatures.*", "The node supports metadata.version up to 3.9-IV0 and a static quorum."),
+        Allowed("*", "supportedFeatures.*", FEATURES),
     ],
     "reassignments": [Allowed("*: no topics", "errorMessage", NO_TEXT)],
     "update_features": [Allowed("*", "results.*.errorMessage", NO_TEXT)],
@@ -156,6 +165,23 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*: bytes -1", "*", CRASHES + " A limit below 0 counts as 0."),
         Allowed("*: itself*", "*.errorCode", CRASHES),
     ],
+    "controller_api_versions": [
+        Allowed("*", "apiKeys.*", NOT_SERVED),
+        Allowed("*", "supportedFeatures.*", FEATURES),
+    ],
+    "broker_registration": [
+        Allowed("*: no incarnation", "*", LEASES),
+        Allowed("*: again, other incarnation", "*", LEASES),
+        Allowed("UNREGISTER_BROKER *", "errorMessage", NO_TEXT),
+    ],
+    "broker_heartbeat": [
+        Allowed(
+            "*: a directory fails",
+            "isFenced",
+            NO_DIRECTORY,
+        )
+    ],
+    "not_served_here": [Allowed("SaslHandshake", "", "SASL is not served.")],
     "change_voters": [Allowed("UPDATE*", "errorCode", STATIC)],
     "replica_fetch_snapshot": [
         *(
@@ -173,6 +199,46 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*: topic twice", "*", ONE_LOG),
         Allowed("*: partition twice", "*", ONE_LOG),
         *(Allowed(f"*: {case}", "errorCode", NO_PIECE) for case in ("other topic", "partition *1")),
+    ],
+    "before_any_leader": [
+        Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
+        Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE),
+        Allowed("*: quorum-state", "", "quorum-state is written once there is something to remember."),
+    ],
+    "votes": [
+        Allowed("*stranger*", "*", STRANGERS),
+        *(
+            Allowed(f"*: {case}: quorum-state", "votedId", STRANGERS)
+            for case in ("candidate -1", "offset -1", "last epoch *")
+        ),
+        Allowed("*another voter*", "*", MISROUTED),
+        Allowed("*: to another directory*", "*", MISROUTED),
+        Allowed("*: from *other directory", "*", DIRECTORIES),
+        Allowed("*: from no directory", "*", DIRECTORIES),
+    ],
+    "pre_votes": [
+        Allowed("*stranger*", "*", STRANGERS),
+        Allowed("*another voter*", "*", MISROUTED),
+        Allowed("*itself", "*", "This node does not vote for who claims to be this node."),
+    ],
+    "fetched_from": [
+        Allowed("FETCH: *", "maxBytes", "A follower asks for up to 8 MiB at once, as in Kafka 3.9; Apache for 1 MiB.")
+    ],
+    **{
+        state: [Allowed("FETCH 12: *", "*", FETCH_BY_NAME), Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE)]
+        for state in ("prospective", "candidate")
+    },
+    "elected": [
+        Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
+        Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE),
+        Allowed("FETCH 17: of *", "*.divergingEpoch.epoch", PARTING),
+    ],
+    "following": [
+        Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
+        Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE),
+        Allowed("*another voter*", "*", MISROUTED),
+        Allowed("*: to another directory*", "*", MISROUTED),
+        Allowed("*pre-vote, 77", "*", STRANGERS),
     ],
     "broken_frames": [
         Allowed("*not utf-8", "", "Text that is not UTF-8 closes the connection; Apache guesses what was meant."),

@@ -29,6 +29,7 @@ VOTER_SETTINGS = {
     "process.roles": "controller",
     "controller.quorum.election.timeout.ms": NEVER_MS,
     "controller.quorum.fetch.timeout.ms": NEVER_MS,
+    "controller.quorum.election.backoff.max.ms": NEVER_MS,
     "controller.quorum.retry.backoff.ms": "500",
     "metadata.max.idle.interval.ms": "0",
 }
@@ -81,7 +82,7 @@ def voters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 def _voter(directory: Path, kind: Kind) -> Iterator[Side]:
     """A voter without a leader is not ready, but answers at its listener."""
     with ExitStack() as stack:
-        others = {each: stack.enter_context(fake_voter(free_ports(1)[0])) for each in OTHER_VOTERS}
+        others = {each: stack.enter_context(fake_voter(each, free_ports(1)[0])) for each in OTHER_VOTERS}
         node = NodeProcess(directory / "1", kind=kind)
         port = node.ports[1]
         addresses = {1: port, **{each: fake.port for each, fake in others.items()}}

@@ -17,6 +17,8 @@ SOME = frozenset(
         "topicId",
         "sessionId",
         "producerId",
+        "producerIdStart",
+        "brokerEpoch",
         "errorMessage",
         "batchIndexErrorMessage",
         "port",

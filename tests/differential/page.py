@@ -13,9 +13,10 @@ _HEAD = f"""# Differences from Apache Kafka
 
 Made by `python -m tests.differential.page` from the table that the differential tests allow; a test compares. Those
 tests send the same requests to this node and to Apache Kafka {APACHE_KAFKA}, both at metadata.version 3.9-IV0 and with
-the same settings, in every version that both offer, and compare the answers field by field. Ids, ports, times and the
-wording of texts may differ; whether there is a text may not. What is not in this list, and is asked by a scenario, is
-the same.
+the same settings, in every version that both offer, and compare the answers field by field: at the listener of clients,
+at that of controllers, and at one voter of three whose peers the tests play, there with what it wrote to quorum-state.
+Ids, ports, times and the wording of texts may differ; whether there is a text may not. What is not in this list, and is
+asked by a scenario, is the same.
 
 "Where" is the scenario, the request with its version and case, and the field; `*` stands for anything.
 """

@@ -63,10 +63,10 @@ class Side:
     def metadata_directory(self) -> Path:
         return self.log_directory / "__cluster_metadata-0"
 
-    def quorum_state(self) -> Body:
-        """What it would remember of its votes and epochs if it were killed now."""
-        state: Body = json.loads((self.metadata_directory / "quorum-state").read_text())
-        return state
+    def quorum_state(self) -> Body | None:
+        """What it would remember of its votes and epochs if it were killed now; None: nothing."""
+        path = self.metadata_directory / "quorum-state"
+        return json.loads(path.read_text()) if path.exists() else None
 
 
 class Line:

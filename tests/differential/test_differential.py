@@ -13,7 +13,7 @@ from tests.differential.allowed import ALLOWED
 from tests.differential.compare import Allowed, Difference, differences, weighed
 from tests.differential.page import PAGE, render
 from tests.differential.pair import Pair
-from tests.differential.scenarios import CONTROLLER_SCENARIOS, SCENARIOS
+from tests.differential.scenarios import CONTROLLER_SCENARIOS, SCENARIOS, VOTER_SCENARIOS
 from tests.differential.talk import Talk
 
 
@@ -29,6 +29,12 @@ def test_controllers_answer_as_apache_kafkas_do(controllers: Pair, name: str) ->
     check(controllers, name, CONTROLLER_SCENARIOS[name])
 
 
+@pytest.mark.interop
+@pytest.mark.parametrize("name", VOTER_SCENARIOS)
+def test_a_voter_answers_as_apache_kafkas_does(voters: Pair, name: str) -> None:
+    check(voters, name, VOTER_SCENARIOS[name])
+
+
 def check(pair: Pair, name: str, scenario: Callable[[Talk], None]) -> None:
     theirs, ours = pair.play(scenario)
     unmeant, unused = weighed(differences(theirs, ours), ALLOWED.get(name, ()))
@@ -37,7 +43,7 @@ def check(pair: Pair, name: str, scenario: Callable[[Talk], None]) -> None:
 
 
 def test_every_allowed_difference_names_a_scenario() -> None:
-    assert ALLOWED.keys() <= {*SCENARIOS, *CONTROLLER_SCENARIOS}
+    assert ALLOWED.keys() <= {*SCENARIOS, *CONTROLLER_SCENARIOS, *VOTER_SCENARIOS}
 
 
 def test_the_page_is_that_of_the_table() -> None:

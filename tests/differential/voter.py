@@ -1,7 +1,7 @@
 """A voter that only does what a scenario says, for the node that is compared to have somebody in its quorum.
 
-It takes connections, says what a voter would offer, and grants or refuses votes once it is told which. Whatever else
-it is asked, it keeps, and answers nothing but the end of the connection.
+It takes connections, says what a voter would offer, hears who leads, and grants or refuses votes once it is told which.
+It does not lead, unless told; and keeps what it was asked.
 """
 
 from __future__ import annotations
@@ -16,13 +16,23 @@ from typing import Any
 
 import attrs
 
+from kraft.controller.context import CLUSTER_METADATA_TOPIC
+from kraft.messages import begin_quorum_epoch_response as begin_response
+from kraft.messages import fetch_response, vote_response
 from kraft.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from kraft.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from kraft.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
+from kraft.messages.fetch_request import FetchRequest
+from kraft.messages.fetch_response import FetchResponse
 from kraft.messages.plain import to_plain
 from kraft.messages.registry import ApiKey, request_class, request_header_version, response_header_version
 from kraft.messages.vote_request import VoteRequest
-from kraft.messages.vote_response import PartitionData, TopicData, VoteResponse
+from kraft.messages.vote_response import VoteResponse
+from kraft.node.quorum.wire import NOBODY
 from kraft.wire.codec import decode, encode
+from kraft.wire.errors import ErrorCode
 from kraft.wire.schema import Message
+from kraft.wire.uuids import METADATA_TOPIC_ID
 
 OFFERED = {
     ApiKey.FETCH: (12, 17),
@@ -41,29 +51,50 @@ class FakeVoter:
 
     Attributes:
         port: Where it listens.
-        pre_vote: Whether it would grant its vote; None: no answer.
-        vote: Whether it grants its vote; None: no answer.
+        pre_vote: Whether it would grant its vote; None: it hangs up.
+        vote: Whether it grants its vote; None: it hangs up.
+        leads: The epoch of which it answers one Fetch, as the leader, who has nothing new.
         asked: The last request of each API, as JSON, with its version.
     """
 
+    node_id: int
     port: int
     pre_vote: bool | None = None
     vote: bool | None = None
+    leads: int | None = None
     asked: dict[int, dict[str, Any]] = attrs.Factory(dict)
 
     def answer(self, api_key: int, version: int, request: Message) -> Message | None:
         if api_key == ApiKey.API_VERSIONS:
             return ApiVersionsResponse(api_keys=[ApiVersion(key, *offered) for key, offered in OFFERED.items()])
         self.asked[api_key] = {"(version)": version, **to_plain(request, version)}
-        if not isinstance(request, VoteRequest):
-            return None
-        topic = request.topics[0]
-        wanted = topic.partitions[0]
-        granted = self.pre_vote if wanted.pre_vote else self.vote
-        if granted is None:
-            return None
-        data = PartitionData(0, 0, -1, wanted.replica_epoch, granted)
-        return VoteResponse(topics=[TopicData(topic.topic_name, [data])])
+        match request:
+            case VoteRequest():
+                wanted = request.topics[0].partitions[0]
+                granted = self.pre_vote if wanted.pre_vote else self.vote
+                return None if granted is None else self._voted(wanted.replica_epoch, granted)
+            case FetchRequest():
+                epoch = request.topics[0].partitions[0].current_leader_epoch
+                leads = epoch == self.leads
+                if leads:
+                    self.leads = None
+                return self._fetched(epoch, leads)
+            case BeginQuorumEpochRequest():
+                told = request.topics[0].partitions[0]
+                begun = begin_response.PartitionData(0, 0, told.leader_id, told.leader_epoch)
+                return BeginQuorumEpochResponse(topics=[begin_response.TopicData(CLUSTER_METADATA_TOPIC, [begun])])
+        return None
+
+    def _voted(self, epoch: int, granted: bool) -> VoteResponse:
+        partition = vote_response.PartitionData(0, 0, NOBODY, epoch, granted)
+        return VoteResponse(topics=[vote_response.TopicData(CLUSTER_METADATA_TOPIC, [partition])])
+
+    def _fetched(self, epoch: int, leads: bool) -> FetchResponse:
+        partition = fetch_response.PartitionData(high_watermark=NOBODY, records=b"")
+        partition.error_code = ErrorCode.NONE if leads else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        partition.current_leader = fetch_response.LeaderIdAndEpoch(self.node_id if leads else NOBODY, epoch)
+        topic = fetch_response.FetchableTopicResponse(CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID, [partition])
+        return FetchResponse(responses=[topic])
 
 
 class _Server(socketserver.ThreadingTCPServer):
@@ -91,10 +122,10 @@ class _Connection(socketserver.StreamRequestHandler):
 
 
 @contextmanager
-def fake_voter(port: int) -> Iterator[FakeVoter]:
+def fake_voter(node_id: int, port: int) -> Iterator[FakeVoter]:
     """Serve in threads of its own until the block ends."""
     with _Server(("127.0.0.1", port), _Connection) as server:
-        server.voter = FakeVoter(port)
+        server.voter = FakeVoter(node_id, port)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield server.voter

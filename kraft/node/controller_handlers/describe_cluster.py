@@ -16,7 +16,7 @@ from kraft.rpc.channel import Reply, Request
 
 
 async def handle(plane: ControlPlane, request: Request, message: DescribeClusterRequest) -> Reply:
-    check_kind(message, CONTROLLERS)
+    check_kind(message, CONTROLLERS, request.api_version)
     response = DescribeClusterResponse(endpoint_type=CONTROLLERS, cluster_id=plane.cluster_id)
     response.brokers = _controllers(plane, request.connection.listener)
     leader_id = plane.quorum.leader_id

@@ -18,7 +18,7 @@ CONTROLLERS = 2
 
 
 async def handle(broker: Broker, request: Request, message: DescribeClusterRequest) -> Reply:
-    check_kind(message, BROKERS)
+    check_kind(message, BROKERS, request.api_version)
     response = DescribeClusterResponse(endpoint_type=BROKERS, cluster_id=broker.cluster_id)
     response.brokers = _brokers(broker, request.connection.listener, fenced_too=message.include_fenced_brokers)
     alive = [each.broker_id for each in response.brokers if not each.is_fenced]
@@ -28,11 +28,14 @@ async def handle(broker: Broker, request: Request, message: DescribeClusterReque
     return response
 
 
-def check_kind(message: DescribeClusterRequest, kind: int) -> None:
+def check_kind(message: DescribeClusterRequest, kind: int, version: int) -> None:
     """A listener answers only for its own kind: brokers at a broker's listener, controllers at a controller's.
 
-    Raises KafkaError: UNSUPPORTED_ENDPOINT_TYPE for no kind at all, MISMATCHED_ENDPOINT_TYPE for the other one.
+    Raises KafkaError: UNSUPPORTED_ENDPOINT_TYPE for no kind at all, MISMATCHED_ENDPOINT_TYPE for the other one,
+    INVALID_REQUEST for brokers where the version cannot ask for anything else.
     """
+    if version == 0 and kind != BROKERS:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Before version 1 this asks for brokers.")
     if message.endpoint_type not in (BROKERS, CONTROLLERS):
         raise KafkaError(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE)
     if message.endpoint_type != kind:

@@ -56,8 +56,11 @@ def describe_quorum(
 
 
 def _replica(replica_id: int, progress: Progress, now_s: float, clock: Clock) -> ReplicaState:
-    """``progress`` counts in Trio's seconds, the answer in milliseconds of the wall clock."""
-    if not progress.acknowledged:
+    """``progress`` counts in Trio's seconds, the answer in milliseconds of the wall clock.
+
+    Who has not fetched in this epoch counts from its beginning for the leader, and is told without times.
+    """
+    if progress.end_offset < 0:
         return ReplicaState(replica_id, log_end_offset=_UNKNOWN)
     now_ms = clock.now_ms()
 

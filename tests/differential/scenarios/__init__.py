@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.differential.scenarios import broken, cluster, configs, control, groups, produce, quorum, read, topics
+from tests.differential.scenarios import (
+    broken,
+    cluster,
+    configs,
+    control,
+    controllers,
+    groups,
+    produce,
+    quorum,
+    read,
+    topics,
+    voter,
+)
 from tests.differential.talk import Talk
 
 SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
@@ -67,5 +79,33 @@ CONTROLLER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         quorum.replica_fetch_snapshot,
         quorum.describe_quorum,
         quorum.change_voters,
+        controllers.controller_api_versions,
+        controllers.controller_describe_cluster,
+        controllers.broker_registration,
+        controllers.broker_heartbeat,
+        controllers.allocate_producer_ids,
+        controllers.alter_partition,
+        controllers.assign_replicas,
+        controllers.controller_registration,
+        controllers.envelopes,
+        controllers.not_served_here,
+    )
+}
+
+#: At one voter of three.
+VOTER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
+    function.__name__: function
+    for function in (
+        voter.before_any_leader,
+        voter.votes,
+        voter.pre_votes,
+        voter.following,
+        voter.other_leaders,
+        voter.resigning,
+        voter.fetched_from,
+        voter.prospective,
+        voter.candidate,
+        voter.elected,
+        voter.votes_by_log,
     )
 }

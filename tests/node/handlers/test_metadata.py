@@ -203,6 +203,7 @@ async def test_endpoint_types() -> None:
         assert (right.error_code, right.controller_id, [each.broker_id for each in right.brokers]) == (0, 1, [1])
         assert right.brokers[0].port == int(node.controller.split(":")[1])
         assert (await controller.request(DescribeClusterRequest(), 1)).error_code == 114
+        assert (await controller.request(DescribeClusterRequest(), 0)).error_code == ErrorCode.INVALID_REQUEST
 
 
 # FindCoordinator

@@ -1,0 +1,344 @@
+"""One voter of three, in each of its states; the scenario plays the other two.
+
+Each scenario has epochs of its own, a thousand above those of the one before, so that it begins anew on both sides.
+What the voter would remember over a restart is written down with every answer.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+from kraft.messages.registry import ApiKey
+from tests.differential.scenarios.quorum import (
+    NODE_ID,
+    OTHER_ID,
+    OTHER_VOTER,
+    STRANGER,
+    TOPIC,
+    begin,
+    end,
+    fetch,
+    fetch_snapshot,
+    misaddressed,
+    vote,
+    without_times,
+)
+from tests.differential.talk import Body, Talk, label
+from tests.differential.voter import FakeVoter
+from tests.support.eventually import eventually
+
+THIRD_VOTER = 3
+OWN_DIRECTORY = "its own directory"
+
+
+def say(talk: Talk, case: str, api: int, version: int, body: Body) -> Any:
+    """Ask, and write down what the voter has remembered of it by the time of its answer."""
+    answer = talk.ask(case, api, version, body, relevant=_without_bytes)
+    talk.note(f"{label(case, api, version)}: quorum-state", talk.side.quorum_state())
+    return answer
+
+
+def _without_bytes(answer: Body) -> Body:
+    """The records that open an epoch have times, and the names of those that were quick to vote."""
+    for topic in answer.get("responses", ()):
+        for partition in topic["partitions"]:
+            partition["records"] = f"{len(partition['records'] or '')} characters"
+    return answer
+
+
+def say_in_each(talk: Talk, case: str, api: int, body: Body) -> None:
+    for version in talk.versions(api):
+        say(talk, case, api, version, body)
+
+
+def leaderless(talk: Talk, epoch: int) -> None:
+    """Let the voter see a new epoch: a candidate whose log is too short does not get its vote."""
+    talk.tell(ApiKey.VOTE, vote(epoch, candidate=THIRD_VOTER, voterId=NODE_ID))
+
+
+def asked_what_only_leaders_know(talk: Talk, state: str, epoch: int) -> None:
+    for case, asked in (("stale", epoch - 1), ("present", epoch), ("unknown", epoch + 1)):
+        say_in_each(talk, f"{state}, epoch {case}", ApiKey.FETCH, fetch(asked))
+        say_in_each(talk, f"{state}, epoch {case}", ApiKey.FETCH_SNAPSHOT, fetch_snapshot(asked, 5, 0))
+    good = {"topicName": TOPIC, "partitions": [{"partitionIndex": 0}]}
+    for version in talk.versions(ApiKey.DESCRIBE_QUORUM):
+        talk.ask(state, ApiKey.DESCRIBE_QUORUM, version, {"topics": [good]}, relevant=without_times)
+
+
+def before_any_leader(talk: Talk) -> None:
+    """As it starts: in epoch 0, which nobody has led."""
+    asked_what_only_leaders_know(talk, "epoch 0", 0)
+    for pre_vote in (False, True):
+        say(talk, f"of epoch 0, {pre_vote}", ApiKey.VOTE, 2, vote(0, preVote=pre_vote))
+        say(talk, f"of epoch -1, {pre_vote}", ApiKey.VOTE, 2, vote(-1, preVote=pre_vote))
+    say_in_each(talk, "of epoch -1", ApiKey.BEGIN_QUORUM_EPOCH, begin(-1))
+    say_in_each(talk, "of epoch -1", ApiKey.END_QUORUM_EPOCH, end(-1))
+
+
+def votes(talk: Talk) -> None:
+    api = ApiKey.VOTE
+    for version in talk.versions(api):
+        epoch = 1000 + 100 * version
+        directory = talk.side.directory_id
+        for case, body in {
+            "first": vote(epoch),
+            "again": vote(epoch),
+            "again, shorter log": vote(epoch),
+            "the other voter": vote(epoch, candidate=THIRD_VOTER),
+            "stale": vote(epoch - 1),
+            "stranger": vote(epoch, candidate=STRANGER),
+            "stranger, new epoch": vote(epoch + 1, candidate=STRANGER),
+            "voter after the stranger": vote(epoch + 1),
+            "candidate -1": vote(epoch + 3, candidate=-1),
+            "offset -1": vote(epoch + 4, -1, 0),
+            "last epoch -1": vote(epoch + 5, 0, -1),
+            "last epoch its own": vote(epoch + 6, 5, epoch + 6),
+            "last epoch newer": vote(epoch + 7, 5, epoch + 8),
+            "last epoch one older": vote(epoch + 8, 5, epoch + 7),
+            "offset without epoch": vote(epoch + 9, 5, 0),
+            "to another voter": vote(epoch + 10, voterId=OTHER_VOTER),
+            "to this voter after": vote(epoch + 10),
+            "to nobody": vote(epoch + 11, voterId=-1),
+            "to another directory": vote(epoch + 12, voterDirectoryId=OTHER_ID),
+            "to its directory": vote(epoch + 13, voterDirectoryId=directory),
+            "to its directory, as another voter": vote(epoch + 14, voterDirectoryId=directory, voterId=OTHER_VOTER),
+            "from a directory": vote(epoch + 15, replicaDirectoryId=OTHER_ID),
+            "from another directory": vote(epoch + 15, replicaDirectoryId=directory),
+            "from no directory": vote(epoch + 15),
+            "stale, to another voter": vote(epoch, voterId=OTHER_VOTER),
+            "stale, offset -1": vote(epoch, -1, 0),
+            "stale, last epoch newer": vote(epoch, 0, epoch + 1),
+            "stale, stranger": vote(epoch, candidate=STRANGER),
+            "stale, candidate -1": vote(epoch, candidate=-1),
+            "negative epoch": vote(-5),
+            **{f"{case}, new epoch": body for case, body in misaddressed(vote(epoch + 16)).items()},
+        }.items():
+            say(talk, case, api, version, body)
+
+
+def pre_votes(talk: Talk) -> None:
+    """Granted or not, they change nothing (KIP-996)."""
+    epoch = 2000
+    leaderless(talk, epoch)
+    for case, more in {
+        "present": {},
+        "the other voter": {"candidate": THIRD_VOTER},
+        "stranger": {"candidate": STRANGER},
+        "itself": {"candidate": NODE_ID},
+        "offset -1": {"last_offset": -1},
+        "last epoch its own": {"last_offset": 9, "last_epoch": epoch},
+        "last epoch newer": {"last_offset": 9, "last_epoch": epoch + 1},
+        "to another voter": {"voterId": OTHER_VOTER},
+        "to another directory": {"voterDirectoryId": OTHER_ID},
+    }.items():
+        say(talk, case, ApiKey.VOTE, 2, vote(epoch, preVote=True, **more))
+    say(talk, "stale", ApiKey.VOTE, 2, vote(epoch - 1, preVote=True))
+    say(talk, "new epoch", ApiKey.VOTE, 2, vote(epoch + 1, preVote=True))
+    say(talk, "new epoch, stranger", ApiKey.VOTE, 2, vote(epoch + 2, preVote=True, candidate=STRANGER))
+    say(talk, "new epoch, to another voter", ApiKey.VOTE, 2, vote(epoch + 3, preVote=True, voterId=OTHER_VOTER))
+    say(talk, "vote after", ApiKey.VOTE, 2, vote(epoch + 3))
+    say(talk, "after a vote", ApiKey.VOTE, 2, vote(epoch + 3, preVote=True))
+    say(talk, "after a vote, the other voter", ApiKey.VOTE, 2, vote(epoch + 3, preVote=True, candidate=THIRD_VOTER))
+
+
+def following(talk: Talk) -> None:
+    """Of a leader that says so, and with which it could not speak yet."""
+    api = ApiKey.BEGIN_QUORUM_EPOCH
+    directory = talk.side.directory_id
+    for version in talk.versions(api):
+        epoch = 3000 + 100 * version
+        for case, body in {
+            "first": begin(epoch),
+            "again": begin(epoch),
+            "stale": begin(epoch - 1),
+            "stale, the other voter": begin(epoch - 1, THIRD_VOTER),
+            "new epoch, the other voter": begin(epoch + 1, THIRD_VOTER),
+            "to another voter": begin(epoch + 2, voterId=OTHER_VOTER),
+            "to nobody": begin(epoch + 3, voterId=-1),
+            "to another directory": begin(epoch + 4, voterDirectoryId=OTHER_ID),
+            "to its directory": begin(epoch + 5, voterDirectoryId=directory),
+            "leader -1": begin(epoch + 6, -1),
+            "stale, leader -1": begin(epoch, -1),
+            "stale, to another voter": begin(epoch, voterId=OTHER_VOTER),
+            "negative epoch": begin(-5),
+            **{f"{case}, new epoch": body for case, body in misaddressed(begin(epoch + 7)).items()},
+            "last": begin(epoch + 8),
+        }.items():
+            say(talk, case, api, version, body)
+        voted = epoch + 20
+        say(talk, f"vote before {version}", ApiKey.VOTE, 1, vote(voted))
+        say(talk, "of whom it voted for", api, version, begin(voted))
+        say(talk, f"vote before {version} again", ApiKey.VOTE, 1, vote(voted + 1))
+        say(talk, "not of whom it voted for", api, version, begin(voted + 1, THIRD_VOTER))
+    epoch = 3500
+    talk.tell(api, begin(epoch))
+    asked_what_only_leaders_know(talk, "following", epoch)
+    for candidate in (OTHER_VOTER, THIRD_VOTER, STRANGER):
+        say_in_each(talk, f"following, {candidate}", ApiKey.VOTE, vote(epoch, candidate=candidate))
+        say(talk, f"pre-vote, {candidate}", ApiKey.VOTE, 2, vote(epoch, candidate=candidate, preVote=True))
+    say(talk, "pre-vote, new epoch", ApiKey.VOTE, 2, vote(epoch + 1, candidate=THIRD_VOTER, preVote=True))
+
+
+def other_leaders(talk: Talk) -> None:
+    """Of one epoch, and such as are no voters."""
+    api = ApiKey.BEGIN_QUORUM_EPOCH
+    for version in talk.versions(api):
+        epoch = 4000 + 100 * version
+        elsewhere = [{"name": "CONTROLLER", "host": "127.0.0.1", "port": 9}]
+        say(talk, "first", api, version, begin(epoch))
+        say(talk, "stale, stranger", api, version, begin(epoch - 1, STRANGER))
+        say(talk, "new address", api, version, begin(epoch, leaderEndpoints=elsewhere))
+        say(talk, "new epoch, new address", api, version, begin(epoch + 1, leaderEndpoints=elsewhere))
+
+
+def resigning(talk: Talk) -> None:
+    """Leaders that go; who should succeed them is the third voter."""
+    api = ApiKey.END_QUORUM_EPOCH
+    for version in talk.versions(api):
+        epoch = 5000 + 100 * version
+        talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+        successors = (THIRD_VOTER,)
+        for case, body in {
+            "stale": end(epoch - 1, successors=successors),
+            "negative epoch": end(-5),
+            "leader -1": end(epoch, -1),
+            "stale, leader -1": end(epoch - 1, -1),
+            "good": end(epoch, successors=successors),
+            "again": end(epoch, successors=successors),
+            "again, without successors": end(epoch),
+            **{f"{case}, new epoch": body for case, body in misaddressed(end(epoch + 1)).items()},
+            "new epoch": end(epoch + 2, successors=successors),
+            "new epoch, the other voter": end(epoch + 3, THIRD_VOTER, (OTHER_VOTER,)),
+        }.items():
+            say(talk, case, api, version, body)
+        for candidate in (OTHER_VOTER, THIRD_VOTER):
+            case = f"{candidate}, after the end {version}"
+            say(talk, f"{case}, pre-vote", ApiKey.VOTE, 2, vote(epoch + 3, candidate=candidate, preVote=True))
+            say(talk, case, ApiKey.VOTE, 2, vote(epoch + 3, candidate=candidate))
+
+
+def seek_votes(talk: Talk, epoch: int, *, pre_vote: bool | None = None, vote: bool | None = None) -> None:
+    """Have the leader of ``epoch`` resign for the voter's benefit; the others answer it as told.
+
+    Returns when it has asked them for the last thing that it will: would-be votes, or votes in the next epoch, or to
+    follow it.
+    """
+    others = talk.side.voters.values()
+    for other in others:
+        other.asked.clear()
+        other.pre_vote, other.vote = pre_vote, vote
+    talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+    talk.tell(ApiKey.END_QUORUM_EPOCH, end(epoch, successors=(NODE_ID, THIRD_VOTER)))
+
+    def has_asked(other: FakeVoter) -> bool:
+        if vote:
+            return ApiKey.BEGIN_QUORUM_EPOCH in other.asked
+        asked = other.asked.get(ApiKey.VOTE)
+        return asked is not None and asked["topics"][0]["partitions"][0]["preVote"] is not bool(pre_vote)
+
+    eventually(lambda: all(map(has_asked, others)))
+
+
+def note_asked(talk: Talk, case: str, api: int, *of: int) -> None:
+    """Write down what the voter asks the others, or these of them."""
+    for node_id in of or talk.side.voters:
+        asked = talk.side.voters[node_id].asked
+        eventually(partial(asked.__contains__, api))
+        text = json.dumps(asked[api]).replace(talk.side.directory_id, OWN_DIRECTORY)
+        talk.note(f"{ApiKey(api).name}: {case}, to {node_id}", json.loads(text))
+
+
+def others_ask(talk: Talk, state: str, epoch: int) -> None:
+    """What changes nothing, in the state of one who would lead."""
+    asked_what_only_leaders_know(talk, state, epoch)
+    for candidate in (OTHER_VOTER, THIRD_VOTER):
+        case = f"{state}, {candidate}"
+        say_in_each(talk, case, ApiKey.VOTE, vote(epoch, candidate=candidate))
+        say_in_each(talk, f"{case}, stale", ApiKey.VOTE, vote(epoch - 1, candidate=candidate))
+        say(talk, f"{case}, pre-vote", ApiKey.VOTE, 2, vote(epoch, candidate=candidate, preVote=True))
+    say_in_each(talk, f"{state}, stale", ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch - 1))
+    say_in_each(talk, f"{state}, stale", ApiKey.END_QUORUM_EPOCH, end(epoch - 1))
+
+
+def fetched_from(talk: Talk) -> None:
+    """Whoever has spoken with its leader would not vote another in (KIP-996)."""
+    epoch = 6000
+    talk.side.voters[OTHER_VOTER].leads = epoch
+    talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+    body = vote(epoch, candidate=THIRD_VOTER, preVote=True)
+
+    def is_refused() -> bool:
+        answer = talk.tell(ApiKey.VOTE, body, 2)
+        return not answer["topics"][0]["partitions"][0]["voteGranted"]
+
+    eventually(is_refused)
+    say(talk, "pre-vote", ApiKey.VOTE, 2, body)
+    note_asked(talk, "what it asks its leader", ApiKey.FETCH, OTHER_VOTER)
+    say(talk, "pre-vote, new epoch", ApiKey.VOTE, 2, vote(epoch + 1, candidate=THIRD_VOTER, preVote=True))
+
+
+def prospective(talk: Talk) -> None:
+    """It asks whether it would win; nobody answers."""
+    epoch = 7000
+    seek_votes(talk, epoch)
+    note_asked(talk, "would-be vote", ApiKey.VOTE)
+    others_ask(talk, "prospective", epoch)
+    say(talk, "of the leader that resigned", ApiKey.END_QUORUM_EPOCH, 1, end(epoch))
+    say(talk, "of the leader that resigned", ApiKey.BEGIN_QUORUM_EPOCH, 1, begin(epoch))
+    say(talk, "prospective, pre-vote, new epoch", ApiKey.VOTE, 2, vote(epoch + 1, preVote=True))
+    seek_votes(talk, epoch + 10)
+    say(talk, "prospective, new epoch", ApiKey.VOTE, 2, vote(epoch + 11))
+    seek_votes(talk, epoch + 20)
+    say(talk, "prospective, new epoch", ApiKey.BEGIN_QUORUM_EPOCH, 1, begin(epoch + 21))
+
+
+def candidate(talk: Talk) -> None:
+    """It would win, and stands; nobody answers."""
+    epoch = 8001
+    seek_votes(talk, epoch - 1, pre_vote=True)
+    note_asked(talk, "vote", ApiKey.VOTE)
+    others_ask(talk, "candidate", epoch)
+    say(talk, "candidate, who won", ApiKey.BEGIN_QUORUM_EPOCH, 1, begin(epoch))
+    seek_votes(talk, epoch + 9, pre_vote=True)
+    say(talk, "candidate, who won and resigned", ApiKey.END_QUORUM_EPOCH, 1, end(epoch + 10, successors=(THIRD_VOTER,)))
+    seek_votes(talk, epoch + 19, pre_vote=True)
+    say(talk, "candidate, new epoch", ApiKey.VOTE, 2, vote(epoch + 21))
+    seek_votes(talk, epoch + 29, pre_vote=True)
+    say(talk, "candidate, pre-vote, new epoch", ApiKey.VOTE, 2, vote(epoch + 31, preVote=True))
+
+
+def elected(talk: Talk) -> None:
+    """It leads, and nothing is committed: the others have not fetched what it wrote first."""
+    epoch = 9001
+    seek_votes(talk, epoch - 1, pre_vote=True, vote=True)
+    note_asked(talk, "it leads", ApiKey.BEGIN_QUORUM_EPOCH)
+    others_ask(talk, "leader", epoch)
+    for voter in (OTHER_VOTER, THIRD_VOTER, STRANGER):
+        say(talk, f"of {voter}", ApiKey.FETCH, 17, fetch(epoch, 5, 3, replica=voter))
+    say(talk, "would vote in a new epoch", ApiKey.VOTE, 2, vote(epoch + 1, preVote=True))
+    say(talk, "shorter log", ApiKey.VOTE, 2, vote(epoch + 1))
+
+
+def votes_by_log(talk: Talk) -> None:
+    """After it led the log has a record of that epoch."""
+    epoch = 10_001
+    seek_votes(talk, epoch - 1, pre_vote=True, vote=True)
+    note_asked(talk, "it leads again", ApiKey.BEGIN_QUORUM_EPOCH)
+    end_offset = 2
+    for number, (last_offset, last_epoch) in enumerate(
+        [
+            (0, 0),
+            (end_offset, epoch - 1),
+            (99, epoch - 1),
+            (end_offset - 1, epoch),
+            (end_offset, epoch),
+            (end_offset + 1, epoch),
+            (0, epoch + 1),
+        ]
+    ):
+        asked = epoch + 10 + number
+        case = f"log that ends with {last_offset} of {last_epoch}"
+        say(talk, f"{case}, pre-vote", ApiKey.VOTE, 2, vote(asked, last_offset, last_epoch, preVote=True))
+        say(talk, case, ApiKey.VOTE, 2, vote(asked, last_offset, last_epoch))
