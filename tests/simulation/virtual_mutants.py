@@ -15,9 +15,11 @@ import attrs
 from kraft.node.controller import Controller
 from kraft.node.metadata import Metadata
 from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.election import ElectionFile
 from kraft.node.quorum.log import MetadataLog
 from kraft.node.quorum.peers import Peer
 from kraft.raft.messages import FetchSnapshotRequest
+from kraft.raft.state import ElectionState
 from tests.simulation.virtual_faults import run_seed
 
 BOUND = 100
@@ -71,6 +73,13 @@ def _skips_what_a_snapshot_holds(_: Callable[..., Any]) -> Callable[..., Any]:
     return skip
 
 
+def _writes_no_votes(write: Callable[..., Any]) -> Callable[..., Any]:
+    def forget(file: ElectionFile, election: ElectionState) -> None:
+        write(file, attrs.evolve(election, voted_for=None))
+
+    return forget
+
+
 def _does_not_cut(_: Callable[..., Any]) -> Callable[..., Any]:
     def keep(log: MetadataLog, end_offset: int) -> None:
         pass
@@ -115,6 +124,7 @@ MUTANTS = {
         3,
         "metadata but no metadata.version",
     ),
+    "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 0, "OneVotePerEpoch"),
     "does not cut the log": Mutant(
         "what differs is cut", MetadataLog, "truncate", _does_not_cut, 1, "cannot be durable"
     ),

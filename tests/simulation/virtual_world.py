@@ -24,6 +24,7 @@ from kraft.node.node import Node
 from kraft.node.quorum.driver import Quorum
 from kraft.node.quorum.journal import FILE_NAME
 from kraft.raft.events import Effects
+from kraft.raft.state import Candidate, Leader, State
 from kraft.records.batch import iter_headers
 from kraft.simulation.chance import Chance
 from kraft.simulation.virtual_cluster import CLUSTER_ID, VirtualNode, VirtualObserver, quorum_voters, virtual_nodes
@@ -66,6 +67,8 @@ class World:
     """How far the committed part of a log was compared with those of others."""
     completed: dict[Quorum, int] = attrs.Factory(dict)
     """How many of ``acknowledged`` an active controller was seen to know."""
+    votes: dict[tuple[int, int], int] = attrs.Factory(dict)
+    """Whom a voter voted for in an epoch, if the candidate counted the vote: by (voter, epoch)."""
     down: set[int] = attrs.Factory(set)
 
     def say(self, text: str) -> None:
@@ -79,7 +82,13 @@ class World:
         node = self.nodes[node_id]
         with within("a node starts"):
             await self.nursery.start(node.run, name=node.host)
+        quorum = self.alive()[node_id].core.quorum
+        self.remembers_its_vote(node_id, quorum.state)
+        self.listen_to(quorum)
         self.down.discard(node_id)
+
+    def listen_to(self, quorum: Quorum) -> None:
+        quorum.tell(lambda effects: self.note(quorum, effects))
 
     def active(self, among: set[int]) -> tuple[int, Node] | None:
         """The active controller of the newest epoch that any of these is in, if a majority of all follows it."""
@@ -140,8 +149,10 @@ class World:
             await self.end(fault, targets if fault.kind is Kind.BLACKOUT else [target])
         elif fault.kind is Kind.PAUSE:
             self.nodes[target].pause()
-            await trio.sleep(fault.lasts_s)
-            self.nodes[target].resume()
+            try:
+                await trio.sleep(fault.lasts_s)
+            finally:
+                self.nodes[target].resume()  # a world that is broken off could not end with a node that stands still
         elif fault.kind is Kind.RESET:
             self.network.reset(self.nodes[target].host)
         elif fault.kind is Kind.RESIGN:
@@ -204,8 +215,6 @@ class World:
 
     def compare(self, key: int, quorum: Quorum) -> None:
         """NoLogDivergence: what is committed is the same everywhere."""
-        if quorum not in self.compared:
-            quorum.tell(self.note)
         start = max(self.compared.get(quorum, 0), quorum.start_offset)
         self.compared[quorum] = max(start, quorum.high_watermark)
         if start >= quorum.high_watermark:
@@ -224,7 +233,25 @@ class World:
                 raise Violated(f"AckedValueNotLost: {name} is not known to {key}, active in epoch {quorum.epoch}")
         self.completed[quorum] = count
 
-    def note(self, effects: Effects) -> None:
+    def remembers_its_vote(self, voter: int, state: State) -> None:
+        """OneVotePerEpoch: a vote that a candidate counted is known to its voter when that starts again.
+
+        One who forgot it might vote twice, and elect two leaders. That hardly ever happens: this is noticed at once.
+        """
+        given = [(epoch, whom) for (who, epoch), whom in self.votes.items() if who == voter]
+        epoch, candidate = max(given, default=(0, None))
+        led = candidate == voter == state.leader_id
+        if state.epoch < epoch or (state.epoch == epoch and state.voted_for != candidate and not led):
+            raise Violated(f"OneVotePerEpoch: {voter} voted for {candidate} in epoch {epoch}, and starts as {state}")
+
+    def note(self, quorum: Quorum, effects: Effects) -> None:
+        """Take in one step of a member."""
+        state = quorum.state
+        if isinstance(state, Candidate | Leader):
+            for voter in state.granted:
+                whom = self.votes.setdefault((voter, state.epoch), quorum.node_id)
+                if whom != quorum.node_id:
+                    raise Violated(f"OneVotePerEpoch: {voter} voted for {whom} and {quorum.node_id} in {state.epoch}")
         self.seen["log cut"] += effects.truncate is not None
         self.seen["snapshot installed"] += effects.install is not None
 
@@ -382,6 +409,7 @@ async def run_world(plan: Plan, directory: Path, seen: Counter[str]) -> tuple[st
             nodes = virtual_nodes(directory, plan.voters, network, settings, plan.disk_s)
             observer = VirtualObserver(OBSERVER, settings | of_observer, network)
             world = World(plan, directory, network, nodes, observer, nursery, seen)
+            world.listen_to(observer.quorum)
             for node_id in nodes:
                 await world.start(node_id)
             nursery.start_soon(observer.run, name=observer.host)
