@@ -34,6 +34,9 @@ PARTING = "A replica older than the whole log is told that the logs part in epoc
 NO_TEXT = "Where nothing went wrong there is no text."
 FEATURES = "The node supports metadata.version up to 3.9-IV0 and a static quorum."
 NO_DIRECTORY = "A broker without a directory left is fenced; Apache waits for it to go."
+ONLY_ACTIVE = "Only the active controller answers for topics; Apache's others answer from what they know."
+AS_FAR = "The cluster is described as far as it is known; Apache waits for its metadata.version."
+ALIKE = "A change of settings is checked alike at both listeners; Apache's controller leaves some of it to the brokers."
 LEASES = "The lease of a broker begins with its registration (KIP-631); in Apache with its first heartbeat."
 
 _TOPIC_SETTINGS = [
@@ -169,6 +172,19 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*", "apiKeys.*", NOT_SERVED),
         Allowed("*", "supportedFeatures.*", FEATURES),
     ],
+    "controller_alter_resources": [
+        Allowed("*: kind *", "*.errorCode", ALIKE),
+        Allowed("*: broker '2'", "*.errorCode", ALIKE),
+        Allowed("*: twice", "responses", "A resource that is named twice is answered twice."),
+    ],
+    "controller_alter_configs": [
+        Allowed("*: null*", "responses.*", ALIKE),
+        Allowed("*: twice*", "responses.*", ALIKE),
+        Allowed("DESCRIBE_CONFIGS *: after *", "*.configs.*", ALIKE),
+    ],
+    "controller_alter_broker": [
+        Allowed("*", "responses.*", ALIKE),
+    ],
     "broker_registration": [
         Allowed("*: no incarnation", "*", LEASES),
         Allowed("*: again, other incarnation", "*", LEASES),
@@ -232,6 +248,14 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
         Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE),
         Allowed("FETCH 17: of *", "*.divergingEpoch.epoch", PARTING),
+    ],
+    "not_active": [
+        Allowed("DELETE_TOPICS *", "*.errorCode", ONLY_ACTIVE),
+        Allowed("LIST_PARTITION_REASSIGNMENTS *", "*", ONLY_ACTIVE),
+        Allowed("DESCRIBE_CLUSTER *", "*", AS_FAR),
+        Allowed("API_VERSIONS *", "apiKeys.*", NOT_SERVED),
+        Allowed("API_VERSIONS *", "supportedFeatures.*", FEATURES),
+        Allowed("API_VERSIONS *", "finalizedFeatures", "No level is told before it is known; Apache tells its lowest."),
     ],
     "following": [
         Allowed("FETCH 12: *", "*", FETCH_BY_NAME),

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kraft.messages.registry import ApiKey
 from tests.differential.pair import Pair, answers
-from tests.differential.talk import Side
+from tests.differential.talk import Line, Side
 from tests.differential.voter import fake_voter
 from tests.support.apache_process import APACHE_4
 from tests.support.eventually import eventually
@@ -66,8 +67,24 @@ def newest(ours: NodeProcess, apache: NodeProcess) -> Pair:
 
 @pytest.fixture(scope="session")
 def controllers(ours: NodeProcess, apache: NodeProcess) -> Pair:
-    """The same nodes at the listener of their controllers."""
+    """The same nodes at the listener of their controllers, without the topics that other scenarios left."""
+    for node in (apache, ours):
+        delete_topics(node)
     return Pair.of(*(Side(node.ports[1], node.log_directory) for node in (apache, ours)))
+
+
+def delete_topics(node: NodeProcess) -> None:
+    line = Line(node.ports[0])
+    try:
+        line.send(ApiKey.METADATA, 9, {"topics": None})
+        known = line.receive(ApiKey.METADATA, 9)
+        assert not isinstance(known, str), known
+        line.send(
+            ApiKey.DELETE_TOPICS, 4, {"topicNames": [each["name"] for each in known["topics"]], "timeoutMs": 9000}
+        )
+        assert not isinstance(line.receive(ApiKey.DELETE_TOPICS, 4), str)
+    finally:
+        line.close()
 
 
 @pytest.fixture(scope="session")

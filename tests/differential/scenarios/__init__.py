@@ -89,6 +89,18 @@ CONTROLLER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         controllers.controller_registration,
         controllers.envelopes,
         controllers.not_served_here,
+        topics.create_topics,
+        topics.create_many_topics,
+        topics.create_partitions,
+        topics.delete_topics,
+        configs.describe_broker_configs,
+        controllers.controller_alter_resources,
+        controllers.controller_alter_configs,
+        controllers.controller_alter_broker,
+        control.elect_leaders,
+        control.reassignments,
+        control.update_features,
+        control.unregister_broker,
     )
 }
 
@@ -107,5 +119,6 @@ VOTER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         voter.candidate,
         voter.elected,
         voter.votes_by_log,
+        voter.not_active,
     )
 }

@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from kraft.messages.registry import ApiKey
-from tests.differential.scenarios import cluster
+from tests.differential.scenarios import cluster, configs
 from tests.differential.scenarios.broken import head
 from tests.differential.scenarios.quorum import NODE_ID, OTHER_CLUSTER, OTHER_ID
 from tests.differential.talk import Body, Line, Talk, read_answer, request_header
@@ -30,6 +30,18 @@ def controller_api_versions(talk: Talk) -> None:
 
 def controller_describe_cluster(talk: Talk) -> None:
     cluster.describe_cluster(talk)
+
+
+def controller_alter_resources(talk: Talk) -> None:
+    configs.alter_resources(talk)
+
+
+def controller_alter_configs(talk: Talk) -> None:
+    configs.alter_configs(talk)
+
+
+def controller_alter_broker(talk: Talk) -> None:
+    configs.alter_broker(talk)
 
 
 def registration(broker_id: int, **more: Any) -> Body:
@@ -243,6 +255,11 @@ def controller_registration(talk: Talk) -> None:
 PRINCIPAL = struct.pack(">h", 0) + b"\5User\5anna\0\0"
 
 
+def sealed(data: bytes, principal: bytes | None = PRINCIPAL, address: bytes = b"\x7f\0\0\1") -> Body:
+    encoded = [None if part is None else base64.b64encode(part).decode() for part in (data, principal, address)]
+    return dict(zip(("requestData", "requestPrincipal", "clientHostAddress"), encoded, strict=True))
+
+
 def envelopes(talk: Talk) -> None:
     """Requests that a broker passes on, and what is none (KIP-590)."""
     quorum = request_header(ApiKey.DESCRIBE_QUORUM, 0) + b"\1\0"
@@ -268,10 +285,8 @@ def envelopes(talk: Talk) -> None:
         "Envelope inside": (request_header(ApiKey.ENVELOPE, 0) + b"\1\0\1\0", PRINCIPAL, b"\x7f\0\0\1"),
         "DescribeQuorum inside": (quorum, PRINCIPAL, b"\x7f\0\0\1"),
     }.items():
-        encoded = [None if part is None else base64.b64encode(part).decode() for part in (data, principal, address)]
-        body = dict(zip(("requestData", "requestPrincipal", "clientHostAddress"), encoded, strict=True))
         with talk.line(timeout_s=2) as line:
-            talk.ask(case, ApiKey.ENVELOPE, 0, body, line=line)
+            talk.ask(case, ApiKey.ENVELOPE, 0, sealed(data, principal, address), line=line)
 
 
 def not_served_here(talk: Talk) -> None:

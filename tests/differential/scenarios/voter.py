@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from kraft.messages.registry import ApiKey
+from tests.differential.scenarios.controllers import registration, sealed
 from tests.differential.scenarios.quorum import (
     NODE_ID,
     OTHER_ID,
@@ -25,7 +26,7 @@ from tests.differential.scenarios.quorum import (
     vote,
     without_times,
 )
-from tests.differential.talk import Body, Talk, label
+from tests.differential.talk import Body, Talk, label, request_header
 from tests.differential.voter import FakeVoter
 from tests.support.eventually import eventually
 
@@ -342,3 +343,54 @@ def votes_by_log(talk: Talk) -> None:
         case = f"log that ends with {last_offset} of {last_epoch}"
         say(talk, f"{case}, pre-vote", ApiKey.VOTE, 2, vote(asked, last_offset, last_epoch, preVote=True))
         say(talk, case, ApiKey.VOTE, 2, vote(asked, last_offset, last_epoch))
+
+
+def not_active(talk: Talk) -> None:
+    """What only the active controller decides, asked of one that knows who leads."""
+    epoch = 11_000
+    talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+    topic = {"name": "t", "numPartitions": 1, "replicationFactor": 1}
+    partition = {"partitionIndex": 0, "leaderEpoch": 0, "partitionEpoch": 0}
+    placed = {"topicId": OTHER_ID, "partitions": [{"partitionIndex": 0}]}
+    config = {"name": "retention.ms", "value": "1", "configOperation": 0}
+    for api, body in {
+        ApiKey.CREATE_TOPICS: {"topics": [topic], "timeoutMs": 1000},
+        ApiKey.DELETE_TOPICS: {"topicNames": ["t"], "topics": [{"name": "t"}], "timeoutMs": 1000},
+        ApiKey.CREATE_PARTITIONS: {"topics": [{"name": "t", "count": 2}], "timeoutMs": 1000},
+        ApiKey.ELECT_LEADERS: {"topicPartitions": [{"topic": "t", "partitions": [0]}], "timeoutMs": 1000},
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: {
+            "resources": [{"resourceType": 2, "resourceName": "t", "configs": [config]}]
+        },
+        ApiKey.ALTER_CONFIGS: {"resources": [{"resourceType": 2, "resourceName": "t", "configs": [config]}]},
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS: {
+            "topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "replicas": [1]}]}],
+            "timeoutMs": 1000,
+        },
+        ApiKey.LIST_PARTITION_REASSIGNMENTS: {"topics": None, "timeoutMs": 1000},
+        ApiKey.UPDATE_FEATURES: {
+            "featureUpdates": [{"feature": "metadata.version", "maxVersionLevel": 20, "upgradeType": 2}],
+            "timeoutMs": 1000,
+        },
+        ApiKey.UNREGISTER_BROKER: {"brokerId": 9},
+        ApiKey.BROKER_REGISTRATION: registration(9),
+        ApiKey.BROKER_HEARTBEAT: {"brokerId": 9, "brokerEpoch": 1},
+        ApiKey.ALTER_PARTITION: {
+            "brokerId": 9,
+            "brokerEpoch": 1,
+            "topics": [{"topicId": OTHER_ID, "partitions": [partition]}],
+        },
+        ApiKey.ALLOCATE_PRODUCER_IDS: {"brokerId": 9, "brokerEpoch": 1},
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS: {
+            "brokerId": 9,
+            "brokerEpoch": 1,
+            "directories": [{"id": OTHER_ID, "topics": [placed]}],
+        },
+        ApiKey.CONTROLLER_REGISTRATION: {"controllerId": 2},
+        ApiKey.DESCRIBE_CLUSTER: {"endpointType": 2},
+        ApiKey.ADD_RAFT_VOTER: {"voterId": 4, "voterDirectoryId": OTHER_ID},
+        ApiKey.REMOVE_RAFT_VOTER: {"voterId": 3, "voterDirectoryId": OTHER_ID},
+        ApiKey.UPDATE_RAFT_VOTER: {"voterId": 3, "voterDirectoryId": OTHER_ID, "currentLeaderEpoch": epoch},
+        ApiKey.API_VERSIONS: {"clientSoftwareName": "a", "clientSoftwareVersion": "1"},
+        ApiKey.ENVELOPE: sealed(request_header(ApiKey.UNREGISTER_BROKER, 0) + b"\0\0\0\5\0"),
+    }.items():
+        talk.sweep("not active", api, body)
