@@ -54,11 +54,16 @@ def _fetch(member: Member, max_wait_s: float) -> FetchRequest:
 
 
 def take_failure(member: Member, now: float, event: RequestFailed) -> None:
-    """The request that was under way got no answer: ask again in a while."""
+    """The request that was under way got no answer: ask again in a while.
+
+    If the answer made no sense, a snapshot is given up: Apache Kafka's leaders fail to say that it is gone, or that they
+    lead no more. The next Fetch is told.
+    """
     state = member.state
     if isinstance(state, Follower) and state.asked == event.number:
         badly = state.answered_badly or event.answered or event.unsupported
-        _retry(member, now, attrs.evolve(state, answered_badly=badly))
+        download = None if event.answered else state.download
+        _retry(member, now, attrs.evolve(state, answered_badly=badly, download=download))
     elif isinstance(state, Unattached) and state.asked == event.number:
         member.state = attrs.evolve(state, asked=None, ask_at=member.next_question_at(now))
 

@@ -274,6 +274,16 @@ def test_a_damaged_snapshot_is_fetched_again() -> None:
     assert isinstance(send.request, FetchRequest)
 
 
+def test_an_answer_without_sense_ends_a_download_and_a_broken_connection_does_not() -> None:
+    """Apache Kafka 3.9 and 4.3 answer UNKNOWN_SERVER_ERROR for a snapshot that is gone, and if they lead no more."""
+    for answered, asked in ((True, FetchRequest), (False, FetchSnapshotRequest)):
+        core, send = downloading()
+        (send,) = chunk(core, send, 0).sends
+        effects = core.step(0.3, RequestFailed(send.number, 2, send.request, answered=answered))
+        (send,) = core.step(effects.deadline, Timeout()).sends
+        assert isinstance(send.request, asked)
+
+
 def test_a_chunk_that_was_not_asked_for_begins_again() -> None:
     core, send = downloading()
     effects = chunk(core, send, 10)
