@@ -56,8 +56,8 @@ def _fetch(member: Member, max_wait_s: float) -> FetchRequest:
 def take_failure(member: Member, now: float, event: RequestFailed) -> None:
     """The request that was under way got no answer: ask again in a while.
 
-    If the answer made no sense, a snapshot is given up: Apache Kafka's leaders fail to say that it is gone, or that they
-    lead no more. The next Fetch is told.
+    If the answer made no sense, a snapshot is given up: Apache Kafka's leaders fail to say that it is gone, or that
+    they lead no more. The next Fetch is told.
     """
     state = member.state
     if isinstance(state, Follower) and state.asked == event.number:
