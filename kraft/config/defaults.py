@@ -16,8 +16,6 @@ DEFAULT_PROPERTIES: Mapping[str, str] = MappingProxyType(
         "log.dirs": "./kraft-data",
         # One broker can hold one replica, and its first consumer should not wait for more members.
         "offsets.topic.replication.factor": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
         "group.initial.rebalance.delay.ms": "0",
     }
 )

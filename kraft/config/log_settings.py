@@ -23,6 +23,9 @@ from kraft.config.setting import (
 
 DAY_MS = 24 * 60 * 60 * 1000
 
+_NO_TRANSACTIONS = "transactions are not served yet"
+_ONE_SHUTDOWN = "a stop hands over for 10 s at most, in one go; nor does Apache Kafka read it without ZooKeeper"
+
 
 @attrs.frozen
 class LogSettings:
@@ -36,10 +39,16 @@ class LogSettings:
         None, "The directory of the metadata log; not set, the first log directory (KIP-631)."
     )
     num_recovery_threads_per_data_dir: int = integer(
-        2, "How many logs of one directory are recovered at once.", limit=at_least(1)
+        2,
+        "How many logs of one directory are recovered at once.",
+        limit=at_least(1),
+        not_honoured="logs are opened one after the other",
     )
     log_initial_task_delay_ms: int = long(
-        30_000, "How long after start the first retention, flush and cleaning runs begin.", limit=at_least(0)
+        30_000,
+        "How long after start the first retention, flush and cleaning runs begin.",
+        limit=at_least(0),
+        not_honoured="the first run comes after one interval",
     )
     log_retention_check_interval_ms: int = long(
         300_000, "How often segments are checked for retention.", limit=at_least(1)
@@ -48,20 +57,34 @@ class LogSettings:
         60_000, "How often the recovery point is written to disk.", limit=at_least(0)
     )
     log_flush_start_offset_checkpoint_interval_ms: int = integer(
-        60_000, "How often log start offsets are written to disk.", limit=at_least(0)
+        60_000,
+        "How often log start offsets are written to disk.",
+        limit=at_least(0),
+        not_honoured="written together with the recovery points",
     )
     log_cleaner_enable: bool = boolean(True, "Whether logs are compacted at all.")
-    log_cleaner_threads: int = integer(1, "How many logs are compacted at once.", limit=at_least(0))
+    log_cleaner_threads: int = integer(
+        1, "How many logs are compacted at once.", limit=at_least(0), not_honoured="one log is compacted at a time"
+    )
     log_cleaner_backoff_ms: int = long(15_000, "How long the cleaner rests when no log is due.", limit=at_least(0))
     log_cleaner_dedupe_buffer_size: int = long(
-        128 * 2**20, "The memory for the key map of all cleaners together, in bytes."
+        128 * 2**20,
+        "The memory for the key map of all cleaners together, in bytes.",
+        not_honoured="the key map has room for 500,000 keys",
     )
     log_cleaner_io_buffer_size: int = integer(
-        512 * 2**10, "The read and write buffers of all cleaners together, in bytes.", limit=at_least(0)
+        512 * 2**10,
+        "The read and write buffers of all cleaners together, in bytes.",
+        limit=at_least(0),
+        not_honoured="the cleaner reads batch by batch",
     )
-    log_cleaner_io_buffer_load_factor: float = double(0.9, "How full the cleaner's key map may become.")
+    log_cleaner_io_buffer_load_factor: float = double(
+        0.9, "How full the cleaner's key map may become.", not_honoured="the key map may become full"
+    )
     log_cleaner_io_max_bytes_per_second: float = double(
-        1.7976931348623157e308, "The most bytes per second that the cleaners read and write."
+        1.7976931348623157e308,
+        "The most bytes per second that the cleaners read and write.",
+        not_honoured="the cleaner is not throttled",
     )
 
 
@@ -81,12 +104,16 @@ class TopicSettings:
 class ReplicationSettings:
     """Followers, in-sync replicas and leader balance."""
 
-    num_replica_fetchers: int = integer(1, "The fetchers for each leader that this broker follows.")
+    num_replica_fetchers: int = integer(
+        1, "The fetchers for each leader that this broker follows.", not_honoured="one fetcher for each leader"
+    )
     replica_lag_time_max_ms: int = long(
         30_000, "A follower that has not caught up for this long leaves the in-sync replicas."
     )
     replica_socket_timeout_ms: int = integer(30_000, "How long a follower waits for its leader's answer.")
-    replica_socket_receive_buffer_bytes: int = integer(64 * 2**10, "SO_RCVBUF of a follower's connection.")
+    replica_socket_receive_buffer_bytes: int = integer(
+        64 * 2**10, "SO_RCVBUF of a follower's connection.", not_honoured="left to the system"
+    )
     replica_fetch_max_bytes: int = integer(2**20, "The bytes a follower asks for per partition.", limit=at_least(0))
     replica_fetch_wait_max_ms: int = integer(500, "How long a leader may hold a follower's Fetch.")
     replica_fetch_min_bytes: int = integer(1, "The least bytes a leader answers a follower with before the wait ends.")
@@ -99,10 +126,16 @@ class ReplicationSettings:
     leader_imbalance_check_interval_seconds: int = long(
         300, "How often leader imbalance is checked.", limit=at_least(1)
     )
-    leader_imbalance_per_broker_percentage: int = integer(10, "The imbalance that is tolerated on one broker.")
+    leader_imbalance_per_broker_percentage: int = integer(
+        10,
+        "The imbalance that is tolerated on one broker.",
+        not_honoured="any imbalance is mended; nor does Apache Kafka read it without ZooKeeper",
+    )
     controlled_shutdown_enable: bool = boolean(True, "Move leaders away before the broker stops.")
-    controlled_shutdown_max_retries: int = integer(3, "How often a failed controlled shutdown is tried again.")
-    controlled_shutdown_retry_backoff_ms: int = long(5000, "The rest between those tries.")
+    controlled_shutdown_max_retries: int = integer(
+        3, "How often a failed controlled shutdown is tried again.", not_honoured=_ONE_SHUTDOWN
+    )
+    controlled_shutdown_retry_backoff_ms: int = long(5000, "The rest between those tries.", not_honoured=_ONE_SHUTDOWN)
 
 
 @attrs.frozen
@@ -117,7 +150,10 @@ class GroupSettings:
     group_max_size: int = integer(INT_MAX, "The most members of one group.", limit=at_least(1))
     offset_metadata_max_bytes: int = integer(4096, "The longest metadata text that may go with a committed offset.")
     offsets_load_buffer_size: int = integer(
-        5 * 2**20, "How much of the offsets log is read at once when a coordinator loads it.", limit=at_least(1)
+        5 * 2**20,
+        "How much of the offsets log is read at once when a coordinator loads it.",
+        limit=at_least(1),
+        not_honoured="the log is read in pieces of 1 MiB",
     )
     offsets_commit_timeout_ms: int = integer(5000, "How long a commit waits for its replicas.", limit=at_least(1))
     offsets_topic_num_partitions: int = integer(
@@ -130,7 +166,10 @@ class GroupSettings:
         100 * 2**20, "The segment size of __consumer_offsets.", limit=at_least(1)
     )
     offsets_topic_compression_codec: int = integer(
-        0, "The codec of batches in __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", limit=between(0, 4)
+        0,
+        "The codec of batches in __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+        limit=between(0, 4),
+        not_honoured="written uncompressed",
     )
     offsets_retention_minutes: int = integer(
         10_080, "How long the offsets of an empty group are kept.", limit=at_least(1)
@@ -151,30 +190,59 @@ class TransactionSettings:
         600_000, "How often partitions forget silent producers.", limit=at_least(1)
     )
     transactional_id_expiration_ms: int = integer(
-        7 * DAY_MS, "How long the coordinator remembers an unused transactional id.", limit=at_least(1)
+        7 * DAY_MS,
+        "How long the coordinator remembers an unused transactional id.",
+        limit=at_least(1),
+        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_max_timeout_ms: int = integer(
-        900_000, "The longest transaction timeout that a producer may ask for.", limit=at_least(1)
+        900_000,
+        "The longest transaction timeout that a producer may ask for.",
+        limit=at_least(1),
+        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = integer(
-        10_000, "How often transactions are checked for their timeout.", limit=at_least(1)
+        10_000,
+        "How often transactions are checked for their timeout.",
+        limit=at_least(1),
+        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = integer(
-        3_600_000, "How often transactional ids are checked for expiry.", limit=at_least(1)
+        3_600_000,
+        "How often transactional ids are checked for expiry.",
+        limit=at_least(1),
+        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_partition_verification_enable: bool = boolean(
-        True, "Check with the coordinator that a transactional write belongs to an open transaction."
+        True,
+        "Check with the coordinator that a transactional write belongs to an open transaction.",
+        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_state_log_load_buffer_size: int = integer(
-        5 * 2**20, "How much of the transaction log is read at once when a coordinator loads it.", limit=at_least(1)
+        5 * 2**20,
+        "How much of the transaction log is read at once when a coordinator loads it.",
+        limit=at_least(1),
+        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_state_log_num_partitions: int = integer(
-        50, "The partitions of __transaction_state; not to be changed later.", limit=at_least(1)
+        50,
+        "The partitions of __transaction_state; not to be changed later.",
+        limit=at_least(1),
+        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_state_log_replication_factor: int = short(
-        3, "The replicas of __transaction_state.", limit=at_least(1), importance=Importance.HIGH
+        3,
+        "The replicas of __transaction_state.",
+        limit=at_least(1),
+        importance=Importance.HIGH,
+        not_honoured=_NO_TRANSACTIONS,
     )
-    transaction_state_log_min_isr: int = integer(2, "min.insync.replicas of __transaction_state.", limit=at_least(1))
+    transaction_state_log_min_isr: int = integer(
+        2, "min.insync.replicas of __transaction_state.", limit=at_least(1), not_honoured=_NO_TRANSACTIONS
+    )
     transaction_state_log_segment_bytes: int = integer(
-        100 * 2**20, "The segment size of __transaction_state.", limit=at_least(1)
+        100 * 2**20,
+        "The segment size of __transaction_state.",
+        limit=at_least(1),
+        not_honoured=_NO_TRANSACTIONS,
     )

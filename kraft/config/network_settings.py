@@ -108,14 +108,26 @@ class NetworkSettings:
     num_io_threads: int = integer(
         8, "The request handlers of the data plane.", limit=at_least(1), importance=Importance.HIGH
     )
-    background_threads: int = integer(10, "How many background jobs may run at once.", limit=at_least(1))
+    background_threads: int = integer(
+        10,
+        "How many background jobs may run at once.",
+        limit=at_least(1),
+        not_honoured="there is no pool of threads: each job has its own task",
+    )
     queued_max_requests: int = integer(
         500, "The data plane's request queue; a full queue stops reading from sockets.", limit=at_least(1)
     )
     queued_max_request_bytes: int = long(
-        -1, "The most bytes of requests in memory; -1 is no limit. Not less than socket.request.max.bytes."
+        -1,
+        "The most bytes of requests in memory; -1 is no limit. Not less than socket.request.max.bytes.",
+        not_honoured="queued.max.requests and socket.request.max.bytes bound what is in memory",
     )
-    request_timeout_ms: int = integer(30_000, "How long this node waits for an answer of another.", limit=at_least(1))
+    request_timeout_ms: int = integer(
+        30_000,
+        "How long this node waits for an answer of another.",
+        limit=at_least(1),
+        not_honoured="each request to another node has a limit of its own",
+    )
     socket_send_buffer_bytes: int = integer(102_400, "SO_SNDBUF of a connection; -1 leaves it to the system.")
     socket_receive_buffer_bytes: int = integer(102_400, "SO_RCVBUF of a connection; -1 leaves it to the system.")
     socket_listen_backlog_size: int = integer(
@@ -130,7 +142,10 @@ class NetworkSettings:
     )
     connections_max_idle_ms: int = long(600_000, "Close a connection that was idle for this long.")
     connection_failed_authentication_delay_ms: int = integer(
-        100, "How long the close of a connection that failed to authenticate is delayed.", limit=at_least(0)
+        100,
+        "How long the close of a connection that failed to authenticate is delayed.",
+        limit=at_least(0),
+        not_honoured="there is no authentication yet",
     )
     fetch_max_bytes: int = integer(55 * 2**20, "The most bytes that one Fetch may ask for.", limit=at_least(1024))
     max_incremental_fetch_session_cache_slots: int = integer(

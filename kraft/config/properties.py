@@ -17,7 +17,7 @@ MAX_FILE_BYTES = 1 << 20
 
 @attrs.frozen
 class Loaded:
-    """A configuration, and one line for each name in it that sets nothing; the caller says them."""
+    """A configuration, and one line for each setting in it that changes nothing; the caller says them."""
 
     config: NodeConfig
     warnings: tuple[str, ...]
@@ -34,7 +34,7 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Loaded:
 
 def from_mapping(values: Mapping[str, str]) -> Loaded:
     """Check settings that are already names and texts."""
-    return Loaded(node_config(values), tuple(unknown_key_warnings(values)))
+    return Loaded(node_config(values), (*unknown_key_warnings(values), *not_honoured_warnings(values)))
 
 
 def read_properties(path: str | Path) -> dict[str, str]:
@@ -76,3 +76,11 @@ def unknown_key_warnings(values: Iterable[str]) -> Iterable[str]:
             near = difflib.get_close_matches(name, BROKER_CONFIGS, n=1, cutoff=0.75)
             hint = f"; did you mean {near[0]}?" if near else ""
             yield f"The configuration {one_line(name)} was supplied but is not a setting that this node knows{hint}"
+
+
+def not_honoured_warnings(values: Mapping[str, str]) -> Iterable[str]:
+    """Yield one line for each setting that was asked for, by a value other than its default, and changes nothing."""
+    for name, text in values.items():
+        key = broker_key(name)
+        if key is not None and key.not_honoured and key.parse(text) != key.default:
+            yield f"The configuration {name} was supplied but changes nothing here: {key.not_honoured}"

@@ -25,7 +25,11 @@ class QuorumSettings:
         importance=Importance.HIGH,
     )
     controller_quorum_election_backoff_max_ms: int = integer(1000, "The longest rest between two candidacies.")
-    controller_quorum_append_linger_ms: int = integer(25, "How long the leader gathers records before it writes.")
+    controller_quorum_append_linger_ms: int = integer(
+        25,
+        "How long the leader gathers records before it writes.",
+        not_honoured="a change is appended at once; one fsync covers what came during the one before",
+    )
     controller_quorum_request_timeout_ms: int = integer(2000, "How long a voter waits for another's answer.")
     controller_quorum_retry_backoff_ms: int = integer(20, "The rest before a failed request is tried again.")
 
@@ -58,4 +62,8 @@ class LeaseSettings:
     initial_broker_registration_timeout_ms: int = integer(
         60_000, "A broker that could not register for this long gives up."
     )
-    server_max_startup_time_ms: int = long(LONG_MAX, "A node that is not ready after this long gives up.")
+    server_max_startup_time_ms: int = long(
+        LONG_MAX,
+        "A node that is not ready after this long gives up.",
+        not_honoured="a node goes on trying; initial.broker.registration.timeout.ms bounds a broker's start",
+    )

@@ -5,6 +5,9 @@ the field name with dots (``num.network.threads``); its type, default, limits an
 metadata as a ConfigKey. The tables (``TOPIC_CONFIGS``, ``BROKER_CONFIGS``) and the parsing of a properties file are
 derived from those classes, so no setting can be said twice.
 
+What is accepted for the sake of Kafka's files, and changes nothing here, says so in its declaration (``not_honoured``);
+a node that is given such a setting warns, and docs/settings.md lists them.
+
 A refused value is always a ConfigError of one line in Kafka's own form:
 ``Invalid value X for configuration Y: <what is allowed>``.
 """
@@ -77,7 +80,10 @@ class Synonym:
 
 @attrs.frozen
 class ConfigKey:
-    """One setting as Kafka knows it. ``synonyms`` are the broker settings behind a topic setting, strongest first."""
+    """One setting as Kafka knows it. ``synonyms`` are the broker settings behind a topic setting, strongest first.
+
+    ``not_honoured`` is why the setting changes nothing here, and empty where it does.
+    """
 
     name: str
     type: ConfigType
@@ -86,6 +92,7 @@ class ConfigKey:
     importance: Importance
     doc: str
     synonyms: tuple[Synonym, ...] = ()
+    not_honoured: str = ""
 
     @property
     def sensitive(self) -> bool:
@@ -214,11 +221,21 @@ def setting(
     synonyms: tuple[Synonym, ...] = (),
     name: str | None = None,
     as_set: bool = False,
+    not_honoured: str = "",
 ) -> Any:
     """Declare a setting as a field of an attrs class. ``name`` only where Kafka's is not the field's with dots."""
-    metadata = {"type": type, "doc": doc, "limit": limit, "importance": importance, "synonyms": synonyms, "name": name}
+    metadata = {
+        "type": type,
+        "default": default,
+        "doc": doc,
+        "limit": limit,
+        "importance": importance,
+        "synonyms": synonyms,
+        "name": name,
+        "not_honoured": not_honoured,
+    }
     stored = frozenset(default) if as_set and isinstance(default, tuple) else default
-    return attrs.field(default=stored, metadata={**metadata, "default": default}, kw_only=True)
+    return attrs.field(default=stored, metadata=metadata, kw_only=True)
 
 
 boolean = partial(setting, ConfigType.BOOLEAN)
@@ -241,6 +258,7 @@ def field_key(field: attrs.Attribute[Any]) -> ConfigKey:
         importance=declared["importance"],
         doc=declared["doc"],
         synonyms=declared["synonyms"],
+        not_honoured=declared["not_honoured"],
     )
 
 

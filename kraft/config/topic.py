@@ -48,6 +48,7 @@ _THROTTLED = Validator(
         else "Value must be the literal '*' or a list of replicas in the form partition:broker,partition:broker,..."
     ),
 )
+_NO_THROTTLE = "replication is not throttled"
 _NO_TIERED_STORAGE = Validator(
     "[false]", lambda enabled: "Tiered storage is not supported: the only value is false" if enabled else None
 )
@@ -122,6 +123,7 @@ class LogConfig:
         (),
         "The replicas whose replication is throttled on the follower side: partition:broker,... or * for all.",
         limit=_THROTTLED,
+        not_honoured=_NO_THROTTLE,
     )
     index_interval_bytes: int = integer(
         4096,
@@ -133,6 +135,7 @@ class LogConfig:
         (),
         "The replicas whose replication is throttled on the leader side: partition:broker,... or * for all.",
         limit=_THROTTLED,
+        not_honoured=_NO_THROTTLE,
     )
     max_compaction_lag_ms: int = long(
         LONG_MAX,
@@ -148,8 +151,9 @@ class LogConfig:
     )
     message_downconversion_enable: bool = boolean(
         True,
-        "Accepted for old tools; batches are only ever served in the format in which they are stored.",
+        "Whether batches are rewritten for consumers that know only an older format.",
         importance=Importance.LOW,
+        not_honoured="batches are only ever served as they are stored",
         synonyms=_from("log.message.downconversion.enable"),
     )
     message_timestamp_after_max_ms: int = long(
@@ -189,7 +193,10 @@ class LogConfig:
         synonyms=_from("min.insync.replicas"),
     )
     preallocate: bool = boolean(
-        False, "Give a new segment its full size on disk when it is created.", synonyms=_from("log.preallocate")
+        False,
+        "Give a new segment its full size on disk when it is created.",
+        synonyms=_from("log.preallocate"),
+        not_honoured="a segment grows with what is appended",
     )
     remote_storage_enable: bool = boolean(
         False,
@@ -251,7 +258,8 @@ def _broker_key(topic_key: ConfigKey, synonym: Synonym) -> ConfigKey:
         if isinstance(default, int):
             default //= synonym.factor
     doc = f"The default of the topic setting {topic_key.name}. {topic_key.doc}"
-    return ConfigKey(synonym.name, config_type, default, validator, topic_key.importance, doc)
+    why_not = topic_key.not_honoured
+    return ConfigKey(synonym.name, config_type, default, validator, topic_key.importance, doc, not_honoured=why_not)
 
 
 def _in_units(limit: Validator, factor: int) -> Validator:

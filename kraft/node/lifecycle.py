@@ -155,7 +155,12 @@ class Lifecycle:
         return not self._is_fenced
 
     async def controlled_shutdown(self) -> None:
-        """Hand leaderships over before the end, within a bounded time. From here on every heartbeat asks for it."""
+        """Hand leaderships over before the end, within a bounded time. From here on every heartbeat asks for it.
+
+        With ``controlled.shutdown.enable=false`` nothing is handed over: the lease runs out, as after a crash.
+        """
+        if not self.config.replication.controlled_shutdown_enable:
+            return
         self._wants_shut_down = True
         with trio.move_on_after(_CONTROLLED_SHUTDOWN_LIMIT_S):
             while True:

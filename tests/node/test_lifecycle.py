@@ -82,8 +82,9 @@ class Publisher:
             await trio.sleep_forever()
 
 
-def lifecycle(channel: Channel, epoch: int = -1) -> Lifecycle:
-    config = from_mapping({**SETTINGS, "log.dirs": "unused"}).config
+def lifecycle(channel: Channel, epoch: int = -1, **settings: str) -> Lifecycle:
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    config = from_mapping({**SETTINGS, "log.dirs": "unused", **given}).config
     ids = ProducerIds(cast(Any, channel), 1)
     return Lifecycle(config, "cluster", cast(Any, channel), ids, cast(Any, Publisher(epoch)), [])
 
@@ -161,6 +162,13 @@ async def test_a_controller_that_never_lets_go_does_not_keep_the_node_from_stopp
     started = trio.current_time()
     await lifecycle(Channel(ALIVE)).controlled_shutdown()
     assert trio.current_time() - started == pytest.approx(10)
+
+
+async def test_a_broker_that_hands_nothing_over_just_stops() -> None:
+    """controlled.shutdown.enable=false"""
+    channel = Channel(ALIVE)
+    await lifecycle(channel, controlled_shutdown_enable="false").controlled_shutdown()
+    assert not channel.asked
 
 
 async def test_from_the_controlled_shutdown_on_no_heartbeat_asks_for_anything_else(autojump_clock: object) -> None:

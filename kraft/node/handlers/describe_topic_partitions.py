@@ -21,8 +21,6 @@ from kraft.node.internal_topics import is_internal, is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
-MAX_PARTITIONS = 2_000
-
 
 async def handle(broker: Broker, request: Request, message: DescribeTopicPartitionsRequest) -> Reply:
     cursor = message.cursor
@@ -34,7 +32,8 @@ async def handle(broker: Broker, request: Request, message: DescribeTopicPartiti
     names = sorted(named or broker.image.topic_ids)
     if cursor is not None:
         names = [name for name in names if name >= cursor.topic_name]
-    left = max(1, min(message.response_partition_limit, MAX_PARTITIONS))
+    most = broker.config.network.max_request_partition_size_limit
+    left = max(1, min(message.response_partition_limit, most))
     alive = {each.node_id for each in alive_brokers(broker.image, request.connection.listener)}
     response = DescribeTopicPartitionsResponse()
     for name in names:

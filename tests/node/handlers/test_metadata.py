@@ -157,6 +157,17 @@ async def test_pages(broker: Connection, new_name: str) -> None:
     assert pages == 5
 
 
+async def test_a_page_is_no_larger_than_the_broker_allows() -> None:
+    """KIP-966: max.request.partition.size.limit, whatever the client asks for."""
+    async with (
+        embedded_node(topics={"orders": 5}, settings={"max.request.partition.size.limit": "3"}) as node,
+        connected(node) as broker,
+    ):
+        page = await _page(broker, "orders", limit=1000, cursor=None)
+    assert [each.partition_index for each in page.topics[0].partitions] == [0, 1, 2]
+    assert page.next_cursor == Cursor("orders", 3)
+
+
 async def test_topics_that_cannot_be_described(broker: Connection, topic: str) -> None:
     page = await _page(broker, topic, "nowhere", "a/b")
     codes = {each.name: each.error_code for each in page.topics}
