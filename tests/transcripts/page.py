@@ -69,11 +69,17 @@ def transitions() -> str:
 
 
 def timing() -> str:
-    """What the docstring of Timing says of each field, and its default."""
+    """What the docstring of Timing says of each field, and its default; then what is derived from them."""
     described = re.findall(r"``(\w+)``: (.+?)(?=\s*``\w+``: |\s*$)", inspect.getdoc(Timing) or "", re.DOTALL)
     defaults = {field.name: field.default for field in attrs.fields(Timing)}
     assert [name for name, _ in described] == list(defaults), "each field of Timing is described, in order"
-    return "\n".join(f"| `{name}` | {defaults[name]:g} | {' '.join(text.split())} |" for name, text in described)
+    rows = [(name, defaults[name], text) for name, text in described]
+    usual = Timing()
+    for name, member in vars(Timing).items():
+        if isinstance(member, property):
+            derived = f"{getattr(usual, name) / usual.fetch_timeout_s:g} times `fetch_timeout_s`."
+            rows.append((name, getattr(usual, name), f"{derived} {inspect.getdoc(member)}"))
+    return "\n".join(f"| `{name}` | {seconds:g} | {' '.join(text.split())} |" for name, seconds, text in rows)
 
 
 def commands() -> str:
