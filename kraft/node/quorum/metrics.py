@@ -13,13 +13,13 @@ from typing import Protocol
 from kraft.metrics import IdleMeter, Registry
 from kraft.metrics.window import Window
 from kraft.node.quorum.refusals import Refusal, kind_of
+from kraft.node.quorum.wire import NOBODY
 from kraft.raft.events import Effects
 from kraft.raft.messages import LogSlice
 from kraft.raft.state import Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
 
 _GROUP = ("kafka.server", "raft-metrics")
 _OWN_GROUP = "kraft.server"
-_NOBODY = -1
 _APPENDS_WAITING = 1_000
 
 #: What Kafka calls the states. A text is no number: each is a gauge with a tag, 1 for the one that holds.
@@ -94,8 +94,8 @@ class QuorumMetrics:
     def _declare_gauges(self) -> None:
         quorum = self._quorum
         gauges = {
-            "current-leader": lambda: _NOBODY if quorum.leader_id is None else quorum.leader_id,
-            "current-vote": lambda: _NOBODY if quorum.state.voted_for is None else quorum.state.voted_for,
+            "current-leader": lambda: NOBODY if quorum.leader_id is None else quorum.leader_id,
+            "current-vote": lambda: NOBODY if quorum.state.voted_for is None else quorum.state.voted_for,
             "current-epoch": lambda: quorum.epoch,
             "high-watermark": lambda: quorum.high_watermark,
             "log-end-offset": lambda: quorum.end_offset,
