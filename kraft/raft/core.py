@@ -1,4 +1,4 @@
-"""The core of a member of the quorum: ``step(now, event) -> Effects``. Synchronous, total, deterministic.
+"""The core of a member of the quorum: ``step(now, event) -> Effects``. Synchronous and deterministic.
 
 Time and chance are arguments. It knows nothing of files, peers' addresses, or what the records mean. Here events find
 the role that they concern; the rules are with the roles: ``voting``, ``leader``, ``follower``.
@@ -99,7 +99,11 @@ class RaftCore:
         return self._member.leader_id
 
     def step(self, now: float, event: Event) -> Effects:
-        """Take in one event. An event that means nothing in the present state has no effect."""
+        """Take in one event. What peers say and what time brings has no effect where it means nothing.
+
+        LogAppended, SnapshotCreated and LogTrimmed are the driver's word of what it did; it may do that only as a
+        leader, and with what is committed. AssertionError if it is not so.
+        """
         member = self._member
         match event:
             case ResponseReceived():
@@ -118,6 +122,8 @@ class RaftCore:
                 voting.count_own_vote(member, now, election.epoch, election.voted_for)
             case RequestFailed(request=VoteRequest()):
                 voting.take_vote_failure(member, now, event)
+            case RequestFailed(request=EndQuorumEpochRequest()):
+                leader.take_end_failure(member, event)
             case RequestFailed(request=FetchRequest() | FetchSnapshotRequest()):
                 follower.take_failure(member, now, event)
             case SnapshotStored():
@@ -204,7 +210,8 @@ def _take_timeout(member: Member, now: float) -> None:
         case Prospective(ask_at=ask_at) | Candidate(ask_at=ask_at) as state if now >= ask_at:
             voting.ask_again(member, state)
         case Resigned() as state:
-            leader.leave_resigned(member, now, state)
+            if leader.leave_resigned(member, now, state):
+                voting.seek_votes(member, now, "no leader was found in time")
 
 
 def _shut_down(member: Member, now: float) -> None:

@@ -177,6 +177,7 @@ class Reason(Enum):
     GRANTED = "its log is at least as long as mine"
     GRANTED_AGAIN = "I voted for it in this epoch already"
     STALE_EPOCH = "a newer epoch is known"
+    IMPLAUSIBLE_EPOCH = "its epoch is too far ahead of mine to be true"
     UNKNOWN_EPOCH = "its epoch is newer than mine, and only a leader may be asked this"
     NOT_LEADER = "I do not lead"
     SHUTTING_DOWN = "I am about to stop"

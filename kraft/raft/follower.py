@@ -24,7 +24,7 @@ from kraft.raft.messages import (
     FetchSnapshotResponse,
     LogSlice,
 )
-from kraft.raft.state import Follower, SnapshotDownload, Unattached
+from kraft.raft.state import Follower, Prospective, SnapshotDownload, Unattached
 from kraft.wire.errors import ErrorCode
 
 # Asking.
@@ -45,6 +45,7 @@ def ask_if_due(member: Member, now: float) -> None:
         number = member.send(state.leader_id, request)
     else:
         number = member.send(state.leader_id, _fetch(member, member.timing.fetch_max_wait_s))
+        again_at += member.timing.fetch_max_wait_s
     member.state = attrs.evolve(state, asked=number, ask_at=again_at)
 
 
@@ -73,8 +74,15 @@ def _retry(member: Member, now: float, state: Follower) -> None:
 
 
 def take_timeout(member: Member, now: float, state: Follower) -> bool:
-    """Return whether the leader is given up, which a voter follows by an election."""
+    """Return whether the leader is given up, which a voter follows by an election.
+
+    While a snapshot is looked through nobody is asked, so nobody can fail to answer. But whether the leader is alive is
+    not known then, and another may be voted in.
+    """
     if now < state.fetch_deadline:
+        return False
+    if state.download is not None and state.download.complete:
+        member.state = attrs.evolve(state, fetch_deadline=math.inf, has_fetched=False)
         return False
     if member.may_stand:
         return True
@@ -88,7 +96,7 @@ def why_given_up(member: Member, state: Follower) -> str:
         return f"{state.leader_id} resigned"
     if state.answered_badly:
         return f"{state.leader_id} gave no good answer in time"
-    if not member.log.all_durable or (state.download is not None and state.download.complete):
+    if not member.log.all_durable:
         return f"my disk was too slow to ask {state.leader_id} in time"
     return f"{state.leader_id} did not answer in time"
 
@@ -205,24 +213,33 @@ def take_snapshot_response(member: Member, now: float, event: ResponseReceived) 
 
 
 def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> None:
-    """Let the log begin behind the snapshot, and fetch what follows it."""
-    state = member.state
-    if isinstance(state, Follower) and state.download == SnapshotDownload(event.snapshot, _position(state), True):
-        member.log.install(event.snapshot)
-        member.outcome.install = event.snapshot
-        member.commit(event.snapshot.end_offset)
-        member.state = attrs.evolve(state, download=None, ask_at=now)
+    """Let the log begin behind the snapshot, and fetch what follows it.
+
+    What is in a snapshot is committed, whoever leads by now: it is of use as long as it holds more than the log.
+    """
+    snapshot, state = event.snapshot, member.state
+    if not isinstance(state, Follower):
+        return
+    download = state.download
+    awaited = download is not None and download.complete and download.snapshot == snapshot
+    if awaited or snapshot.end_offset > member.log.end_offset:
+        member.log.install(snapshot)
+        member.outcome.install = snapshot
+        member.commit(snapshot.end_offset)
+        member.state = _asking_again(member, now, state)
 
 
-def _position(state: Follower) -> int:
-    return state.download.position if state.download else 0
+def _asking_again(member: Member, now: float, state: Follower) -> Follower:
+    """The leader is asked again at once, and has its time to answer."""
+    deadline = now + member.timing.fetch_timeout_s if math.isinf(state.fetch_deadline) else state.fetch_deadline
+    return attrs.evolve(state, download=None, asked=None, ask_at=now, fetch_deadline=deadline)
 
 
 def take_rejected_snapshot(member: Member, now: float, event: SnapshotRejected) -> None:
     """Begin again: the leader will say with which snapshot."""
     state = member.state
     if isinstance(state, Follower) and state.download is not None and state.download.snapshot == event.snapshot:
-        _begin_again(member, now, state)
+        _begin_again(member, now, _asking_again(member, now, state))
 
 
 # What leaders say unasked.
@@ -248,6 +265,8 @@ def _doubt(member: Member, epoch: int, leader: int) -> Reason | None:
         return Reason.SHUTTING_DOWN
     if epoch < member.epoch:
         return Reason.STALE_EPOCH
+    if member.is_implausible(epoch):
+        return Reason.IMPLAUSIBLE_EPOCH
     if leader < 0:
         return Reason.FROM_NOBODY
     if leader not in member.voters:
@@ -262,10 +281,11 @@ def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEp
     if reason is not None:
         member.refuse(request_id, request, leader, reason)
         return
-    if request.epoch > member.epoch or member.state.leader_id is None:
+    seeking = isinstance(member.state, Prospective) and member.leader_id == leader
+    if request.epoch > member.epoch or member.state.leader_id is None or seeking:
         member.follow(now, request.epoch, leader, f"{leader} led, and resigned")
     rank = successors.index(member.node_id) if member.node_id in successors else len(successors)
-    stand_at = now + member.timing.succession_delay(rank)
+    stand_at = now + member.timing.succession_delay(rank, len(successors))
     state = member.state
     if isinstance(state, Follower) and state.leader_id == leader:
         member.state = attrs.evolve(

@@ -11,7 +11,7 @@ import math
 
 import attrs
 
-from kraft.raft.events import LeaderChange, Reason, ResponseReceived
+from kraft.raft.events import LeaderChange, Reason, RequestFailed, ResponseReceived
 from kraft.raft.member import Member
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
@@ -117,15 +117,15 @@ def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequ
     if not _note_progress(member, now, state, request):
         member.refuse(request_id, request, request.replica_id, Reason.TOO_MANY_OBSERVERS)
         return
-    older = state.parked.pop(request.replica_id, None)
-    if older is not None:
-        member.reply(older.request_id, _fetched(member))
     deadline = now + min(request.max_wait_s, member.timing.fetch_timeout_s)
     parked = ParkedFetch(request_id, request, deadline)
+    older = state.parked.pop(parked.owner, None)
+    if older is not None:
+        member.reply(older.request_id, _fetched(member))
     if request.fetch_offset < member.log.end_offset or request.max_wait_s <= 0 or _lags(member, request):
         _answer_parked(member, state, parked)
     else:
-        state.parked[request.replica_id] = parked
+        state.parked[parked.owner] = parked
 
 
 def _doubt_about_fetch(request: FetchRequest) -> Reason | None:
@@ -168,6 +168,8 @@ def where_logs_part(member: Member, request: FetchRequest) -> EpochEnd | None:
 def _note_progress(member: Member, now: float, state: Leader, request: FetchRequest) -> bool:
     """Note how far a replica is; return False if it is an observer too many. A voter may make records committed."""
     replica, offset = request.replica_id, request.fetch_offset
+    if replica < 0:
+        return len(state.parked) < MAX_OBSERVERS
     book = state.progress if replica in state.progress else state.observers
     if book is state.observers and replica not in book:
         _forget_observers(member, now, state)
@@ -195,7 +197,7 @@ def note_contact(member: Member, state: Leader) -> None:
 
 
 def _answer_parked(member: Member, state: Leader, parked: ParkedFetch) -> None:
-    state.parked.pop(parked.request.replica_id, None)
+    state.parked.pop(parked.owner, None)
     offset = parked.request.fetch_offset
     records = member.log.read(offset) if offset < member.log.end_offset else None
     member.reply(
@@ -290,9 +292,20 @@ def take_end_response(member: Member, now: float, event: ResponseReceived) -> No
         member.state = attrs.evolve(state, unacknowledged=waiting, end_at=end_at)
 
 
-def leave_resigned(member: Member, now: float, state: Resigned) -> None:
-    """Nobody else was elected in time: a new epoch, in which this voter may vote and stand again."""
+def take_end_failure(member: Member, event: RequestFailed) -> None:
+    """Who cannot be told that the epoch is over does not keep this node from stopping."""
+    state = member.state
+    if isinstance(state, Resigned) and event.request.epoch == state.epoch and member.shutting_down:
+        member.state = attrs.evolve(state, unacknowledged=state.unacknowledged - {event.to})
+
+
+def leave_resigned(member: Member, now: float, state: Resigned) -> bool:
+    """Return whether nobody else was elected in time: in a new epoch this voter may vote and stand again."""
     if now >= state.election_deadline:
-        member.detach(now, state.epoch + 1, "nobody was elected since I resigned")
-    elif now >= state.end_at:
+        epoch = member.next_epoch()
+        if epoch is not None:
+            member.detach(now, epoch, "nobody was elected since I resigned")
+        return epoch is not None
+    if now >= state.end_at:
         tell_end(member, now)
+    return False

@@ -44,6 +44,11 @@ from kraft.raft.state import (
 from kraft.raft.timing import Timing
 from kraft.wire.errors import ErrorCode
 
+#: Epochs are int32 on the wire and in ``quorum-state``.
+MAX_EPOCH = 2**31 - 1
+#: So far ahead of this member's epoch may another be: half a year of an election every second.
+LONGEST_LEAP = 2**24
+
 _AnyResponse = TypeVar("_AnyResponse", bound=Response)
 
 
@@ -159,6 +164,8 @@ class Member:
                 return deadline
             case Prospective(election_deadline=deadline) | Candidate(election_deadline=deadline):
                 return deadline
+            case Resigned(election_deadline=deadline):
+                return deadline
         return now + self.timing.election_timeout(self.jitter())
 
     def next_question_at(self, now: float) -> float:
@@ -176,6 +183,8 @@ class Member:
         An observer takes no epoch without a leader. It might be that of a candidate which is gone, and nobody would
         ever lead it: the others, in an older one, would refuse the observer and learn nothing from it.
         """
+        if self.is_implausible(epoch):
+            return
         leader = leader_id if leader_id in self.voters and leader_id != self.node_id else None
         if epoch > self.epoch and leader is not None:
             self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
@@ -183,6 +192,20 @@ class Member:
             self.detach(now, epoch, f"{peer} knows a newer epoch")
         elif epoch == self.epoch and leader is not None and self.state.leader_id is None:
             self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
+
+    def is_implausible(self, epoch: int) -> bool:
+        """Whether a peer names an epoch that cannot be. To believe it would use up the epochs, and they have an end.
+
+        Who knows no epoch yet believes any.
+        """
+        return 0 < self.epoch < epoch - LONGEST_LEAP
+
+    def next_epoch(self) -> int | None:
+        """The epoch to stand in; None, and the end of this member, if there is none."""
+        if self.epoch < MAX_EPOCH:
+            return self.epoch + 1
+        self.outcome.fatal = f"epoch {self.epoch} is the last that there can be"
+        return None
 
     def commit(self, offset: int) -> None:
         """Everything below ``offset`` is committed."""
@@ -224,6 +247,7 @@ RESPONSES: dict[type[Request], type[Response]] = {
 #: What a refusal is called on the wire. A refused vote is no error, so what is missing here is NONE.
 ERRORS = {
     Reason.STALE_EPOCH: ErrorCode.FENCED_LEADER_EPOCH,
+    Reason.IMPLAUSIBLE_EPOCH: ErrorCode.UNKNOWN_LEADER_EPOCH,
     Reason.UNKNOWN_EPOCH: ErrorCode.UNKNOWN_LEADER_EPOCH,
     Reason.NOT_LEADER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     Reason.SHUTTING_DOWN: ErrorCode.BROKER_NOT_AVAILABLE,

@@ -116,6 +116,11 @@ class ParkedFetch:
     request: FetchRequest
     deadline: float
 
+    @property
+    def owner(self) -> int:
+        """Whose it is: the replica's id, or a number below -1 of one that has none, as consumers have."""
+        return self.request.replica_id if self.request.replica_id >= 0 else -1 - self.request_id
+
 
 @attrs.define
 class Leader:

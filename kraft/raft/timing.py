@@ -48,8 +48,11 @@ class Timing:
         longest = _BACKOFF_BASE_S * 2.0 ** min(retries, _BACKOFF_MAX_EXPONENT)
         return min(self.backoff_max_s, float(longest)) * chance
 
-    def succession_delay(self, rank: int) -> float:
-        """How long the successor of this rank lets those before it try: the first stands at once, each rank doubles."""
+    def succession_delay(self, rank: int, successors: int) -> float:
+        """How long the successor of this rank, from 0, lets those before it try.
+
+        The first stands at once; from the second on the pause doubles, and the last waits half of ``backoff_max_s``.
+        """
         if rank == 0:
             return 0.0
-        return min(self.backoff_max_s, float(_BACKOFF_BASE_S * 2.0 ** min(rank, _BACKOFF_MAX_EXPONENT)))
+        return self.backoff_max_s * 2.0 ** max(rank - successors, -_BACKOFF_MAX_EXPONENT)

@@ -48,6 +48,8 @@ def _first_doubt(member: Member, request: VoteRequest) -> Reason | None:
         return Reason.IMPOSSIBLE_LOG
     if request.epoch < member.epoch:
         return Reason.STALE_EPOCH
+    if member.is_implausible(request.epoch):
+        return Reason.IMPLAUSIBLE_EPOCH
     if request.candidate_id < 0:
         return Reason.FROM_NOBODY
     if request.candidate_id not in member.voters:
@@ -92,9 +94,8 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
     state = member.state
     deadline = now + member.timing.election_timeout(member.jitter())
     granted = frozenset({member.node_id})
-    prospective = Prospective(
-        state.epoch, deadline, member.leader_id, state.voted_for, granted=granted, retries=retries
-    )
+    leader_id = None if isinstance(state, Follower) and state.resigned else member.leader_id
+    prospective = Prospective(state.epoch, deadline, leader_id, state.voted_for, granted=granted, retries=retries)
     member.become(prospective, why)
     if len(granted) >= member.majority:
         stand(member, now, prospective, "nobody else has a vote")
@@ -104,8 +105,11 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
 
 def stand(member: Member, now: float, prospective: Prospective, why: str) -> None:
     """Take a new epoch and ask the others for their votes in it."""
+    epoch = member.next_epoch()
+    if epoch is None:
+        return
     deadline = now + member.timing.election_timeout(member.jitter()) if member.others else math.inf
-    candidate = Candidate(prospective.epoch + 1, deadline, voted_for=member.node_id, retries=prospective.retries)
+    candidate = Candidate(epoch, deadline, voted_for=member.node_id, retries=prospective.retries)
     member.become(candidate, why)
     _ask_all(member, VoteRequest(candidate.epoch, *_claim(member)))
 
@@ -136,7 +140,7 @@ def take_vote_response(member: Member, now: float, event: ResponseReceived) -> N
     if member.shutting_down or request.epoch != state.epoch or response.error is not ErrorCode.NONE:
         return
     if isinstance(state, Prospective) and request.pre_vote:
-        _count_pre_vote(member, now, state, event.to, response.granted)
+        _count_pre_vote(member, now, state, event.to, response)
     elif isinstance(state, Candidate) and not request.pre_vote:
         if response.granted:
             count_vote(member, now, state, event.to)
@@ -144,8 +148,8 @@ def take_vote_response(member: Member, now: float, event: ResponseReceived) -> N
             _count_refusal(member, now, state, event.to)
 
 
-def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, granted: bool) -> None:
-    if granted:
+def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, response: VoteResponse) -> None:
+    if response.granted:
         state = attrs.evolve(state, granted=state.granted | {voter}, refused=state.refused - {voter})
         member.state = state
         if len(state.granted) >= member.majority:
@@ -153,7 +157,9 @@ def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, 
         return
     state = attrs.evolve(state, refused=state.refused | {voter})
     member.state = state
-    if _is_lost(member, state.refused):
+    if voter == state.leader_id == response.leader_id:
+        give_way(member, now, state, f"{voter} says that it still leads")
+    elif _is_lost(member, state.refused):
         give_way(member, now, state, f"{_names(state.refused)} would refuse their votes")
 
 

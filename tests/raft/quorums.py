@@ -24,8 +24,9 @@ def member(
     election: ElectionState | None = None,
     log: LogView | None = None,
     jitter: Callable[[], float] = half,
+    timing: Timing | None = None,
 ) -> RaftCore:
-    return RaftCore(node_id, voters, election or ElectionState(), log or LogView(), 0.0, jitter=jitter, timing=Timing())
+    return RaftCore(node_id, voters, election or ElectionState(), log or LogView(), 0.0, jitter=jitter, timing=timing)
 
 
 def log_of(*runs: tuple[int, int]) -> LogView:

@@ -31,6 +31,7 @@ from kraft.raft.messages import (
     VoteRequest,
 )
 from kraft.raft.state import ElectionState, Follower, Prospective, Unattached
+from kraft.raft.timing import Timing
 from kraft.wire.errors import ErrorCode
 from tests.raft.quorums import answer, log_of, member, refusal, respond
 
@@ -176,9 +177,6 @@ def test_a_leader_that_could_not_be_asked_is_not_at_fault() -> None:
     core, send = following()
     respond(core, send, fetched(records=records(0, (5, 2))), 0.1)
     assert why_given_up(core, 2.1) == "my disk was too slow to ask 2 in time"
-    core, send = downloading()
-    chunk(core, send, 0, size=10)
-    assert why_given_up(core, 2.2) == "my disk was too slow to ask 2 in time"
 
 
 def test_a_leader_that_resigned_is_given_up_for_that() -> None:
@@ -247,10 +245,10 @@ def chunk(core: RaftCore, send: Send, position: int, size: int = 20) -> Effects:
     return respond(core, send, response, 0.2)
 
 
-def downloading(log: LogView | None = None) -> tuple[RaftCore, Send]:
-    core, send = following(log)
+def downloading(log: LogView | None = None, node_id: int = 1) -> tuple[RaftCore, Send]:
+    core, send = following(log, node_id)
     (send,) = respond(core, send, fetched(snapshot=SNAPSHOT), 0.1).sends
-    assert send.request == FetchSnapshotRequest(5, 1, SNAPSHOT, 0)
+    assert send.request == FetchSnapshotRequest(5, node_id, SNAPSHOT, 0)
     return core, send
 
 
@@ -291,8 +289,63 @@ def test_a_chunk_that_was_not_asked_for_begins_again() -> None:
     assert isinstance(core.step(effects.deadline, Timeout()).sends[0].request, FetchRequest)
 
 
-def test_a_snapshot_that_comes_too_late_is_left_alone() -> None:
+@pytest.mark.parametrize("node_id", [1, 9])
+def test_a_snapshot_may_be_looked_through_for_longer_than_the_fetch_timeout(node_id: int) -> None:
+    """Nobody is asked meanwhile. Else a large one would be fetched, dropped and fetched again for ever."""
+    core, send = downloading(node_id=node_id)
+    chunk(core, send, 0, size=10)
+    for now in (2.2, 4.0, 60.0):
+        assert core.step(now, Timeout()).transitions == ()
+    effects = core.step(70.0, SnapshotStored(SNAPSHOT))
+    assert effects.install == SNAPSHOT
+    assert [sent.request for sent in effects.sends] == [FetchRequest(5, node_id, 7, 4, 0.5, 7)]
+    assert core.step(71.9, Timeout()).transitions == ()
+    assert len(core.step(72.0, Timeout()).transitions) == 1, "the leader has its time again, and no more"
+
+
+def test_a_damaged_snapshot_gives_the_leader_its_time_again() -> None:
+    core, send = downloading()
+    chunk(core, send, 0, size=10)
+    core.step(60.0, Timeout())
+    core.step(70.0, SnapshotRejected(SNAPSHOT))
+    assert core.step(71.9, Timeout()).transitions == ()
+    assert why_given_up(core, 72.0) == "2 gave no good answer in time"
+
+
+def test_whether_the_leader_lives_is_not_known_while_a_snapshot_is_looked_through() -> None:
+    """KIP-996: a follower refuses pre-votes that fetches from its leader; one that does not must not be in the way."""
+    core, send = downloading()
+    chunk(core, send, 0, size=10)
+    assert refusal(core, VoteRequest(5, 3, 9, 5, pre_vote=True), 2.1) == "LEADER_ALIVE"
+    core.step(2.2, Timeout())
+    assert answer(core, VoteRequest(5, 3, 9, 5, pre_vote=True), 2.3).granted
+
+
+def test_a_snapshot_is_of_use_whoever_leads_by_now() -> None:
+    """KIP-630: what is in a snapshot is committed."""
     core, send = downloading()
     chunk(core, send, 0, size=10)
     core.step(0.2, RequestReceived(2, BeginQuorumEpochRequest(6, 3)))
-    assert core.step(0.3, SnapshotStored(SNAPSHOT)).install is None
+    effects = core.step(0.3, SnapshotStored(SNAPSHOT))
+    assert effects.install == SNAPSHOT
+    assert [sent.request for sent in effects.sends] == [FetchRequest(6, 1, 7, 4, 0.5, 7)]
+
+
+def test_a_snapshot_that_comes_too_late_is_left_alone() -> None:
+    core, send = downloading()
+    chunk(core, send, 0, size=10)
+    (send,) = core.step(0.2, RequestReceived(2, BeginQuorumEpochRequest(6, 3))).sends
+    come = FetchResponse(ErrorCode.NONE, 6, 3, records=records(0, (6, 8)))
+    respond(core, send, come, 0.3)
+    core.step(0.3, LogFlushed(8))
+    assert core.step(0.4, SnapshotStored(SNAPSHOT)).install is None
+
+
+def test_a_question_that_may_wait_has_the_time_to_wait_on_top() -> None:
+    """controller.quorum.request.timeout.ms is counted from when the leader may no longer hold the Fetch."""
+    core, _ = following()
+    assert core.step(1.0, Timeout()).deadline == 2.0 == Timing().fetch_timeout_s
+    core = member(election=ElectionState(5, leader_id=2), timing=Timing(fetch_timeout_s=30.0))
+    core.step(0.0, Timeout())
+    assert core.step(2.4, Timeout()).sends == ()
+    assert len(core.step(2.5, Timeout()).sends) == 1

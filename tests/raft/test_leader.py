@@ -9,6 +9,7 @@ from kraft.raft.events import (
     ElectionStateWritten,
     LogAppended,
     LogFlushed,
+    RequestFailed,
     RequestReceived,
     Resign,
     ShutDown,
@@ -129,6 +130,18 @@ def test_one_fetch_of_a_replica_is_parked_at_a_time() -> None:
     assert [reply.request_id for reply in replies] == [20]
 
 
+def test_those_who_are_no_replica_do_not_disturb_one_another() -> None:
+    """Replica -1 is anybody who reads: any number may wait, and nobody keeps account of them."""
+    core = leading().nodes[1].core
+    for number in (20, 21, 22):
+        assert core.step(1.6, RequestReceived(number, fetch(1, replica=-1))).replies == ()
+    assert isinstance(core.state, Leader)
+    assert not core.state.observers
+    replies = core.step(99.0, LogAppended(2, 1)).replies
+    assert [reply.request_id for reply in replies if reply.request_id >= 20] == [20, 21, 22]
+    assert not core.state.parked
+
+
 @pytest.mark.parametrize(
     ("request_", "error"),
     [
@@ -220,6 +233,22 @@ def test_one_that_stops_tells_until_it_is_acknowledged() -> None:
     assert isinstance(core.state, Resigned)
 
 
+def test_one_that_stops_does_not_wait_for_who_is_dead() -> None:
+    core = leading().nodes[1].core
+    for send in core.step(1.6, ShutDown()).sends:
+        core.step(1.7, RequestFailed(send.number, send.to, send.request))
+    assert isinstance(core.state, Resigned)
+    assert not core.state.unacknowledged
+
+
+def test_one_that_goes_on_tells_again_who_gave_no_answer() -> None:
+    core = leading().nodes[1].core
+    (send, _) = core.step(1.6, Resign(1)).sends
+    core.step(1.7, RequestFailed(send.number, send.to, send.request))
+    assert isinstance(core.state, Resigned)
+    assert core.state.unacknowledged == {2, 3}
+
+
 def test_those_who_wait_are_told_when_a_leader_is_deposed() -> None:
     core = leading().nodes[1].core
     assert answer(core, fetch(1), 1.6) is None
@@ -236,7 +265,9 @@ def test_any_answer_from_a_newer_epoch_deposes() -> None:
 
 def test_the_successors_stand_in_their_order() -> None:
     """KIP-595: the first preferred successor stands at once, the others back off by their rank."""
-    followers = [member(node_id, election=ElectionState(4, leader_id=1)) for node_id in (2, 3)]
-    first = followers[0].step(0, RequestReceived(90, EndQuorumEpochRequest(4, 1, (2, 3))))
-    second = followers[1].step(0, RequestReceived(91, EndQuorumEpochRequest(4, 1, (2, 3))))
-    assert first.deadline == 0.0 < second.deadline < 1.0
+    voters, successors = (1, 2, 3, 4, 5), (2, 3, 4, 5)
+    deadlines = []
+    for node_id in successors:
+        core = member(node_id, voters, ElectionState(4, leader_id=1))
+        deadlines.append(core.step(0, RequestReceived(90, EndQuorumEpochRequest(4, 1, successors))).deadline)
+    assert deadlines == [0.0, 0.125, 0.25, 0.5]

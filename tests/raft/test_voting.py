@@ -7,7 +7,15 @@ import math
 import pytest
 
 from kraft.raft.events import ElectionStateWritten, RequestFailed, RequestReceived, Send, ShutDown, Timeout
-from kraft.raft.messages import BeginQuorumEpochRequest, VoteRequest, VoteResponse
+from kraft.raft.member import LONGEST_LEAP, MAX_EPOCH
+from kraft.raft.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    Request,
+    VoteRequest,
+    VoteResponse,
+)
 from kraft.raft.state import Candidate, ElectionState, Follower, Leader, Prospective, Resigned, Unattached
 from kraft.wire.errors import ErrorCode
 from tests.raft.quorums import answer, elected, log_of, member, refusal, respond
@@ -170,6 +178,82 @@ def test_a_lost_pre_vote_leads_back_to_the_leader() -> None:
         respond(core, send, VoteResponse(ErrorCode.NONE, 4, 2), 2.1)
     assert isinstance(core.state, Follower)
     assert core.leader_id == 2
+
+
+def test_the_word_of_the_leader_is_enough_to_follow_it_again() -> None:
+    """A leader that stood still is back: to wait for a second refusal would let it run into its check-quorum."""
+    core = member(election=ElectionState(4, leader_id=2))
+    to_leader, to_other = core.step(2.0, Timeout()).sends
+    respond(core, to_other, VoteResponse(ErrorCode.NONE, 4, 2), 2.1)
+    assert isinstance(core.state, Prospective)
+    effects = respond(core, to_leader, VoteResponse(ErrorCode.NONE, 4, 2), 2.1)
+    assert effects.transitions[0].why == "2 says that it still leads"
+    assert [(send.to, type(send.request)) for send in effects.sends] == [(2, FetchRequest)]
+
+
+def test_a_leader_that_resigned_is_not_taken_at_its_word() -> None:
+    core = member(election=ElectionState(4, leader_id=2))
+    to_leader, _ = core.step(2.0, Timeout()).sends
+    respond(core, to_leader, VoteResponse(ErrorCode.NONE, 4, None), 2.1)
+    assert isinstance(core.state, Prospective)
+
+
+def test_one_that_seeks_votes_hears_that_its_leader_resigned() -> None:
+    """EndQuorumEpoch may come when a follower has begun to doubt: it must not wait for that leader again."""
+    core = member(election=ElectionState(4, leader_id=2), log=log_of((4, 3)))
+    core.step(2.0, Timeout())
+    assert answer(core, EndQuorumEpochRequest(4, 2, (3, 1)), 2.1).error is ErrorCode.NONE
+    sends = core.step(2.6, Timeout()).sends
+    assert isinstance(core.state, Prospective)
+    for send in sends:
+        respond(core, send, VoteResponse(ErrorCode.NONE, 4, None), 2.7)
+    assert isinstance(core.state, Unattached)
+
+
+def test_who_resigned_and_saw_no_election_stands_without_more_waiting() -> None:
+    """KIP-595: a resigned voter waits for one election timeout."""
+    core = member(election=ElectionState(5, leader_id=1), log=log_of((5, 3)))
+    deadline = core.step(0.0, Timeout()).deadline
+    effects = core.step(1.5, Timeout())
+    assert deadline <= 1.5
+    assert (type(core.state), core.epoch) == (Prospective, 6)
+    assert len(effects.sends) == 2
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        VoteRequest(MAX_EPOCH, 2, 0, 0),
+        VoteRequest(MAX_EPOCH, 2, 0, 0, pre_vote=True),
+        BeginQuorumEpochRequest(MAX_EPOCH, 2),
+        EndQuorumEpochRequest(MAX_EPOCH, 2, (1,)),
+    ],
+)
+def test_an_epoch_that_is_far_ahead_is_not_believed(request_: Request) -> None:
+    """Epochs are int32: one frame with the last of them would end every election there can be."""
+    core = member(election=ElectionState(7))
+    assert refusal(core, request_) == "IMPLAUSIBLE_EPOCH"
+    assert answer(core, request_).error is ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert core.epoch == 7
+    (send,) = [send for send in core.step(3.0, Timeout()).sends if send.to == 2]
+    respond(core, send, VoteResponse(ErrorCode.NONE, MAX_EPOCH, None), 3.1)
+    assert core.epoch == 7
+
+
+def test_one_that_was_away_for_months_believes_the_others() -> None:
+    assert answer(member(election=ElectionState(7)), VoteRequest(7 + LONGEST_LEAP, 2, 0, 0)).granted
+    assert answer(member(), VoteRequest(MAX_EPOCH, 2, 0, 0)).granted, "and a new one, which knows none"
+
+
+@pytest.mark.parametrize("state", [ElectionState(MAX_EPOCH), ElectionState(MAX_EPOCH, leader_id=1)])
+def test_after_the_last_epoch_there_is_no_election(state: ElectionState) -> None:
+    """Nothing may be written that no start can read."""
+    core = member(voters=(1,), election=state)
+    effects = core.step(0.0, Timeout())
+    while effects.fatal is None:
+        assert core.epoch == MAX_EPOCH
+        effects = core.step(effects.deadline, Timeout())
+    assert effects.fatal == f"epoch {MAX_EPOCH} is the last that there can be"
 
 
 def test_a_lost_election_is_followed_by_a_bounded_random_pause() -> None:
