@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44, KIP-339) and the older AlterConfigs (33), for topics and brokers.
+"""IncrementalAlterConfigs (44, KIP-339) and the older AlterConfigs (33), for topics and nodes: resources of type BROKER.
 
 The first changes single keys; the second replaces everything that is set on a resource. A resource succeeds or fails
 as a whole. A key that already has the value asked for gets no record.
@@ -108,8 +108,8 @@ def _check_resource(context: Context, kind: int, name: str) -> None:
             return
         if not name.isascii() or not name.isdigit():
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
-        if int(name) not in context.image.brokers:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"No broker with id {name} is registered.")
+        if int(name) not in context.image.brokers and int(name) not in context.image.controllers:
+            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Configurations of resource type {kind} cannot be altered.")
 

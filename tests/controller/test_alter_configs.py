@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from kraft.messages.alter_configs_request import AlterableConfig as LegacyConfig
 from kraft.messages.alter_configs_request import AlterConfigsRequest
 from kraft.messages.alter_configs_request import AlterConfigsResource as LegacyResource
+from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -83,7 +85,7 @@ def test_subtract() -> None:
         ([("retention.ms", SET, "1")], TOPIC, "u", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ([("retention.ms", SET, "1")], TOPIC, "", ErrorCode.INVALID_REQUEST),
         ([("log.retention.ms", SET, "1")], BROKER, "x", ErrorCode.INVALID_REQUEST),
-        ([("log.retention.ms", SET, "1")], BROKER, "9", ErrorCode.INVALID_REQUEST),
+        ([("log.retention.ms", SET, "1")], BROKER, "9", ErrorCode.BROKER_ID_NOT_REGISTERED),
         ([("log.retention.ms", SET, "1")], BROKER, "1", ErrorCode.NONE),
         ([("log.retention.ms", SET, "soon")], BROKER, "", ErrorCode.INVALID_REQUEST),
         ([("node.id", SET, "7")], BROKER, "1", ErrorCode.INVALID_REQUEST),
@@ -99,6 +101,20 @@ def test_refusals(changes: list[Change], kind: int, name: str, code: ErrorCode) 
     assert result.error_code == code
     assert (result.error_message is None) == (code is ErrorCode.NONE)
     assert (len(toy.log) > before) == (code is ErrorCode.NONE)
+
+
+def test_a_controller_that_is_no_broker_has_settings_too() -> None:
+    """KIP-919: tools may ask a controller about the nodes that they find there, and those are controllers."""
+    toy = cluster()
+    registration = ControllerRegistrationRequest(
+        controller_id=3,
+        incarnation_id=UUID(int=3),
+        listeners=[Listener(name="CONTROLLER", host="localhost", port=9093)],
+        features=[Feature(name="metadata.version", min_supported_version=1, max_supported_version=21)],
+    )
+    assert toy.ask(registration).error_code == ErrorCode.NONE
+    assert alter(toy, ("log.cleaner.threads", SET, "2"), kind=BROKER, name="3").error_code == ErrorCode.NONE
+    assert toy.image.config(BROKER, "3") == {"log.cleaner.threads": "2"}
 
 
 def test_a_value_that_is_set_already_gets_no_record() -> None:
