@@ -69,7 +69,7 @@ from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
 from kraft.node.quorum.driver import InThread, Quorum
 from kraft.node.quorum.journal import QuorumJournal
-from kraft.node.quorum.log import MetadataLog
+from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.node.quorum.metrics import QuorumMetrics
 from kraft.node.quorum.peers import Connect
 from kraft.node.quorum.wire import Identity
@@ -89,7 +89,7 @@ from kraft.rpc.listen import Listen, listen_by_tcp
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
-from kraft.storage.errors import StorageError
+from kraft.storage.errors import LogDirectoryError, StorageError
 from kraft.wire.uuids import ZERO_UUID
 
 logger = logging.getLogger("kraft.node")
@@ -103,8 +103,10 @@ def open_directories(config: NodeConfig) -> Iterator[list[LogDirectory]]:
     """Take every log directory for this node; all are given back at the end.
 
     Raises:
-        LogDirectoryError: one is in use, unformatted or foreign. OSError: one cannot be read.
+        LogDirectoryError: one is in use, unformatted or foreign, or has the metadata log that another should have.
+        OSError: one cannot be read.
     """
+    _require_metadata_log_nowhere_else(config)
     with contextlib.ExitStack() as stack:
         directories: list[LogDirectory] = []
         for path in config.directories:
@@ -113,6 +115,20 @@ def open_directories(config: NodeConfig) -> Iterator[list[LogDirectory]]:
             stack.callback(directory.close)
             directories.append(directory)
         yield directories
+
+
+def _require_metadata_log_nowhere_else(config: NodeConfig) -> None:
+    """Raise LogDirectoryError if the metadata log would begin anew while there is one, or be taken for a topic's.
+
+    As ``log.dirs=B,A`` for ``log.dirs=A,B`` would have it. Nothing was opened or written yet.
+    """
+    expected = os.path.abspath(config.metadata_log_dir)
+    for path in map(os.path.abspath, config.directories):
+        found = os.path.join(path, METADATA_PARTITION)
+        if path != expected and os.path.exists(found):
+            where = f"metadata.log.dir, or else the first of log.dirs, is {expected}"
+            advice = f"set metadata.log.dir={path}, or move away the log that is not that of this node"
+            raise LogDirectoryError(f"{found}: the metadata log is not where it should be: {where}; {advice}")
 
 
 @attrs.frozen
