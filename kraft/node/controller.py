@@ -28,7 +28,7 @@ from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.node.clock import Clock
 from kraft.node.metadata import Metadata
-from kraft.node.quorum.description import describe_quorum
+from kraft.node.quorum.description import Directories, describe_quorum
 from kraft.node.quorum.driver import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -56,6 +56,8 @@ class Controller:
     ``bootstrap`` is what an empty log starts with, the level of metadata.version first. After
     ``max_idle_interval_ms`` (metadata.max.idle.interval.ms) without a record one that says nothing is appended, so
     that followers can tell an idle controller from a dead one (KIP-835); 0 turns it off.
+
+    ``directories`` is what the quorum's service hears of replicas, for DescribeQuorum.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Controller:
         self._max_idle_s = max_idle_interval_ms / 1000 if max_idle_interval_ms else math.inf
         self._calls: trio.MemorySendChannel[_Call] | None = None
         self._epoch = -1
+        self.directories = Directories()
 
     @property
     def is_active(self) -> bool:
@@ -100,7 +103,8 @@ class Controller:
         """
         newest = message.VALID_VERSIONS[1]
         if isinstance(message, DescribeQuorumRequest):  # nothing to decide
-            return describe_quorum(self._quorum, self._clock, message, newest if version is None else version)
+            version = newest if version is None else version
+            return describe_quorum(self._quorum, self.directories, self._clock, message, version)
         if type(message) not in HANDLERS:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{type(message).__name__} is not for the controller.")
         with trio.move_on_after(timeout_ms / 1000):

@@ -37,6 +37,8 @@ async def _answer(plane: ControlPlane, host: str, message: Any, version: int) ->
         quorum.note_refusal(refused.refusal, host)
         asked, response = refused.answer(quorum.epoch, quorum.leader_id)
     else:
+        if isinstance(asked, raft.FetchRequest) and asked.replica_id >= 0:
+            plane.controller.directories.note(asked.replica_id, message.topics[0].partitions[0].replica_directory_id)
         limit = message.max_bytes if isinstance(asked, raft.FetchRequest | raft.FetchSnapshotRequest) else 0
         answer = await quorum.answer(asked, limit)
         response, data = answer.response, answer.data

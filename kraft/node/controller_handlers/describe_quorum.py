@@ -2,8 +2,8 @@
 
 Versions 0 to 2: 1 has timestamps (KIP-836), 2 directory ids and the voters' endpoints (KIP-853).
 
-Only the leader knows; anybody else says NOT_LEADER_OR_FOLLOWER. Replicas are known by their ids alone: static voters
-have no directory id here, as with Apache Kafka, nor have observers.
+Only the leader knows; anybody else says NOT_LEADER_OR_FOLLOWER. Static voters are known by their ids alone and have no
+directory id here, as with Apache Kafka; an observer has that of its last Fetch.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from uuid import UUID
 
 import attrs
 import trio
@@ -20,18 +21,43 @@ from kraft.messages.describe_quorum_response import (
 from kraft.node.clock import Clock
 from kraft.node.quorum.driver import Quorum
 from kraft.node.quorum.wire import PARTITION, Identity, sole_partition
+from kraft.raft.leader import MAX_OBSERVERS
 from kraft.raft.state import Leader, Progress
 from kraft.wire.errors import ErrorCode
+from kraft.wire.uuids import ZERO_UUID
 
-#: From here on the answer has the voters' endpoints.
-_NODES_VERSION = 2
+#: From here on the answer has directory ids and the voters' endpoints.
+_DIRECTORIES_VERSION = 2
 _UNKNOWN = -1
 
 
+class Directories:
+    """The directory that each replica named when it last fetched (KIP-853).
+
+    The core has no use for them: it knows a replica by its id. Bounded like its observers, the last to fetch remain.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[int, UUID] = {}
+
+    def note(self, replica_id: int, directory_id: UUID) -> None:
+        self._ids.pop(replica_id, None)
+        self._ids[replica_id] = directory_id
+        if len(self._ids) > MAX_OBSERVERS:
+            del self._ids[next(iter(self._ids))]
+
+    def of(self, replica_id: int) -> UUID:
+        """The zero uuid where none was told."""
+        return self._ids.get(replica_id, ZERO_UUID)
+
+
 def describe_quorum(
-    quorum: Quorum, clock: Clock, message: DescribeQuorumRequest, version: int
+    quorum: Quorum, directories: Directories, clock: Clock, message: DescribeQuorumRequest, version: int
 ) -> DescribeQuorumResponse:
-    """The quorum as its leader sees it; NOT_LEADER_OR_FOLLOWER from anybody else."""
+    """The quorum as its leader sees it; NOT_LEADER_OR_FOLLOWER from anybody else.
+
+    Observers are told with their directories; static voters have none (kraft.version 0).
+    """
     if sole_partition(message.topics) is None:
         return _refused(message, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     state = quorum.state
@@ -42,16 +68,20 @@ def describe_quorum(
     own = attrs.evolve(state.progress[quorum.node_id], fetched_at=now_s, caught_up_at=now_s)
     voters = {**state.progress, quorum.node_id: own}
     observers = {key: each for key, each in state.observers.items() if each.fetched_at >= horizon_s}
+    told_observers = [_replica(each, observers[each], now_s, clock) for each in sorted(observers)]
+    if version >= _DIRECTORIES_VERSION:
+        for observer in told_observers:
+            observer.replica_directory_id = directories.of(observer.replica_id)
     partition = PartitionData(
         partition_index=PARTITION,
         leader_id=state.leader_id,
         leader_epoch=state.epoch,
         high_watermark=quorum.high_watermark if quorum.in_touch else _UNKNOWN,
         current_voters=[_replica(each, voters[each], now_s, clock) for each in sorted(voters)],
-        observers=[_replica(each, observers[each], now_s, clock) for each in sorted(observers)],
+        observers=told_observers,
     )
     topics = [TopicData(CLUSTER_METADATA_TOPIC, [partition])]
-    nodes = _nodes(quorum.identity) if version >= _NODES_VERSION else []
+    nodes = _nodes(quorum.identity) if version >= _DIRECTORIES_VERSION else []
     return DescribeQuorumResponse(topics=topics, nodes=nodes)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from kraft.node.quorum.description import Directories
 from kraft.node.quorum.wire import request_message
+from kraft.raft.leader import MAX_OBSERVERS
 from kraft.raft.messages import FetchRequest
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
@@ -47,6 +51,24 @@ async def test_the_leader_tells_how_far_each_replica_is(active: Serving, version
     for replica in (voter, observer):
         assert before_ms - 1 <= replica.last_fetch_timestamp <= after_ms
         assert before_ms - 1 <= replica.last_caught_up_timestamp <= after_ms
+
+
+async def test_version_2_tells_the_directories_of_observers(active: Serving) -> None:
+    """KIP-853: ReplicaDirectoryId, which the observer's Fetch has told from version 17 on."""
+    await fetch_as_observer(active)
+    answer = await active.ask(about(), 2)
+    [observer] = answer.topics[0].partitions[0].observers
+    assert observer.replica_directory_id == identity(9, VOTER_2).directory_id != ZERO_UUID
+
+
+def test_of_more_replicas_than_there_may_be_the_last_to_fetch_are_remembered() -> None:
+    directories = Directories()
+    directories.note(0, UUID(int=7))
+    for replica in range(1, MAX_OBSERVERS + 1):
+        directories.note(replica, UUID(int=replica + 100))
+        if replica == 1:
+            directories.note(0, UUID(int=8))
+    assert (directories.of(0), directories.of(1)) == (UUID(int=8), ZERO_UUID)
 
 
 async def test_version_2_tells_where_the_voters_are(active: Serving) -> None:
