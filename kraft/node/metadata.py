@@ -60,7 +60,10 @@ class Subscription:
 
 
 class Metadata:
-    """The metadata as far as it is committed and replayed. ``in_thread`` loads and writes snapshots."""
+    """The metadata as far as it is committed and replayed. ``in_thread`` loads and writes snapshots.
+
+    ``features_epoch`` is the offset of the image that last changed the features, -1 before any did.
+    """
 
     def __init__(self, quorum: Quorum, clock: Clock, policy: SnapshotPolicy, *, in_thread: InThread) -> None:
         self._quorum = quorum
@@ -74,6 +77,8 @@ class Metadata:
         self._bytes_since_snapshot = 0
         self._snapshot_due = trio.Event()
         self.snapshots_loaded = 0
+        self.features_epoch = -1
+        self._features = self.image.features
 
     @property
     def image(self) -> Image:
@@ -169,6 +174,8 @@ class Metadata:
         await trio.lowlevel.checkpoint()
 
     def _publish(self, image: Image, changes: Changes) -> None:
+        if image.features is not self._features:
+            self._features, self.features_epoch = image.features, image.offset
         for subscription in self._subscriptions:
             subscription.publish(image, changes)
 

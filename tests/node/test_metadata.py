@@ -11,6 +11,7 @@ import trio.testing
 
 from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.end_transaction_record import EndTransactionRecord
+from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.fetch_response import EpochEndOffset, FetchResponse
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.messages.topic_record import TopicRecord
@@ -52,6 +53,24 @@ async def test_a_transaction_is_one_change(tmp_path: Path) -> None:
             image, changes = await reader.next()
         assert sorted(image.topic_ids) == ["t1", "t2"]
         assert len(changes.topics_created) == 2
+
+
+async def test_the_features_have_the_epoch_of_their_last_change(tmp_path: Path) -> None:
+    """KIP-584: the epoch tells newer features from older ones, so it stays while only other metadata changes."""
+    async with running(tmp_path, policy=SnapshotPolicy(max_bytes=1)) as (quorum, metadata):
+        assert metadata.features_epoch == -1
+        changed_at = quorum.append([topic(1), FeatureLevelRecord(name="metadata.version", feature_level=20)], 1)
+        await quorum.committed(changed_at)
+        await quorum.committed(quorum.append([topic(2)], 1))
+        await committed_image(quorum, metadata)
+        assert metadata.features_epoch == changed_at
+        with trio.fail_after(30):
+            while quorum.log.snapshot is None:
+                await trio.lowlevel.checkpoint()
+    async with running(tmp_path) as (quorum, metadata):
+        snapshot = quorum.log.snapshot
+        assert snapshot is not None
+        assert metadata.features_epoch == snapshot.end_offset - 1
 
 
 async def test_a_record_that_contradicts_the_metadata_is_named_with_its_file_and_offset(tmp_path: Path) -> None:

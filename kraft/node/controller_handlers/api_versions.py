@@ -1,6 +1,6 @@
 """ApiVersions (key 18): what a controller's listener offers.
 
-Versions 0 to 4: as at a broker.
+Versions 0 to 4: as at a broker, but for the epoch of the features.
 """
 
 from __future__ import annotations
@@ -14,4 +14,4 @@ from kraft.rpc.channel import Reply, Request
 
 
 async def handle(plane: ControlPlane, request: Request, message: ApiVersionsRequest | None) -> Reply:
-    return offer(CONTROLLER_APIS, plane.image, request, message)
+    return offer(CONTROLLER_APIS, plane.image, plane.metadata.features_epoch, request, message)

@@ -34,13 +34,18 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 async def handle(broker: Broker, request: Request, message: ApiVersionsRequest | None) -> Reply:
-    return offer(BROKER_APIS, broker.image, request, message)
+    image = broker.image
+    return offer(BROKER_APIS, image, image.offset, request, message)
 
 
 def offer(
-    apis: Mapping[ApiKey, Api], image: Image, request: Request, message: ApiVersionsRequest | None
+    apis: Mapping[ApiKey, Api], image: Image, features_epoch: int, request: Request, message: ApiVersionsRequest | None
 ) -> ApiVersionsResponse:
-    """What a listener offers, and the features of the cluster. ``message`` is None in a version that it does not."""
+    """What a listener offers, and the features of the cluster. ``message`` is None in a version that it does not.
+
+    ``features_epoch`` tells which of two answers is newer. As with Apache Kafka, a broker's grows with its metadata,
+    and a controller's with the changes of the features.
+    """
     if message is None:
         api = apis[ApiKey.API_VERSIONS]
         known = ApiVersion(ApiKey.API_VERSIONS, api.oldest, api.newest)
@@ -57,7 +62,7 @@ def offer(
             for name, (low, high) in SUPPORTED_FEATURES.items()
             if low > 0 or request.api_version >= ZERO_FEATURES_VERSION
         ],
-        finalized_features_epoch=image.offset,
+        finalized_features_epoch=features_epoch,
         finalized_features=[FinalizedFeatureKey(name, level, level) for name, level in sorted(image.features.items())],
     )
 
