@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
+import attrs
 import click
 import trio
 
@@ -70,6 +71,18 @@ controllers_option = click.option(
     help="Controllers to ask, instead of brokers.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@attrs.frozen
+class Servers:
+    """Whom the subcommands of a group ask that takes both options before them, as Apache Kafka's tools do."""
+
+    bootstrap: str
+    are_controllers: bool
+
+    @classmethod
+    def asked(cls, bootstrap: str, controllers: str | None) -> Servers:
+        return cls(controllers or bootstrap, controllers is not None)
 
 
 def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:

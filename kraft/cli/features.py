@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from kraft import __version__
-from kraft.cli.client import TIMEOUT_MS, Cluster, bootstrap_option, controllers_option, run
+from kraft.cli.client import TIMEOUT_MS, Cluster, Servers, bootstrap_option, controllers_option, run
 from kraft.config.features import LEVEL_OF_NAME, METADATA_VERSION, NAME_OF_LEVEL
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
@@ -29,14 +29,17 @@ _dry_run_option = click.option("--dry-run", is_flag=True, help="Only ask whether
 
 
 @click.group("features", short_help="Describe, upgrade and downgrade the features of a cluster.")
-def command() -> None:
+@bootstrap_option
+@controllers_option
+@click.pass_context
+def command(ctx: click.Context, bootstrap: str, controllers: str | None) -> None:
     """Describe, upgrade and downgrade the features of a cluster."""
+    ctx.obj = Servers.asked(bootstrap, controllers)
 
 
 @command.command("describe")
-@bootstrap_option
-@controllers_option
-def describe_command(bootstrap: str, controllers: str | None) -> None:
+@click.pass_obj
+def describe_command(servers: Servers) -> None:
     """Show each feature: what the asked node supports, and the level that is finalized."""
 
     async def operate(cluster: Cluster) -> ApiVersionsResponse:
@@ -44,7 +47,7 @@ def describe_command(bootstrap: str, controllers: str | None) -> None:
         response: ApiVersionsResponse = await cluster.request(asked)
         return response
 
-    response = run(controllers or bootstrap, operate)
+    response = run(servers.bootstrap, operate)
     finalized = {feature.name: feature.max_version_level for feature in response.finalized_features}
     epoch = "-" if response.finalized_features_epoch == _NO_EPOCH else response.finalized_features_epoch
     for feature in sorted(response.supported_features, key=lambda feature: feature.name):
@@ -59,27 +62,23 @@ def describe_command(bootstrap: str, controllers: str | None) -> None:
 
 
 @command.command("upgrade")
-@bootstrap_option
-@controllers_option
 @_features_option
 @_dry_run_option
-def upgrade_command(bootstrap: str, controllers: str | None, features: tuple[str, ...], dry_run: bool) -> None:
+@click.pass_obj
+def upgrade_command(servers: Servers, features: tuple[str, ...], dry_run: bool) -> None:
     """Raise features to new levels."""
-    _update(controllers or bootstrap, controllers is not None, features, _UPGRADE, "upgrade", dry_run)
+    _update(servers, features, _UPGRADE, "upgrade", dry_run)
 
 
 @command.command("downgrade")
-@bootstrap_option
-@controllers_option
 @_features_option
 @click.option("--unsafe", is_flag=True, help="Even if metadata may be lost by it.")
 @_dry_run_option
-def downgrade_command(
-    bootstrap: str, controllers: str | None, features: tuple[str, ...], unsafe: bool, dry_run: bool
-) -> None:
+@click.pass_obj
+def downgrade_command(servers: Servers, features: tuple[str, ...], unsafe: bool, dry_run: bool) -> None:
     """Lower features to former levels."""
     kind = _UNSAFE_DOWNGRADE if unsafe else _SAFE_DOWNGRADE
-    _update(controllers or bootstrap, controllers is not None, features, kind, "downgrade", dry_run)
+    _update(servers, features, kind, "downgrade", dry_run)
 
 
 def level_text(feature: str, level: int) -> str:
@@ -89,14 +88,14 @@ def level_text(feature: str, level: int) -> str:
     return NAME_OF_LEVEL.get(level, f"UNKNOWN {level}")
 
 
-def _update(servers: str, is_controllers: bool, features: Sequence[str], kind: int, verb: str, dry_run: bool) -> None:
+def _update(servers: Servers, features: Sequence[str], kind: int, verb: str, dry_run: bool) -> None:
     """Ask for the changes. Raises ClickException if they are refused: none of them is made then."""
     levels = dict(sorted(map(_parsed, features)))
     updates = [FeatureUpdateKey(name, level, upgrade_type=kind) for name, level in levels.items()]
 
     async def operate(cluster: Cluster) -> dict[str, tuple[int, str | None]]:
         node_id = None
-        if is_controllers:
+        if servers.are_controllers:
             node_id = (await cluster.describe(controllers=True)).controller_id
         request = UpdateFeaturesRequest(timeout_ms=TIMEOUT_MS, feature_updates=updates, validate_only=dry_run)
         answer = await cluster.request(request, node_id)
@@ -105,7 +104,7 @@ def _update(servers: str, is_controllers: bool, features: Sequence[str], kind: i
         return {name: whole if answer.error_code else results.get(name, whole) for name in levels}
 
     failed = 0
-    for name, (code, message) in run(servers, operate).items():
+    for name, (code, message) in run(servers.bootstrap, operate).items():
         if code:
             failed += 1
             could_not = "Can not" if dry_run else "Could not"

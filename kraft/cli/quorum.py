@@ -17,6 +17,7 @@ from kraft.cli.client import (
     RETRY_S,
     TIMEOUT_S,
     Cluster,
+    Servers,
     bootstrap_option,
     check,
     controllers_option,
@@ -48,8 +49,12 @@ _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @click.group("quorum", short_help="Describe the metadata quorum, and explain its elections.")
-def command() -> None:
+@bootstrap_option
+@controllers_option
+@click.pass_context
+def command(ctx: click.Context, bootstrap: str, controllers: str | None) -> None:
     """Describe the metadata quorum, and explain its elections."""
+    ctx.obj = Servers.asked(bootstrap, controllers)
 
 
 @attrs.frozen
@@ -62,20 +67,17 @@ class Described:
 
 
 @command.command("describe")
-@bootstrap_option
-@controllers_option
 @click.option("--status", is_flag=True, help="A short summary: leader, epoch, high watermark, lag, members.")
 @click.option("--replication", is_flag=True, help="Each member: how far it is, and when it last was caught up.")
 @click.option("--human-readable", is_flag=True, help="With --replication: how long ago, instead of when.")
-def describe_command(
-    bootstrap: str, controllers: str | None, status: bool, replication: bool, human_readable: bool
-) -> None:
+@click.pass_obj
+def describe_command(servers: Servers, status: bool, replication: bool, human_readable: bool) -> None:
     """Show the quorum as its leader sees it, with the fields and the layout of kafka-metadata-quorum."""
     if status == replication:
         raise click.UsageError("Give one of --status and --replication.")
     if human_readable and not replication:
         raise click.UsageError("--human-readable goes with --replication.")
-    described = run(controllers or bootstrap, lambda cluster: ask(cluster, controllers=controllers is not None))
+    described = run(servers.bootstrap, lambda cluster: ask(cluster, controllers=servers.are_controllers))
     if status:
         print_status(described)
     else:

@@ -47,7 +47,7 @@ def updating(error: ErrorCode = ErrorCode.NONE, version: int = 2) -> Iterator[tu
 
 
 def run(cluster: StubCluster, *arguments: str) -> Result:
-    command = ["features", *arguments, "--bootstrap-server", cluster.bootstrap_servers]
+    command = ["features", "--bootstrap-server", cluster.bootstrap_servers, *arguments]
     return CliRunner(catch_exceptions=False).invoke(cli, command)
 
 

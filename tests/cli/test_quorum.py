@@ -90,7 +90,7 @@ def run(*arguments: str) -> Result:
 
 
 def described(cluster: StubCluster, *arguments: str) -> str:
-    result = run("describe", *arguments, "--bootstrap-server", cluster.bootstrap_servers)
+    result = run("--bootstrap-server", cluster.bootstrap_servers, "describe", *arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -121,14 +121,14 @@ def test_replication() -> None:
 
 def test_a_controller_can_be_asked() -> None:
     with cluster_of(QUORUMS["alone"]) as cluster:
-        result = run("describe", "--status", "--bootstrap-controller", cluster.bootstrap_controllers)
+        result = run("--bootstrap-controller", cluster.bootstrap_controllers, "describe", "--status")
     assert (result.exit_code, result.stdout.splitlines()[1]) == (0, "LeaderId:               1")
 
 
 def test_an_error_is_one_line() -> None:
     refused = PartitionData(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     with cluster_of(refused) as cluster:
-        result = run("describe", "--status", "--bootstrap-server", cluster.bootstrap_servers)
+        result = run("--bootstrap-server", cluster.bootstrap_servers, "describe", "--status")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in result.stderr
 
@@ -194,7 +194,7 @@ def test_both_tools_on_a_real_node(tmp_path: Path, kind: Kind) -> None:
         for option in ("--status", "--replication"):
             for role, address in (("server", node.bootstrap_servers), ("controller", node.controller_address)):
                 theirs = apache_tool(METADATA_QUORUM, f"--bootstrap-{role}", address, "describe", option)
-                ours = run("describe", option, f"--bootstrap-{role}", address)
+                ours = run(f"--bootstrap-{role}", address, "describe", option)
                 assert ours.exit_code == 0, ours.stderr
                 assert _without_numbers_that_grow(ours.stdout) == _without_numbers_that_grow(theirs)
 
