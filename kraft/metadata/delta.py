@@ -16,7 +16,7 @@ from uuid import UUID
 
 import attrs
 
-from kraft.config.features import MAX_METADATA_LEVEL, METADATA_VERSION
+from kraft.config.features import MAX_METADATA_LEVEL, METADATA_VERSION, NAME_OF_LEVEL
 from kraft.messages.access_control_entry_record import AccessControlEntryRecord
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.client_quota_record import ClientQuotaRecord
@@ -50,6 +50,23 @@ RECOVERY_STATE_UNCHANGED = -1
 
 class MetadataError(ValueError):
     """A metadata record that is unknown or malformed, or that contradicts what the log said before it."""
+
+
+class UnsupportedMetadata(MetadataError):
+    """A metadata record of a later Kafka than this node knows. Nothing is damaged."""
+
+    def __init__(self, what: str, known: str) -> None:
+        newest = f"metadata.version up to {MAX_METADATA_LEVEL} ({NAME_OF_LEVEL[MAX_METADATA_LEVEL]})"
+        known = f"{known}, and {newest}" if known else newest
+        super().__init__(f"{what} needs a newer kraft; this one knows {known}")
+
+
+def require_known_level(record: FeatureLevelRecord) -> None:
+    """Raise UnsupportedMetadata if a record sets metadata.version to a level that this node does not know."""
+    level = record.feature_level
+    if record.name == METADATA_VERSION and level > MAX_METADATA_LEVEL:
+        name = f" ({NAME_OF_LEVEL[level]})" if level in NAME_OF_LEVEL else ""
+        raise UnsupportedMetadata(f"{METADATA_VERSION} {level}{name}", "")
 
 
 @attrs.frozen
@@ -175,11 +192,7 @@ class Delta:
     # Features and cluster-wide facts.
 
     def _feature_level(self, record: FeatureLevelRecord) -> None:
-        if record.name == METADATA_VERSION and record.feature_level > MAX_METADATA_LEVEL:
-            raise MetadataError(
-                f"the cluster is now at metadata.version {record.feature_level}; this node knows those up to "
-                f"{MAX_METADATA_LEVEL}"
-            )
+        require_known_level(record)
         if record.feature_level == 0:
             self._features = _without(self._features, record.name)
         else:

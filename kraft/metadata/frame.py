@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from kraft.messages.registry import record_class
-from kraft.metadata.delta import MetadataError
+from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.wire.codec import decode, encode_spliced
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.varint import read_uvarint, uvarint
@@ -37,8 +37,8 @@ def _prefix(record_type: int, version: int) -> bytes:
 def decode_record(value: bytes) -> Any:
     """Return the record in a frame.
 
-    Raises MetadataError for a frame version, record type or record version that is not known, and for bytes that are
-    malformed or left over.
+    Raises UnsupportedMetadata for a frame version, record type or record version of a later Kafka, MetadataError for
+    bytes that are malformed or left over.
     """
     try:
         cls, version, position = _heads.get(value[:_HEAD_SIZE]) or _read_head(value)
@@ -53,17 +53,19 @@ def decode_record(value: bytes) -> Any:
 def _read_head(value: bytes) -> _Head:
     """The class and version of the record in a frame, and where it begins. Raises MetadataError and DecodeError."""
     frame_version, position = read_uvarint(value, 0)
-    if frame_version != FRAME_VERSION:
+    if frame_version < FRAME_VERSION:
         raise MetadataError(f"metadata record in frame version {frame_version}; only {FRAME_VERSION} is known")
+    if frame_version > FRAME_VERSION:
+        raise UnsupportedMetadata(f"a metadata record in frame version {frame_version}", f"only {FRAME_VERSION}")
     record_type, position = read_uvarint(value, position)
     version, position = read_uvarint(value, position)
     try:
         cls = record_class(record_type)
     except KeyError:
-        raise MetadataError(f"metadata record of unknown type {record_type}") from None
+        raise UnsupportedMetadata(f"a metadata record of unknown type {record_type}", "") from None
     lowest, highest = cls.VALID_VERSIONS
     if not lowest <= version <= highest:
-        raise MetadataError(f"{cls.__name__} in version {version}; versions {lowest} to {highest} are known")
+        raise UnsupportedMetadata(f"{cls.__name__} in version {version}", f"versions {lowest} to {highest}")
     if position == _HEAD_SIZE:
         _heads[value[:_HEAD_SIZE]] = cls, version, position
     return cls, version, position

@@ -24,6 +24,10 @@ class CorruptLog(StorageError):
         super().__init__(f"{self.path}: damaged at position {position} (offset {offset}): {reason}; {advice}")
 
 
+class UnsupportedFormat(StorageError):
+    """Sound files of a later Kafka, or of a feature that this node has not. There is nothing to be repaired."""
+
+
 class LogDirectoryError(StorageError):
     """A log directory that this node may not use: locked, unformatted, foreign, or unreadable."""
 

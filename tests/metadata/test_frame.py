@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.messages.topic_record import TopicRecord
-from kraft.metadata.delta import MetadataError
+from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.metadata.frame import decode_record, encode_record
 from kraft.metadata.levels import record_version
 from tests.metadata.records import histories
@@ -44,6 +44,13 @@ def test_the_frame_of_a_no_op() -> None:
 )
 def test_a_bad_frame_is_refused(frame: bytes, reason: str) -> None:
     with pytest.raises(MetadataError, match=reason):
+        decode_record(frame)
+
+
+@pytest.mark.parametrize("frame", [b"\x02\x14\x00\x00", b"\x01\x7f\x00\x00", b"\x01\x1b\x04\x00"])
+def test_what_a_later_kafka_writes_is_no_damage(frame: bytes) -> None:
+    """KIP-778: a level may bring frames, types and versions of records; metadata.version 30 has RegisterBroker 4."""
+    with pytest.raises(UnsupportedMetadata, match=r"needs a newer kraft; this one knows .*metadata.version up to 21"):
         decode_record(frame)
 
 
