@@ -12,10 +12,11 @@ from typing import Any
 from kraft.messages.leader_change_message import LeaderChangeMessage, Voter
 from kraft.metadata.frame import encode_record
 from kraft.metadata.levels import record_version
+from kraft.node.quorum.support import require_static_voters
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
 from kraft.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, CorruptBatch, check_batch, parse_header
-from kraft.records.control import ControlType, control_record, control_type
+from kraft.records.control import ControlType, control_record
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.wire.codec import encode
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -106,7 +107,8 @@ def log_slice(headers: Iterable[BatchHeader]) -> LogSlice | None:
 def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> LogSlice | None:
     """Prove the batches that the leader of ``epoch`` sent, which must go on where the log ends.
 
-    Returns what they are, None if not one is whole. Raises CorruptBatch for anything that no leader would send.
+    Returns what they are, None if not one is whole. Raises CorruptBatch for anything that no leader would send, and
+    UnsupportedFormat for what a leader of dynamic voters sends.
     """
     headers: list[BatchHeader] = []
     for position, header in whole_batches(data):
@@ -131,6 +133,6 @@ def _check_content(data: Buffer, position: int, header: BatchHeader) -> None:
         raise CorruptBatch(f"{header.count} records where there are {header.last_offset_delta + 1} offsets")
     for record in read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES):
         if header.is_control:
-            control_type(record)
+            require_static_voters(record, "the log of the leader")
         elif record.value is None:
             raise CorruptBatch(f"the record at offset {record.offset} has no value")

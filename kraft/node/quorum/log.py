@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 
 from kraft.config.topic import LogConfig
-from kraft.metadata.delta import MetadataError
+from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.metadata.frame import decode_record
 from kraft.metadata.image import Image
 from kraft.node.quorum.batches import (
@@ -32,13 +32,14 @@ from kraft.node.quorum.batches import (
 )
 from kraft.node.quorum.recovery import settle
 from kraft.node.quorum.snapshots import MetadataSnapshots
+from kraft.node.quorum.support import require_supported
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.log_view import LogView
 from kraft.raft.messages import LogSlice, SnapshotId
 from kraft.records.batch import BatchHeader, CorruptBatch, check_batch, iter_headers
 from kraft.records.record import read_records
 from kraft.storage.directory import LastStop
-from kraft.storage.errors import REJOIN_ADVICE, StorageError
+from kraft.storage.errors import REJOIN_ADVICE, StorageError, UnsupportedFormat
 from kraft.storage.flush import Flush
 from kraft.storage.log import Log, remove_files
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -93,8 +94,10 @@ class MetadataLog:
         """Open or create the log below ``parent``; all that is found is durable when this returns.
 
         ``retention_ms`` and ``retention_bytes`` of ``config`` are those of ``metadata.max.retention.*``: they hold
-        snapshots, and segments go with them. Raises StorageError for damage that only a person may repair.
+        snapshots, and segments go with them. Raises StorageError for damage that only a person may repair, and
+        UnsupportedFormat, before anything is written, for levels that this node does not know.
         """
+        require_supported(os.path.join(parent, METADATA_PARTITION))
         log = Log.open(
             parent,
             METADATA_PARTITION,
@@ -189,7 +192,8 @@ class MetadataLog:
     def check_fetched(self, data: Buffer, epoch: int) -> LogSlice | None:
         """Prove what the leader of ``epoch`` sent; return what of it is whole, None if nothing is.
 
-        Raises CorruptBatch for batches that are damaged or do not continue this log.
+        Raises CorruptBatch for batches that are damaged or do not continue this log, and UnsupportedFormat if they make
+        the voters dynamic.
         """
         return check_fetched(data, self.end_offset, self.last_epoch, epoch)
 
@@ -262,9 +266,10 @@ class MetadataLog:
 
     def damaged(self, offset: int, damage: Exception) -> StorageError:
         """What to raise for records that cannot be read, or replayed, from ``offset`` on."""
-        return StorageError(
-            f"{self._log.segments.path_of(offset)}: damaged at offset {offset}: {damage}; {REJOIN_ADVICE}"
-        )
+        path = self._log.segments.path_of(offset)
+        if isinstance(damage, UnsupportedMetadata):
+            return UnsupportedFormat(f"{path}: at offset {offset}: {damage}")
+        return StorageError(f"{path}: damaged at offset {offset}: {damage}; {REJOIN_ADVICE}")
 
     # Shrinking.
 
@@ -350,7 +355,8 @@ class MetadataLog:
     def complete_snapshot(self, snapshot: SnapshotId) -> bool:
         """Look through a snapshot whose last piece was stored, and keep it durably; on any thread.
 
-        Returns False if it is damaged or not there; it is then gone.
+        Returns False if it is damaged or not there; it is then gone. Raises UnsupportedFormat if it is of levels that
+        this node does not know.
         """
         return self._snapshots.complete(snapshot)
 

@@ -13,15 +13,16 @@ from collections.abc import Iterator
 
 import attrs
 
-from kraft.metadata.delta import Delta, MetadataError
+from kraft.metadata.delta import Delta, MetadataError, UnsupportedMetadata
 from kraft.metadata.frame import decode_record, encode_record
 from kraft.metadata.image import Image
 from kraft.metadata.levels import record_version
 from kraft.metadata.records_of import records_of
+from kraft.node.quorum.support import require_supported_file
 from kraft.raft.events import StoreChunk
 from kraft.raft.messages import SnapshotId
 from kraft.storage.atomic import sync_directory, write_all
-from kraft.storage.errors import CorruptLog, StorageError
+from kraft.storage.errors import CorruptLog, StorageError, UnsupportedFormat
 from kraft.storage.flush import sync_file
 from kraft.storage.snapshot import (
     CHECKPOINT_SUFFIX,
@@ -145,7 +146,10 @@ class MetadataSnapshots:
             _unlink(download.path)
 
     def complete(self, snapshot: SnapshotId) -> bool:
-        """Look through a snapshot that was fetched; give it its name, durably, or delete it and return False."""
+        """Look through a snapshot that was fetched; give it its name, durably, or delete it and return False.
+
+        Raises UnsupportedFormat for one of levels that this node does not know.
+        """
         part = self._fetched.pop(snapshot, None)
         if part is None:
             return False
@@ -153,6 +157,8 @@ class MetadataSnapshots:
             image = _load(part, snapshot)
             sync_file(part)
             os.replace(part, self.path(snapshot))
+        except UnsupportedFormat:
+            raise  # to ask for it again would bring the same
         except StorageError:
             return False
         finally:
@@ -190,10 +196,13 @@ class MetadataSnapshots:
 def _load(path: str, snapshot: SnapshotId) -> Image:
     """Replay a snapshot, record by record: no list of them is ever held."""
     timestamp_ms = snapshot_timestamp(path)
+    require_supported_file(path)
     delta = Delta(Image())
     try:
         for record in _records(path, snapshot.epoch):
             delta.replay(record)
+    except UnsupportedMetadata as error:
+        raise UnsupportedFormat(f"{path}: {error}") from error
     except MetadataError as error:
         raise StorageError(f"{path}: {error}; restore it from a copy, or from another controller") from error
     image, _ = delta.finish(snapshot.end_offset - 1, snapshot.epoch, timestamp_ms)

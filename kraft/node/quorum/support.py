@@ -1,0 +1,130 @@
+"""What of a newer Kafka this node cannot go on with, looked for before anything is written (KIP-778, KIP-853).
+
+Two levels say what a metadata log may hold. ``kraft.version`` 1 makes the voters dynamic: the log names them, and may
+change them. A node that took them for those of ``controller.quorum.voters`` could elect itself beside another leader.
+``metadata.version`` above what is known means records that are not.
+
+Nothing of that is damage: such files are sound, and belong to another program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+from collections.abc import Iterator
+
+from kraft.config.features import KRAFT_VERSION, METADATA_VERSION
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.kraft_version_record import KRaftVersionRecord
+from kraft.metadata.delta import MetadataError, UnsupportedMetadata, require_known_level
+from kraft.metadata.frame import decode_record
+from kraft.records.batch import BatchHeader, CorruptBatch, check_batch
+from kraft.records.control import ControlType, control_type
+from kraft.records.record import Record, read_records
+from kraft.storage.errors import UnsupportedFormat
+from kraft.storage.scan import walk
+from kraft.storage.segment import LOG_SUFFIX
+from kraft.storage.snapshot import list_snapshots, snapshot_name
+from kraft.wire.codec import decode
+from kraft.wire.decode_error import DecodeError
+
+_LEVEL = METADATA_VERSION.encode()
+#: The lengths and keys of the control records that tell of dynamic voters, as they are in a batch.
+_DYNAMIC = tuple(bytes([8, 0, 0, 0, kind]) for kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS))
+_MAX_BATCH_BYTES = 64 * 2**20
+
+
+def require_static_voters(record: Record, where: str) -> None:
+    """Raise UnsupportedFormat if a control record makes the voters dynamic; CorruptBatch if it is none.
+
+    ``where`` is what the message begins with.
+    """
+    kind = control_type(record)
+    level = 0
+    if kind is ControlType.KRAFT_VERSION:
+        try:
+            message, _ = decode(KRaftVersionRecord, 0, record.value or b"")
+        except DecodeError as error:
+            raise CorruptBatch(f"malformed {KRAFT_VERSION}: {error}") from None
+        level = message.kraft_version
+    if level > 0 or kind is ControlType.KRAFT_VOTERS:
+        what = f"{KRAFT_VERSION} {max(level, 1)} with dynamic voters (KIP-853) is not supported"
+        raise UnsupportedFormat(
+            f"{where}: at offset {record.offset}: {what}; this node knows {KRAFT_VERSION} 0, the voters of "
+            "controller.quorum.voters"
+        )
+
+
+def require_supported(directory: str) -> None:
+    """Look at every level that the files of a metadata log say, from its newest snapshot on. Nothing is written.
+
+    A directory that is not there is fine, and so is damage: whoever opens the log tells of that. Raises
+    UnsupportedFormat, OSError.
+    """
+    if not os.path.isdir(directory):
+        return
+    snapshots = list_snapshots(directory)
+    # The oldest may be that of an empty log, with which a later Kafka formats: it names the first voters.
+    for snapshot in {*snapshots[:1], *snapshots[-1:]}:
+        require_supported_file(os.path.join(directory, snapshot_name(snapshot)))
+    covered = snapshots[-1].end_offset if snapshots else 0
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(LOG_SUFFIX):
+            require_supported_file(os.path.join(directory, name), covered)
+
+
+def require_supported_file(path: str, offset: int = 0) -> None:
+    """Look at the levels in a segment or a snapshot, in batches that reach ``offset``. Raises as above."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(fd).st_size
+        if size == 0:
+            return
+        with mmap.mmap(fd, size, prot=mmap.PROT_READ) as data, contextlib.suppress(DecodeError):
+            for position, header in _telling(fd, data, size):
+                if header.next_offset > offset:
+                    batch = data[position : position + header.size]
+                    check_batch(batch, 0, header)
+                    _require_supported_batch(path, batch, header)
+    finally:
+        os.close(fd)
+
+
+def _telling(fd: int, data: mmap.mmap, size: int) -> Iterator[tuple[int, BatchHeader]]:
+    """The batches that have something of a level in them: few of many. Raises CorruptBatch."""
+    hits = sorted(hit for pattern in (_LEVEL, *_DYNAMIC) for hit in _find(data, pattern))
+    if not hits:
+        return
+    following = iter([*hits, size])
+    hit = next(following)
+    for position, header in walk(fd, 0, size, verify=False):
+        end = position + header.size
+        if hit < end:
+            yield position, header
+            while hit < end and hit < size:
+                hit = next(following)
+        if hit == size:
+            return
+
+
+def _find(data: mmap.mmap, pattern: bytes) -> Iterator[int]:
+    position = data.find(pattern)
+    while position >= 0:
+        yield position
+        position = data.find(pattern, position + 1)
+
+
+def _require_supported_batch(path: str, batch: bytes, header: BatchHeader) -> None:
+    for record in read_records(batch, 0, header, max_bytes=_MAX_BATCH_BYTES):
+        if header.is_control:
+            require_static_voters(record, path)
+        elif record.value is not None and _LEVEL in record.value:
+            try:
+                said = decode_record(record.value)
+                if isinstance(said, FeatureLevelRecord):
+                    require_known_level(said)
+            except UnsupportedMetadata as error:
+                raise UnsupportedFormat(f"{path}: at offset {record.offset}: {error}") from error
+            except MetadataError:
+                continue
