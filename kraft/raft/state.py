@@ -50,13 +50,15 @@ class Unattached:
 class Prospective:
     """Asks whether it could win before it takes a new epoch (KIP-996); the leader of ``epoch`` may still be known.
 
-    The voters of ``unheard`` got no question, or gave no answer: they are asked again at ``ask_at``.
+    ``resigned``: that leader gave the epoch up. The voters of ``unheard`` got no question, or gave no answer: they are
+    asked again at ``ask_at``.
     """
 
     epoch: int
     election_deadline: float
     leader_id: int | None = None
     voted_for: int | None = None
+    resigned: bool = False
     granted: frozenset[int] = frozenset()
     refused: frozenset[int] = frozenset()
     retries: int = 0

@@ -94,8 +94,10 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
     state = member.state
     deadline = now + member.timing.election_timeout(member.jitter())
     granted = frozenset({member.node_id})
-    leader_id = None if isinstance(state, Follower) and state.resigned else member.leader_id
-    prospective = Prospective(state.epoch, deadline, leader_id, state.voted_for, granted=granted, retries=retries)
+    resigned = isinstance(state, Follower) and state.resigned
+    prospective = Prospective(
+        state.epoch, deadline, member.leader_id, state.voted_for, resigned, granted=granted, retries=retries
+    )
     member.become(prospective, why)
     if len(granted) >= member.majority:
         stand(member, now, prospective, "nobody else has a vote")
@@ -164,8 +166,8 @@ def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, 
 
 
 def give_way(member: Member, now: float, state: Prospective, why: str) -> None:
-    """Stop seeking votes: back to the leader, if there was one, or wait for somebody else's election."""
-    if state.leader_id is not None:
+    """Stop seeking votes: back to the leader, if there is one, or wait for somebody else's election."""
+    if state.leader_id is not None and not state.resigned:
         member.follow(now, state.epoch, state.leader_id, why)
         return
     deadline = now + member.timing.election_timeout(member.jitter())

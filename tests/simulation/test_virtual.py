@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
 import threading
@@ -21,17 +22,19 @@ from kraft.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from kraft.messages.vote_request import PartitionData, TopicData, VoteRequest
+from kraft.messages.vote_response import VoteResponse
 from kraft.metadata.image import ResourceType
 from kraft.node.controller import Controller
 from kraft.node.node import Node
 from kraft.node.quorum.driver import Quorum
 from kraft.node.quorum.journal import FILE_NAME
 from kraft.node.quorum.log import METADATA_PARTITION
-from kraft.raft.state import Follower, Leader
+from kraft.raft.state import Follower, Leader, Prospective
 from kraft.simulation import virtual_time
-from kraft.simulation.virtual_cluster import VirtualNode, virtual_nodes
+from kraft.simulation.virtual_cluster import PORT, VirtualNode, virtual_nodes
 from kraft.simulation.virtual_network import VirtualNetwork
-from kraft.wire.errors import KafkaError
+from kraft.wire.errors import ErrorCode, KafkaError
 
 #: An election takes at most two timeouts of a second; a lost one, and a leader that fell silent, add to that.
 ELECTION_S = 20.0
@@ -145,6 +148,58 @@ async def test_a_controlled_stop_needs_no_timeout(tmp_path: Path, seed: int) -> 
         await cluster.nodes[first].stop()
         await cluster.leader()
         assert trio.current_time() - stopped_at < 1.0, "controller.quorum.fetch.timeout.ms is 2000"
+
+
+@seeds
+@virtually
+async def test_a_controlled_stop_does_not_wait_for_the_dead(tmp_path: Path, seed: int) -> None:
+    async with controllers(tmp_path, seed=seed) as cluster:
+        first = await cluster.leader()
+        await cluster.nodes[min(cluster.nodes.keys() - {first})].kill()
+        await trio.sleep(ELECTION_S)
+        stopped_at = trio.current_time()
+        await cluster.nodes[first].stop()
+        assert trio.current_time() - stopped_at < 1.0
+
+
+@seeds
+@virtually
+async def test_a_leader_that_stood_still_for_the_fetch_timeout_keeps_its_epoch_if_nobody_else_can_win(
+    tmp_path: Path, seed: int
+) -> None:
+    """One voter is dead: the follower needs the very leader that it doubts, and goes back to it at once (KIP-996)."""
+    async with controllers(tmp_path, seed=seed) as cluster:
+        first = await cluster.leader()
+        dead, follower = sorted(cluster.nodes.keys() - {first})
+        await cluster.nodes[dead].kill()
+        epoch = cluster.quorum(first).epoch
+        cluster.nodes[first].pause()
+        await trio.sleep(2.2)
+        assert isinstance(cluster.quorum(follower).state, Prospective), "controller.quorum.fetch.timeout.ms is 2000"
+        cluster.nodes[first].resume()
+        await trio.sleep(0.1)
+        assert isinstance(cluster.quorum(follower).state, Follower)
+        await cluster.set(1)
+        assert cluster.quorum(first).epoch == epoch
+
+
+@seeds
+@virtually
+async def test_one_frame_does_not_use_up_the_epochs(tmp_path: Path, seed: int) -> None:
+    """Epochs are int32. Anybody who reaches the listener may name one, and asks for no password."""
+    async with controllers(tmp_path, seed=seed) as cluster:
+        leader = await cluster.leader()
+        before = cluster.quorum(leader).epoch
+        candidate = min(cluster.nodes.keys() - {leader})
+        for node, epoch in itertools.product(cluster.nodes.values(), (2**30, 2**31 - 2, 2**31 - 1)):
+            vote = VoteRequest(topics=[TopicData("__cluster_metadata", [PartitionData(0, epoch, candidate)])])
+            async with cluster.network.connect("anybody")(node.host, PORT, "anybody", 5.0) as connection:
+                response = await connection.request(vote, 0)
+            assert isinstance(response, VoteResponse)
+            assert response.topics[0].partitions[0].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+        await trio.sleep(ELECTION_S)
+        await cluster.set(1)
+        assert cluster.quorum(leader).epoch == before
 
 
 @seeds
