@@ -6,7 +6,7 @@
     ├── peer 2, peer 3            carry requests to the other voters
     ├── flusher                   one fsync at a time, for everything appended before it began, where the disk is slow
     ├── snapshot check            looks through a snapshot that was fetched
-    └── leader of epoch 5         the role: steps the core and performs its effects, for as long as the role lasts
+    └── leader in epoch 5         the role: steps the core and performs its effects, for as long as the role lasts
         └── active controller     what a leader does beside that
 
 A role is a scope: it lives exactly as long as the core stays in it; a transition leaves one scope and enters the next.
@@ -38,7 +38,7 @@ from kraft.node.quorum.flusher import Flusher
 from kraft.node.quorum.log import MetadataBatch, MetadataLog
 from kraft.node.quorum.peers import Connect, Peer
 from kraft.node.quorum.refusals import Refusal
-from kraft.node.quorum.wire import NOBODY, Identity
+from kraft.node.quorum.wire import MAX_FETCH_BYTES, NOBODY, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
     Effects,
@@ -70,7 +70,6 @@ from kraft.wire.errors import ErrorCode
 logger = logging.getLogger("kraft.quorum")
 
 _INBOX = 100
-_MAX_FETCH_BYTES = 8 * 2**20
 
 Lead = Callable[[int], Awaitable[None]]
 InThread = Callable[..., Awaitable[Any]]
@@ -235,10 +234,10 @@ class Quorum:
         while (self.leader_id, self.epoch) == (leader_id, epoch):
             await self._changed.wait()
 
-    async def answer(self, request: Request, max_bytes: int = _MAX_FETCH_BYTES) -> Answer:
+    async def answer(self, request: Request, max_bytes: int = MAX_FETCH_BYTES) -> Answer:
         """Let the core answer a request of a peer. A Fetch waits as long as its ``max_wait_s`` allows."""
         self._requests += 1
-        number, caller = self._requests, _Caller(min(max_bytes, _MAX_FETCH_BYTES))
+        number, caller = self._requests, _Caller(min(max_bytes, MAX_FETCH_BYTES))
         self._callers[number] = caller
         try:
             await self._report(RequestReceived(number, request))
