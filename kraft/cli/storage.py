@@ -10,9 +10,9 @@ from kraft.config.broker import NodeConfig
 from kraft.config.features import DEFAULT_METADATA_LEVEL, METADATA_VERSION, NAME_OF_LEVEL, parse_release
 from kraft.config.properties import load
 from kraft.config.setting import ConfigError, one_line
-from kraft.storage.directory import MetaProperties, read_meta_properties
+from kraft.storage.directory import MetaProperties, random_uuid, read_meta_properties
 from kraft.storage.errors import StorageError
-from kraft.storage.format import format_directories, random_uuid
+from kraft.storage.format import format_directories
 from kraft.wire.uuids import uuid_from_text, uuid_to_text
 
 CONFIG = click.option(

@@ -90,7 +90,6 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
 from kraft.storage.errors import LogDirectoryError, StorageError
-from kraft.wire.uuids import ZERO_UUID
 
 logger = logging.getLogger("kraft.node")
 
@@ -304,7 +303,7 @@ class Node:
         identity = Identity(
             config.node_id,
             cluster_id,
-            directory.meta.directory_id or ZERO_UUID,
+            directory.directory_id,
             {voter.node_id: voter for voter in config.voters},
             config.listeners.controller_names[0],
         )
@@ -365,7 +364,7 @@ class Node:
         broker = Broker(
             config, core.cluster_id, self.clock, replicas, groups, core.channel, publisher, producer_ids, sessions
         )
-        directory_ids = [each.meta.directory_id for each in log_directories if each.meta.directory_id is not None]
+        directory_ids = [each.directory_id for each in log_directories]
         lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
         lifecycle = Lifecycle(config, core.cluster_id, lease, producer_ids, publisher, directory_ids)
         return broker, lifecycle

@@ -38,6 +38,14 @@ _WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 """A write lock as C's ``struct flock``: type, whence, start, length (0: to the end), process id."""
 
 
+def random_uuid() -> uuid.UUID:
+    """Return a new id whose text does not begin with a dash, which a command line would take for an option."""
+    while True:
+        candidate = uuid.uuid4()
+        if not uuid_to_text(candidate).startswith("-"):
+            return candidate
+
+
 class LastStop(Enum):
     """How the last user of a directory left it, which decides what recovery must look at."""
 
@@ -68,13 +76,9 @@ class MetaProperties:
 def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
     """Read ``meta.properties`` of a log directory; None if there is none. Raises LogDirectoryError, OSError."""
     name = os.path.join(path, META_PROPERTIES)
-    try:
-        with open(name, "rb") as file:
-            values = javaproperties.loads(file.read(_MAX_BYTES).decode("latin-1"))
-    except FileNotFoundError:
+    values = _read_properties(name)
+    if values is None:
         return None
-    except ValueError as error:
-        raise LogDirectoryError(f"{name}: not a properties file: {error}") from None
     try:
         if values["version"] != "1":
             raise ValueError(f"version {values['version']!r}, only 1 is known")
@@ -88,6 +92,25 @@ def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
         raise LogDirectoryError(f"{name}: {missing.args[0]} is missing; restore the file") from None
     except ValueError as error:
         raise LogDirectoryError(f"{name}: {error}; restore the file") from None
+
+
+def _read_properties(name: str) -> dict[str, str] | None:
+    try:
+        with open(name, "rb") as file:
+            return javaproperties.loads(file.read(_MAX_BYTES).decode("latin-1"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise LogDirectoryError(f"{name}: not a properties file: {error}") from None
+
+
+def _give_directory_id(path: str, meta: MetaProperties) -> MetaProperties:
+    """Write a new directory id into ``meta.properties``, durably; what else is there stays. Raises OSError."""
+    name = os.path.join(path, META_PROPERTIES)
+    directory_id = random_uuid()
+    values = {**(_read_properties(name) or {}), "directory.id": uuid_to_text(directory_id)}
+    write_atomically(name, javaproperties.dumps(values, timestamp=None).encode("latin-1"))
+    return attrs.evolve(meta, directory_id=directory_id)
 
 
 def format_directory(
@@ -123,10 +146,10 @@ class LogDirectory:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, node_id: int, cluster_id: str | None = None) -> LogDirectory:
-        """Take the directory for this node.
+        """Take the directory for this node; one from before KIP-858 is given its directory id now.
 
         Raises LogDirectoryError, one clear line, if another process has it, if it is not formatted, or if it belongs to
-        another node or cluster; OSError if it cannot be read.
+        another node or cluster; OSError if it cannot be read, or written.
         """
         path = os.path.abspath(path)
         meta = read_meta_properties(path)
@@ -136,8 +159,20 @@ class LogDirectory:
             raise LogDirectoryError(f"{path}: belongs to node {meta.node_id}, and this is node {node_id}")
         if cluster_id is not None and meta.cluster_id != cluster_id:
             raise LogDirectoryError(f"{path}: belongs to cluster {meta.cluster_id}, and this node to {cluster_id}")
-        lock_fd = _lock(path)
-        return cls(path, lock_fd, meta, _last_stop(path))
+        with contextlib.ExitStack() as undo:
+            lock_fd = _lock(path)
+            undo.callback(os.close, lock_fd)
+            if meta.directory_id is None:
+                meta = _give_directory_id(path, meta)
+            opened = cls(path, lock_fd, meta, _last_stop(path))
+            undo.pop_all()
+        return opened
+
+    @property
+    def directory_id(self) -> uuid.UUID:
+        """By which the cluster knows the directory (KIP-858)."""
+        assert self.meta.directory_id is not None, "a directory that is open has one"
+        return self.meta.directory_id
 
     def mark_opened(self) -> None:
         """All logs are open and recovered: from now on a kill loses nothing, and only a stop is clean.

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import os
-import uuid
 
 from kraft.config.broker import NodeConfig
 from kraft.metadata.bootstrap import bootstrap_checkpoint
-from kraft.storage.directory import MetaProperties, format_directory, read_meta_properties
+from kraft.storage.directory import MetaProperties, format_directory, random_uuid, read_meta_properties
 from kraft.storage.errors import LogDirectoryError
-from kraft.wire.uuids import uuid_to_text
-
-
-def random_uuid() -> uuid.UUID:
-    """Return a new id whose text does not begin with a dash, which a command line would take for an option."""
-    while True:
-        candidate = uuid.uuid4()
-        if not uuid_to_text(candidate).startswith("-"):
-            return candidate
 
 
 def format_directories(config: NodeConfig, cluster_id: str, level: int, *, ignore_formatted: bool) -> list[str]:

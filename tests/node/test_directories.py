@@ -44,3 +44,13 @@ async def test_a_metadata_log_in_another_directory(tmp_path: Path) -> None:
     told = from_mapping({**SETTINGS, "log.dirs": f"{second},{first}", "metadata.log.dir": str(first)}).config
     with open_directories(told) as directories:
         assert len(directories) == 2
+
+
+async def test_a_directory_from_before_directory_ids(tmp_path: Path) -> None:
+    """KIP-858: brokers register with the ids of their directories; without one the cluster would not take them."""
+    config = from_mapping({**SETTINGS, "log.dirs": str(tmp_path)}).config
+    format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+    (tmp_path / "meta.properties").write_text(f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=1\n")
+    async with node_in(tmp_path) as running:
+        await create(running.broker, TOPIC)
+    assert "directory.id=" in (tmp_path / "meta.properties").read_text()

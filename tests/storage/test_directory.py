@@ -69,6 +69,31 @@ def test_a_broken_meta_properties_is_named(tmp_path: Path, text: str, problem: s
     assert "meta.properties" in str(refused.value)
 
 
+def test_a_directory_from_before_directory_ids_is_given_one(tmp_path: Path) -> None:
+    """KIP-858: a broker generates the id of a directory that has none, and keeps it in ``meta.properties``."""
+    (tmp_path / "meta.properties").write_text("#\n#Sat Jan 01\nnode.id=1\nversion=1\ncluster.id=x\\=y\nown=kept\n")
+    used = LogDirectory.open(tmp_path, node_id=1)
+    used.close()
+    assert used.meta == MetaProperties("x=y", 1, used.directory_id)
+    assert read_meta_properties(tmp_path) == used.meta
+    assert "own=kept\n" in (tmp_path / "meta.properties").read_text()
+    again = LogDirectory.open(tmp_path, node_id=1)
+    again.close()
+    assert again.directory_id == used.directory_id
+
+
+def test_who_cannot_give_a_directory_its_id_gives_it_back(tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=1\n")
+    with pytest.raises(LogDirectoryError, match="belongs to node 1"):
+        LogDirectory.open(tmp_path, node_id=2)
+    (tmp_path / "meta.properties.tmp").mkdir()
+    with pytest.raises(OSError, match=r"meta\.properties\.tmp"):
+        LogDirectory.open(tmp_path, node_id=1)
+    assert read_meta_properties(tmp_path) == MetaProperties("x", 1, None)
+    (tmp_path / "meta.properties.tmp").rmdir()
+    LogDirectory.open(tmp_path, node_id=1).close()
+
+
 def test_foreign_and_unformatted_directories_are_refused(formatted: Path) -> None:
     with pytest.raises(LogDirectoryError, match="not formatted"):
         LogDirectory.open(formatted / "other", node_id=1)
