@@ -95,7 +95,10 @@ def activation_records(context: Context, in_transaction: bool, bootstrap: tuple[
         return tuple(records)
     if image.brokers or image.topics or image.configs:
         raise MetadataError("the log has metadata but no metadata.version: it is from a Kafka before 3.3")
-    level = next(record.feature_level for record in bootstrap if getattr(record, "name", "") == METADATA_VERSION)
+    levels = [record.feature_level for record in bootstrap if getattr(record, "name", "") == METADATA_VERSION]
+    if not levels:
+        raise MetadataError("bootstrap.checkpoint is missing or has no metadata.version, and the metadata log is empty")
+    level = levels[0]
     first = [*bootstrap]
     if level >= MIGRATION_STATE:
         first.append(ZkMigrationStateRecord(zk_migration_state=0))

@@ -39,7 +39,7 @@ from kraft.config.features import SUPPORTED_FEATURES
 from kraft.config.listeners import Endpoint, advertise
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
 from kraft.metadata.bootstrap import read_bootstrap
-from kraft.metadata.delta import MetadataError
+from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.metrics import Registry
 from kraft.node.apis import (
     BROKER_APIS,
@@ -72,6 +72,7 @@ from kraft.node.quorum.journal import QuorumJournal
 from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.node.quorum.metrics import QuorumMetrics
 from kraft.node.quorum.peers import Connect
+from kraft.node.quorum.support import require_supported_file
 from kraft.node.quorum.wire import Identity
 from kraft.node.settings import (
     connection_limits,
@@ -89,7 +90,7 @@ from kraft.rpc.listen import Listen, listen_by_tcp
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
-from kraft.storage.errors import LogDirectoryError, StorageError
+from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
 
 logger = logging.getLogger("kraft.node")
 
@@ -171,8 +172,8 @@ class Node:
         Error handling: StorageError or OSError if the disk cannot be trusted, OSError if a listener cannot be bound,
         each inside exception groups. A cancelled node closes nothing properly, as after kill -9.
         """
+        self.core = self._assemble()  # first: it may refuse the directory, and then nothing is to be written there
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, self.clock.now_ms)) as journal:
-            self.core = self._assemble()
             journal.start(self.core.quorum.log.last_timestamp_ms)
             self.core.quorum.tell(journal.note, journal.note_refusal)
             await self._run(self.core, task_status)
@@ -300,6 +301,7 @@ class Node:
         config = self.config
         directory = next(each for each in self.directories if each.path == self._metadata_dir)
         cluster_id = directory.meta.cluster_id
+        bootstrap = _bootstrap(directory.path) if config.is_controller else ()
         identity = Identity(
             config.node_id,
             cluster_id,
@@ -309,7 +311,7 @@ class Node:
         )
         quorum = Quorum(
             identity,
-            self._metadata_log(directory),
+            self._metadata_log(directory, may_be_empty=bootstrap is not None),
             self.clock,
             timing=quorum_timing(config),
             connect=self.connect,
@@ -323,7 +325,7 @@ class Node:
                 metadata,
                 controller_config(config, cluster_id),
                 self.clock,
-                bootstrap=self._bootstrap(),
+                bootstrap=bootstrap or (),
                 max_idle_interval_ms=config.metadata_log.metadata_max_idle_interval_ms,
             )
         self._declare_metrics(quorum, metadata, controller)
@@ -337,7 +339,7 @@ class Node:
         if controller is not None:
             declare_controller_metrics(self.registry, self.clock, quorum, metadata, controller, raft)
 
-    def _metadata_log(self, directory: LogDirectory) -> MetadataLog:
+    def _metadata_log(self, directory: LogDirectory, *, may_be_empty: bool) -> MetadataLog:
         log = MetadataLog.open(
             directory.path,
             metadata_log_config(self.config),
@@ -346,6 +348,11 @@ class Node:
         )
         if log.recovery:
             logger.warning("%s: %s", log.directory, log.recovery)
+        if not may_be_empty and not log.has_records:
+            log.abandon()
+            path = os.path.join(directory.path, BOOTSTRAP_CHECKPOINT)
+            what = f"{path}: missing, and the metadata log is still empty, which begins with what this file says"
+            raise StorageError(f"{what}; restore it from a copy or another controller, or format an empty directory")
         return log
 
     def _assemble_broker(self, core: Core) -> tuple[Broker, Lifecycle]:
@@ -368,14 +375,6 @@ class Node:
         lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
         lifecycle = Lifecycle(config, core.cluster_id, lease, producer_ids, publisher, directory_ids)
         return broker, lifecycle
-
-    def _bootstrap(self) -> tuple[Any, ...]:
-        path = os.path.join(self.directories[0].path, BOOTSTRAP_CHECKPOINT)
-        with open(path, "rb") as file:
-            try:
-                return read_bootstrap(file.read())
-            except MetadataError as error:
-                raise StorageError(f"{path}: {error}; restore it from a copy") from error
 
     def _service(self, dispatcher: Dispatcher) -> Service:
         return Service(
@@ -403,6 +402,24 @@ class Core:
         """What this node does while it leads the quorum."""
         assert self.controller is not None, "only a voter can lead, and every voter is a controller"
         await self.controller.lead(epoch)
+
+
+def _bootstrap(directory: str) -> tuple[Any, ...] | None:
+    """The records that an empty metadata log begins with; None if the file is missing: a log that has some needs none.
+
+    Raises StorageError for one that is damaged, or of a later Kafka; OSError.
+    """
+    path = os.path.join(directory, BOOTSTRAP_CHECKPOINT)
+    try:
+        require_supported_file(path)
+        with open(path, "rb") as file:
+            return read_bootstrap(file.read())
+    except FileNotFoundError:
+        return None
+    except UnsupportedMetadata as error:
+        raise UnsupportedFormat(f"{path}: {error}") from error
+    except MetadataError as error:
+        raise StorageError(f"{path}: {error}; restore it from a copy") from error
 
 
 def _advertised(endpoints: Iterable[Endpoint], bound: dict[str, Endpoint]) -> tuple[Endpoint, ...]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from kraft.controller.context import ControllerConfig
+from kraft.controller.core import Activated, ControllerCore
 from kraft.messages.abort_transaction_record import AbortTransactionRecord
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.alter_partition_reassignments_request import (
@@ -92,6 +95,13 @@ def test_a_beginning_that_was_not_finished_is_made_again() -> None:
 def test_a_log_that_this_controller_cannot_go_on_with(record: Any, reason: str) -> None:
     with pytest.raises(MetadataError, match=reason):
         ToyCluster(log=[record])
+
+
+def test_an_empty_log_without_a_level_to_begin_at_is_refused() -> None:
+    """KIP-778: ``bootstrap.checkpoint`` says it; a log that is cut back to nothing may need it after all."""
+    core = ControllerCore(ControllerConfig("toy"), Loader(), 0, uuid4, random.Random(7), 0.0)
+    with pytest.raises(MetadataError, match=r"bootstrap\.checkpoint is missing"):
+        core.step(0.0, Activated(()))
 
 
 def test_a_migration_that_is_over_is_no_hindrance() -> None:

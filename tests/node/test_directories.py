@@ -8,14 +8,33 @@ import pytest
 
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
+from kraft.metadata.bootstrap import bootstrap_checkpoint
 from kraft.node.node import open_directories
-from kraft.storage.errors import LogDirectoryError
+from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
 from kraft.storage.format import format_directories
 from kraft.testing.embedded import SETTINGS
 from tests.node.nodes import CLUSTER_ID, node_in
-from tests.node.talk import create
+from tests.node.talk import create, end_offset
 
 TOPIC = "orders"
+
+
+def formatted(directory: Path, settings: dict[str, str] | None = None) -> None:
+    config = from_mapping({**SETTINGS, "log.dirs": str(directory), **(settings or {})}).config
+    format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+
+
+async def refusal(directory: Path, settings: dict[str, str] | None = None) -> StorageError:
+    """Start a node there, which must be refused; the error."""
+    with pytest.RaisesGroup(StorageError, flatten_subgroups=True) as refused:
+        async with node_in(directory, settings):
+            raise AssertionError("it started")
+    error: BaseException = refused.value
+    while isinstance(error, BaseExceptionGroup):
+        (error,) = error.exceptions
+    assert isinstance(error, StorageError)
+    assert "\n" not in str(error)
+    return error
 
 
 def everything_below(directory: Path) -> dict[Path, bytes | None]:
@@ -28,8 +47,7 @@ async def test_a_metadata_log_in_another_directory(tmp_path: Path) -> None:
     log, and set every partition aside that it does not know."""
     first, second = tmp_path / "first", tmp_path / "second"
     dirs = {"log.dirs": f"{first},{second}"}
-    config = from_mapping({**SETTINGS, **dirs}).config
-    format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+    formatted(first, dirs)
     async with node_in(first, dirs) as running:
         await create(running.broker, TOPIC)
     before = everything_below(tmp_path)
@@ -48,9 +66,60 @@ async def test_a_metadata_log_in_another_directory(tmp_path: Path) -> None:
 
 async def test_a_directory_from_before_directory_ids(tmp_path: Path) -> None:
     """KIP-858: brokers register with the ids of their directories; without one the cluster would not take them."""
-    config = from_mapping({**SETTINGS, "log.dirs": str(tmp_path)}).config
-    format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+    formatted(tmp_path)
     (tmp_path / "meta.properties").write_text(f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=1\n")
     async with node_in(tmp_path) as running:
         await create(running.broker, TOPIC)
     assert "directory.id=" in (tmp_path / "meta.properties").read_text()
+
+
+async def test_a_log_that_has_records_needs_no_bootstrap(tmp_path: Path) -> None:
+    """KIP-778: ``bootstrap.checkpoint`` is what a cluster's log begins with, and of no use after that."""
+    async with node_in(tmp_path) as running:
+        await create(running.broker, TOPIC)
+    (tmp_path / "bootstrap.checkpoint").unlink()
+    async with node_in(tmp_path) as running:
+        assert await end_offset(running.broker, TOPIC) == 0
+
+
+async def test_an_empty_log_needs_its_bootstrap(tmp_path: Path) -> None:
+    formatted(tmp_path)
+    (tmp_path / "bootstrap.checkpoint").unlink()
+    line = str(await refusal(tmp_path))
+    assert line.startswith(f"{tmp_path / 'bootstrap.checkpoint'}: missing")
+    assert "restore it" in line
+    assert not (tmp_path / "__cluster_metadata-0" / "quorum-state").exists()
+
+
+async def test_the_bootstrap_is_that_of_the_metadata_directory(tmp_path: Path) -> None:
+    """``metadata.log.dir``: a later Kafka formats only this one with a ``bootstrap.checkpoint``."""
+    data, metadata = tmp_path / "data", tmp_path / "metadata"
+    settings = {"metadata.log.dir": str(metadata)}
+    formatted(data, settings)
+    (data / "bootstrap.checkpoint").unlink()
+    async with node_in(data, settings) as running:
+        await create(running.broker, TOPIC)
+
+
+async def test_a_bootstrap_of_a_newer_kafka(tmp_path: Path) -> None:
+    """KIP-778: a node does not begin a log at a level that it does not know, nor does it begin it and end."""
+    formatted(tmp_path)
+    (tmp_path / "bootstrap.checkpoint").write_bytes(bootstrap_checkpoint(30))
+    before = set(everything_below(tmp_path))
+    error = await refusal(tmp_path)
+    assert isinstance(error, UnsupportedFormat)
+    assert str(error).startswith(f"{tmp_path / 'bootstrap.checkpoint'}: at offset 1: metadata.version 30 (4.3-IV0) ")
+    assert set(everything_below(tmp_path)) - before == {tmp_path / ".lock"}
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+async def test_the_quorum_state_of_a_later_kafka_with_static_voters(tmp_path: Path, epoch: int) -> None:
+    """KIP-853: Apache Kafka 4 writes data_version 1 with kraft.version 0 too."""
+    formatted(tmp_path)
+    (tmp_path / "__cluster_metadata-0").mkdir()
+    (tmp_path / "__cluster_metadata-0" / "quorum-state").write_text(
+        f'{{"leaderId":-1,"leaderEpoch":{epoch},"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA",'
+        '"data_version":1}'
+    )
+    async with node_in(tmp_path) as running:
+        await create(running.broker, TOPIC)

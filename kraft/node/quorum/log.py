@@ -134,6 +134,12 @@ class MetadataLog:
         return self._log.log_end_offset
 
     @property
+    def has_records(self) -> bool:
+        """Whether there is any metadata, in a snapshot or in the log, committed or not."""
+        batches = self._log.segments.batches_from(self.start_offset)
+        return self.snapshot is not None or any(not header.is_control for _, _, header in batches)
+
+    @property
     def last_epoch(self) -> int:
         """The epoch of the last record, of the one before the start if there is none."""
         return max(self._log.epochs.epoch_at(self.end_offset - 1), self._begins_at.epoch)

@@ -38,6 +38,20 @@ from tests.node.metadata_logs import (
 )
 
 
+def test_whether_there_is_metadata(tmp_path: Path) -> None:
+    """What a quorum says of itself is none; a snapshot is."""
+    leader, follower = pair(tmp_path)
+    assert not leader.has_records
+    fill(leader, 1, 0)
+    assert not leader.has_records
+    fill(leader, 2, 1)
+    assert leader.has_records
+    snapshot = snapshot_of(leader, 3)
+    fetch_snapshot(follower, leader, snapshot)
+    follower.install(snapshot)
+    assert follower.has_records
+
+
 def test_a_new_log_is_empty(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     assert shape(log) == (0, 0, 0, [], None)
