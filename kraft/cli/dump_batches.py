@@ -91,7 +91,7 @@ class _Dump:
     invalid_bytes: int = 0
 
     def headers(self, fd: int, size: int) -> Iterator[tuple[int, BatchHeader]]:
-        """Yield position and header of each batch within the file and the limit; stop where there is no header."""
+        """Yield position and header of each batch that ends within the limit; stop where there is no header."""
         position = 0
         while position < min(size, self.printing.max_bytes):
             try:
@@ -101,6 +101,8 @@ class _Dump:
             except CorruptBatch as error:
                 self.invalid_bytes = size - position
                 self._count(f"no batch at position {position}: {error}")
+                return
+            if position + header.size > self.printing.max_bytes:
                 return
             yield position, header
             position += header.size

@@ -56,7 +56,7 @@ class Options:
 @click.option("--key-decoder-class", default=_DECODER, metavar="CLASS", help=f"How to read keys: {_DECODERS}.")
 @click.option("--value-decoder-class", default=_DECODER, metavar="CLASS", help="The same of values.")
 @click.option("--skip-record-metadata", is_flag=True, help="Print of records only keys and values.")
-@click.option("--max-bytes", type=click.IntRange(1), default=_ALL, help="How much of each log to read.")
+@click.option("--max-bytes", type=click.IntRange(1), default=_ALL, help="Print batches that end within it.")
 @click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs, and do not print them.")
 @click.option("--index-sanity-check", is_flag=True, help="Look only at whether indexes can be right.")
 def command(
@@ -102,11 +102,12 @@ def _complain(what: str) -> int:
 
 
 def _decoder(name: str | None, print_data: bool, key_class: str, value_class: str) -> Decoder | None:
+    plain = plain_decoder(_reader(key_class), _reader(value_class))  # a wrong class is told even where none is needed
     if name == "metadata":
         return metadata_texts
     if name is not None:
         return coordinator_decoder(OFFSETS if name == "offsets" else TRANSACTIONS)
-    return plain_decoder(_reader(key_class), _reader(value_class)) if print_data else None
+    return plain if print_data else None
 
 
 def _reader(name: str) -> Callable[[bytes], str]:

@@ -111,8 +111,9 @@ def test_decoder_classes(tmp_path: Path) -> None:
     assert first.endswith("headerKeys: [] key: 7 payload: -2")
     assert second.endswith("headerKeys: [] key: Error: 1 bytes are no number of 4 bytes")
     assert dumped(path, "--print-data-log", *classes, "DefaultDecoder")[-2].endswith("payload: fffffffffffffffe")
-    with pytest.raises(Exception, match="There is no decoder 'FooDecoder'"):
-        run("--files", path, "--print-data-log", "--value-decoder-class", "FooDecoder")
+    for printing in ("--print-data-log", "--deep-iteration", "--cluster-metadata-decoder"):
+        with pytest.raises(Exception, match=r"There is no decoder 'x\.FooDecoder'"):
+            run("--files", path, printing, "--value-decoder-class", "x.FooDecoder")
 
 
 def test_metadata_records_are_json(tmp_path: Path) -> None:
@@ -188,7 +189,9 @@ def test_a_snapshot_has_its_header_and_footer(tmp_path: Path) -> None:
 
 def test_max_bytes_ends_at_a_batch(tmp_path: Path) -> None:
     path = log(tmp_path, batch(0), batch(2), batch(4))
-    assert len(dumped(path, "--max-bytes", "98")) == 1 + 2
+    size = len(batch(0))
+    for max_bytes, batches in ((size - 1, 0), (size, 1), (2 * size - 1, 1), (2 * size, 2)):
+        assert len(dumped(path, "--max-bytes", str(max_bytes))) == 1 + batches
 
 
 @pytest.mark.parametrize(
