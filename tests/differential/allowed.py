@@ -121,6 +121,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "delete_records": [Allowed("*: nothing", "topics", EMPTY_TOPICS)],
     "describe_topic_configs": [
+        Allowed("*: kind 8 of 1", "*", "The levels of loggers are not served."),
         *_TOPIC_SETTINGS,
         Allowed(
             "*: all with synonyms",
