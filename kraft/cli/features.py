@@ -8,7 +8,7 @@ import click
 
 from kraft import __version__
 from kraft.cli.client import TIMEOUT_MS, Cluster, Servers, bootstrap_option, controllers_option, run
-from kraft.config.features import LEVEL_OF_NAME, METADATA_VERSION, NAME_OF_LEVEL
+from kraft.config.features import METADATA_VERSION, NAME_OF_LEVEL, parse_feature
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
@@ -116,9 +116,7 @@ def _update(servers: Servers, features: Sequence[str], kind: int, verb: str, dry
 
 
 def _parsed(text: str) -> tuple[str, int]:
-    name, _, level = text.partition("=")
-    if name == METADATA_VERSION and level in LEVEL_OF_NAME:
-        return name, LEVEL_OF_NAME[level]
-    if not name or not level.isdecimal() or int(level) > 32767:
-        raise click.BadParameter(f"{text!r} is not NAME=LEVEL", param_hint="--feature")
-    return name, int(level)
+    try:
+        return parse_feature(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--feature") from None

@@ -7,7 +7,14 @@ import os
 import click
 
 from kraft.config.broker import NodeConfig
-from kraft.config.features import DEFAULT_METADATA_LEVEL, METADATA_VERSION, NAME_OF_LEVEL, parse_release
+from kraft.config.features import (
+    DEFAULT_METADATA_LEVEL,
+    METADATA_VERSION,
+    NAME_OF_LEVEL,
+    SUPPORTED_FEATURES,
+    parse_feature,
+    parse_release,
+)
 from kraft.config.properties import load
 from kraft.config.setting import ConfigError, one_line
 from kraft.storage.directory import MetaProperties, random_uuid, read_meta_properties
@@ -36,10 +43,20 @@ def random_uuid_command() -> None:
 @click.option("-t", "--cluster-id", required=True, help="The id of the cluster, the same on every node.")
 @click.option("-g", "--ignore-formatted", is_flag=True, help="Leave directories that are formatted already alone.")
 @click.option("-r", "--release-version", help="The release of Kafka whose metadata.version the cluster begins with.")
-def format_command(path: str, cluster_id: str, ignore_formatted: bool, release_version: str | None) -> None:
+@click.option("-f", "--feature", "features", multiple=True, metavar="NAME=LEVEL", help="A level to begin with.")
+@click.option(
+    "-N", "--no-initial-controllers", is_flag=True, expose_value=False, help="Taken as said: voters are configured."
+)
+def format_command(
+    path: str,
+    cluster_id: str,
+    ignore_formatted: bool,
+    release_version: str | None,
+    features: tuple[str, ...],
+) -> None:
     """Format the directories of a node: each gets meta.properties and bootstrap.checkpoint."""
     config = load_config(path)
-    level = metadata_level(release_version)
+    level = metadata_level(release_version, features)
     try:
         uuid_from_text(cluster_id)
     except ValueError as error:
@@ -129,10 +146,23 @@ def load_config(path: str) -> NodeConfig:
     return loaded.config
 
 
-def metadata_level(release_version: str | None) -> int:
-    """Return the level to format with."""
+def metadata_level(release_version: str | None, features: tuple[str, ...]) -> int:
+    """Return the level to format with: that of the release or that among ``features``.
+
+    Raises ClickException for both at once, and for a level that these nodes do not have.
+    """
+    try:
+        levels = dict(map(parse_feature, features))
+    except ValueError as error:
+        raise click.ClickException(one_line(error)) from None
+    for name, level in levels.items():
+        low, high = SUPPORTED_FEATURES.get(name, (0, 0))
+        if not low <= level <= high:
+            raise click.ClickException(f"{name} can be {low} to {high} here, not {level}")
     if release_version is None:
-        return DEFAULT_METADATA_LEVEL
+        return levels.get(METADATA_VERSION, DEFAULT_METADATA_LEVEL)
+    if METADATA_VERSION in levels:
+        raise click.ClickException(f"Use --release-version instead of --feature {METADATA_VERSION}=X")
     try:
         return parse_release(release_version)
     except ValueError as error:

@@ -59,6 +59,16 @@ def parse_release(text: str) -> int:
     return levels[-1]
 
 
+def parse_feature(text: str) -> tuple[str, int]:
+    """Return what ``NAME=LEVEL`` says; a level of metadata.version may be named. Raises ValueError, one line."""
+    name, _, level = text.partition("=")
+    if name == METADATA_VERSION and level in LEVEL_OF_NAME:
+        return name, LEVEL_OF_NAME[level]
+    if not name or not level.isdecimal() or int(level) > 32767:
+        raise ValueError(f"{text!r} is not NAME=LEVEL")
+    return name, int(level)
+
+
 def supported_names() -> str:
     """Return the names of all levels that these nodes can run, least first."""
     return ", ".join(NAME_OF_LEVEL[level] for level in range(MIN_METADATA_LEVEL, MAX_METADATA_LEVEL + 1))

@@ -99,9 +99,22 @@ def test_format_with_a_release(config: Path, tmp_path: Path, release: str, level
     assert record.feature_level == level
 
 
+def test_format_takes_what_says_that_the_voters_are_static(config: Path, tmp_path: Path) -> None:
+    """KIP-853: kraft.version 0, and no controllers but those of controller.quorum.voters."""
+    options = ["--no-initial-controllers", "--feature", "kraft.version=0", "--feature", "metadata.version=20"]
+    assert run("storage", "format", "-c", config, "-t", CLUSTER_ID, *options).exit_code == 0
+    (record,) = read_bootstrap((tmp_path / "a" / "bootstrap.checkpoint").read_bytes())
+    assert (record.name, record.feature_level) == ("metadata.version", 20)
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        (["-t", CLUSTER_ID, "-f", "kraft.version=1"], "kraft.version can be 0 to 0 here, not 1"),
+        (["-t", CLUSTER_ID, "-f", "metadata.version=22"], "metadata.version can be 7 to 21 here, not 22"),
+        (["-t", CLUSTER_ID, "-f", "group.version=1"], "group.version can be 0 to 0 here, not 1"),
+        (["-t", CLUSTER_ID, "-f", "kraft.version"], "'kraft.version' is not NAME=LEVEL"),
+        (["-t", CLUSTER_ID, "-r", "3.9", "-f", "metadata.version=21"], "Use --release-version instead of"),
         (["-t", "short"], "Cluster ID string short does not appear to be a valid UUID"),
         (["-t", CLUSTER_ID, "-r", "9.9"], "Unknown metadata.version '9.9'"),
         (["-t", CLUSTER_ID, "-r", "4.0"], "Unsupported metadata.version '4.0'"),
