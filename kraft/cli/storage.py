@@ -69,6 +69,12 @@ def format_command(
     except OSError as error:
         message = f"Cannot format {one_line(error.filename)}: {error.strerror}"
         raise click.ClickException(message) from None
+    if formatted:
+        record = f"FeatureLevelRecord(name='{METADATA_VERSION}', featureLevel={level}) at version 0"
+        click.echo(
+            f"Bootstrap metadata: BootstrapMetadata(records=[ApiMessageAndVersion({record})], "
+            f"metadataVersionLevel={level}, source=format command)"
+        )
     for directory in formatted:
         kind = "metadata" if directory == config.metadata_log_dir else "data"
         click.echo(f"Formatting {kind} directory {directory} with {METADATA_VERSION} {NAME_OF_LEVEL[level]}.")

@@ -15,6 +15,7 @@ from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.metadata.bootstrap import read_bootstrap
 from kraft.storage.directory import read_meta_properties
 from kraft.wire.uuids import uuid_from_text
+from tests.support.apache_tool import STORAGE, apache_tool
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 OTHER_CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAABQ"
@@ -50,7 +51,12 @@ def test_format_writes_both_files_into_every_directory(config: Path) -> None:
     result = run("storage", "format", "-c", config, "-t", CLUSTER_ID)
     directories = [config.parent / "a", config.parent / "b"]
     assert result.exit_code == 0
+    record = "FeatureLevelRecord(name='metadata.version', featureLevel=21) at version 0"
     assert result.output.splitlines() == [
+        (
+            f"Bootstrap metadata: BootstrapMetadata(records=[ApiMessageAndVersion({record})], "
+            "metadataVersionLevel=21, source=format command)"
+        ),
         f"Formatting metadata directory {directories[0]} with metadata.version 3.9-IV0.",
         f"Formatting data directory {directories[1]} with metadata.version 3.9-IV0.",
     ]
@@ -61,6 +67,18 @@ def test_format_writes_both_files_into_every_directory(config: Path) -> None:
         (record,) = read_bootstrap((directory / "bootstrap.checkpoint").read_bytes())
         assert isinstance(record, FeatureLevelRecord)
         assert (record.name, record.feature_level) == ("metadata.version", 21)
+
+
+@pytest.mark.interop
+def test_format_says_what_apaches_tool_says(config: Path, tmp_path: Path) -> None:
+    """Of one directory: in which order it formats more, Apache's tool leaves open."""
+    text = config.read_text().replace(f",{tmp_path / 'b'}", "")
+    options = ("-t", CLUSTER_ID, "-r", "3.8-IV0", "--no-initial-controllers", "--feature", "kraft.version=0")
+    config.write_text(text)
+    ours = run("storage", "format", "-c", config, *options).output
+    config.write_text(text.replace(str(tmp_path / "a"), str(tmp_path / "c")))
+    theirs = apache_tool(STORAGE, "format", "-c", str(config), *options)
+    assert ours == theirs.replace(str(tmp_path / "c"), str(tmp_path / "a"))
 
 
 def test_format_of_a_formatted_directory_touches_nothing(config: Path, tmp_path: Path) -> None:
@@ -76,7 +94,7 @@ def test_ignore_formatted_formats_the_others(config: Path, tmp_path: Path) -> No
     run("storage", "format", "-c", config, "-t", CLUSTER_ID)
     (tmp_path / "b" / "meta.properties").unlink()
     result = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "--ignore-formatted")
-    assert (result.exit_code, len(result.output.splitlines())) == (0, 1)
+    assert (result.exit_code, len(result.output.splitlines())) == (0, 2)
     assert f"Formatting data directory {tmp_path / 'b'}" in result.output
     again = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "-g")
     assert (again.exit_code, again.output) == (0, "All of the log directories are already formatted.\n")

@@ -16,6 +16,7 @@ DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 METADATA_QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 METADATA_SHELL = "org.apache.kafka.shell.MetadataShell"
+STORAGE = "kafka.tools.StorageTool"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 
 
