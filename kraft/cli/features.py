@@ -8,6 +8,7 @@ import click
 
 from kraft import __version__
 from kraft.cli.client import TIMEOUT_MS, Cluster, Servers, bootstrap_option, controllers_option, run
+from kraft.cli.feature_levels import feature_dependencies, version_mapping
 from kraft.config.features import METADATA_VERSION, NAME_OF_LEVEL, parse_feature
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
@@ -35,6 +36,10 @@ _dry_run_option = click.option("--dry-run", is_flag=True, help="Only ask whether
 def command(ctx: click.Context, bootstrap: str, controllers: str | None) -> None:
     """Describe, upgrade and downgrade the features of a cluster."""
     ctx.obj = Servers.asked(bootstrap, controllers)
+
+
+command.add_command(version_mapping)
+command.add_command(feature_dependencies)
 
 
 @command.command("describe")

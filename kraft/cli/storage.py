@@ -6,6 +6,7 @@ import os
 
 import click
 
+from kraft.cli.feature_levels import feature_dependencies, version_mapping
 from kraft.config.broker import NodeConfig
 from kraft.config.features import (
     DEFAULT_METADATA_LEVEL,
@@ -30,6 +31,10 @@ CONFIG = click.option(
 @click.group("storage", short_help="Format and inspect the directories of a node.")
 def command() -> None:
     """Format and inspect the directories of a node."""
+
+
+command.add_command(version_mapping)
+command.add_command(feature_dependencies)
 
 
 @command.command("random-uuid")

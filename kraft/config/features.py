@@ -45,18 +45,24 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
 }
 
 
+def level_of_release(text: str) -> int | None:
+    """Return the level of an exact version (``3.9-IV0``), or the last of a release (``3.9``, ``3.9.1``), if known."""
+    release = re.sub(r"^([0-9]+\.[0-9]+)\.[0-9]+$", r"\1", text)
+    levels = [level for name, level in LEVEL_OF_NAME.items() if release in (name, name.partition("-")[0])]
+    return levels[-1] if levels else None
+
+
 def parse_release(text: str) -> int:
-    """Return the level of an exact version (``3.9-IV0``), or the last one of a release (``3.9``, ``3.9.1``).
+    """Return ``level_of_release``.
 
     Raises ValueError, one line, for a name that Kafka does not know or a level that these nodes cannot run.
     """
-    release = re.sub(r"^([0-9]+\.[0-9]+)\.[0-9]+$", r"\1", text)
-    levels = [level for name, level in LEVEL_OF_NAME.items() if release in (name, name.partition("-")[0])]
-    if not levels:
+    level = level_of_release(text)
+    if level is None:
         raise ValueError(f"Unknown metadata.version {text!r}. Supported metadata.version are: {supported_names()}")
-    if not MIN_METADATA_LEVEL <= levels[-1] <= MAX_METADATA_LEVEL:
+    if not MIN_METADATA_LEVEL <= level <= MAX_METADATA_LEVEL:
         raise ValueError(f"Unsupported metadata.version {text!r}. Supported metadata.version are: {supported_names()}")
-    return levels[-1]
+    return level
 
 
 def parse_feature(text: str) -> tuple[str, int]:
