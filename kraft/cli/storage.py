@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from kraft.cli.feature_levels import feature_dependencies, version_mapping
+from kraft.cli.storage_info import look_at
 from kraft.config.broker import NodeConfig
 from kraft.config.features import (
     DEFAULT_METADATA_LEVEL,
@@ -18,7 +17,7 @@ from kraft.config.features import (
 )
 from kraft.config.properties import load
 from kraft.config.setting import ConfigError, one_line
-from kraft.storage.directory import MetaProperties, random_uuid, read_meta_properties
+from kraft.storage.directory import random_uuid
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
 from kraft.wire.uuids import uuid_from_text, uuid_to_text
@@ -93,57 +92,11 @@ def format_command(
 def info_command(ctx: click.Context, path: str) -> None:
     """Show the directories of a node and what is wrong with them; exit status 1 if anything is."""
     config = load_config(path)
-    found, problems, metas = [], [], dict[str, MetaProperties]()
-    for directory in config.directories:
-        if not os.path.isdir(directory):
-            state = "is not a directory" if os.path.exists(directory) else "does not exist"
-            problems.append(f"{directory} {state}")
-            continue
-        found.append(directory)
-        try:
-            meta = read_meta_properties(directory)
-        except (StorageError, OSError) as error:
-            problems.append(str(error))
-            continue
-        if meta is None:
-            problems.append(f"{directory} is not formatted.")
-        else:
-            metas[directory] = meta
-    problems += disagreements(config, metas)
-    show("Found log directory:", "Found log directories:", found)
-    for meta in metas.values():
-        click.echo(f"Found metadata: {describe_meta(meta)}\n")
-    show("Found problem:", "Found problems:", problems)
-    if problems:
+    findings = look_at(config.directories, config.node_id)
+    for line in findings.lines():
+        click.echo(line)
+    if findings.problems:
         ctx.exit(1)
-
-
-def disagreements(config: NodeConfig, metas: dict[str, MetaProperties]) -> list[str]:
-    """Return what does not fit: directories of another node, or of more than one cluster."""
-    problems = [
-        f"{directory} belongs to node {meta.node_id}, and this is node {config.node_id}"
-        for directory, meta in metas.items()
-        if meta.node_id != config.node_id
-    ]
-    clusters = sorted({meta.cluster_id for meta in metas.values()})
-    if len(clusters) > 1:
-        problems.append(f"The directories belong to different clusters: {', '.join(clusters)}")
-    return problems
-
-
-def describe_meta(meta: MetaProperties) -> str:
-    """Return meta.properties as Kafka's tool prints it: sorted names in braces."""
-    values = {"cluster.id": meta.cluster_id, "node.id": str(meta.node_id), "version": "1"}
-    if meta.directory_id is not None:
-        values["directory.id"] = uuid_to_text(meta.directory_id)
-    return "{" + ", ".join(f"{name}={values[name]}" for name in sorted(values)) + "}"
-
-
-def show(one: str, many: str, lines: list[str]) -> None:
-    """Print lines under a heading, if there are any."""
-    if lines:
-        click.echo(one if len(lines) == 1 else many)
-        click.echo("".join(f"  {line}\n" for line in lines))
 
 
 def load_config(path: str) -> NodeConfig:

@@ -22,10 +22,10 @@ import javaproperties
 
 from kraft.storage.atomic import sync_directory, write_atomically
 from kraft.storage.errors import LogDirectoryError
-from kraft.wire.uuids import uuid_from_text, uuid_to_text
+from kraft.storage.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties, read_properties
+from kraft.wire.uuids import uuid_to_text
 
 LOCK = ".lock"
-META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 BOOT_ID = ".boot_id"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
@@ -33,7 +33,6 @@ BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 _KERNEL_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _PARTITION = re.compile(r"([a-zA-Z0-9._-]{1,249})-([0-9]{1,10})")
 _RETIRED = re.compile(r".+\.[0-9a-f]{32}-(delete|stray|future)")
-_MAX_BYTES = 2**20
 _WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 """A write lock as C's ``struct flock``: type, whence, start, length (0: to the end), process id."""
 
@@ -57,58 +56,11 @@ class LastStop(Enum):
     """Nothing beyond the recovery point is certain."""
 
 
-@attrs.frozen
-class MetaProperties:
-    """``meta.properties`` version 1. A directory id is missing in files older than KIP-858."""
-
-    cluster_id: str
-    node_id: int
-    directory_id: uuid.UUID | None = None
-
-    def encode(self) -> bytes:
-        """The content of the file."""
-        lines = ["version=1", f"cluster.id={self.cluster_id}", f"node.id={self.node_id}"]
-        if self.directory_id is not None:
-            lines.append(f"directory.id={uuid_to_text(self.directory_id)}")
-        return "\n".join([*lines, ""]).encode()
-
-
-def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
-    """Read ``meta.properties`` of a log directory; None if there is none. Raises LogDirectoryError, OSError."""
-    name = os.path.join(path, META_PROPERTIES)
-    values = _read_properties(name)
-    if values is None:
-        return None
-    try:
-        if values["version"] != "1":
-            raise ValueError(f"version {values['version']!r}, only 1 is known")
-        directory_id = values.get("directory.id")
-        return MetaProperties(
-            values["cluster.id"],
-            int(values["node.id"]),
-            None if directory_id is None else uuid_from_text(directory_id),
-        )
-    except KeyError as missing:
-        raise LogDirectoryError(f"{name}: {missing.args[0]} is missing; restore the file") from None
-    except ValueError as error:
-        raise LogDirectoryError(f"{name}: {error}; restore the file") from None
-
-
-def _read_properties(name: str) -> dict[str, str] | None:
-    try:
-        with open(name, "rb") as file:
-            return javaproperties.loads(file.read(_MAX_BYTES).decode("latin-1"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise LogDirectoryError(f"{name}: not a properties file: {error}") from None
-
-
 def _give_directory_id(path: str, meta: MetaProperties) -> MetaProperties:
     """Write a new directory id into ``meta.properties``, durably; what else is there stays. Raises OSError."""
     name = os.path.join(path, META_PROPERTIES)
     directory_id = random_uuid()
-    values = {**(_read_properties(name) or {}), "directory.id": uuid_to_text(directory_id)}
+    values = {**(read_properties(name) or {}), "directory.id": uuid_to_text(directory_id)}
     write_atomically(name, javaproperties.dumps(values, timestamp=None).encode("latin-1"))
     return attrs.evolve(meta, directory_id=directory_id)
 

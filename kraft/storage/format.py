@@ -6,8 +6,9 @@ import os
 
 from kraft.config.broker import NodeConfig
 from kraft.metadata.bootstrap import bootstrap_checkpoint
-from kraft.storage.directory import MetaProperties, format_directory, random_uuid, read_meta_properties
+from kraft.storage.directory import format_directory, random_uuid
 from kraft.storage.errors import LogDirectoryError
+from kraft.storage.meta_properties import MetaProperties, read_meta_properties
 
 
 def format_directories(config: NodeConfig, cluster_id: str, level: int, *, ignore_formatted: bool) -> list[str]:

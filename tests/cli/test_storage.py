@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from kraft.cli.main import cli
 from kraft.config.features import NAME_OF_LEVEL
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.metadata.bootstrap import read_bootstrap
-from kraft.storage.directory import read_meta_properties
+from kraft.storage.meta_properties import read_meta_properties
 from kraft.wire.uuids import uuid_from_text
 from tests.support.apache_tool import STORAGE, apache_tool
 
@@ -193,12 +194,73 @@ def test_info_of_what_is_not_formatted_exits_1(config: Path, tmp_path: Path) -> 
 
 def test_info_says_that_a_directory_belongs_to_another_node_or_cluster(config: Path, tmp_path: Path) -> None:
     run("storage", "format", "-c", config, "-t", CLUSTER_ID)
-    name = tmp_path / "b" / "meta.properties"
-    name.write_text(name.read_text().replace(CLUSTER_ID, OTHER_CLUSTER_ID).replace("node.id=7", "node.id=8"))
+    for directory, changes in (("b", {CLUSTER_ID: OTHER_CLUSTER_ID}), ("a", {"node.id=7": "node.id=8"})):
+        name = tmp_path / directory / "meta.properties"
+        for before, after in changes.items():
+            name.write_text(name.read_text().replace(before, after))
     result = run("storage", "info", "-c", config)
     assert result.exit_code == 1
-    assert f"{tmp_path / 'b'} belongs to node 8, and this is node 7" in result.output
-    assert f"different clusters: {CLUSTER_ID}, {OTHER_CLUSTER_ID}" in result.output
+    assert result.output.endswith(
+        "Found problems:\n  Mismatched cluster IDs between storage directories.\n"
+        "  The directories belong to node 8, and this is node 7.\n\n"
+    )
+
+
+def test_info_says_that_any_directory_is_from_before_kraft(config: Path, tmp_path: Path) -> None:
+    """KIP-631: "the KRaft mode meta.properties" is version 1; of version 0 is that of brokers with ZooKeeper."""
+    run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    (tmp_path / "b" / "meta.properties").write_text(f"version=0\nbroker.id=7\ncluster.id={CLUSTER_ID}\n")
+    result = run("storage", "info", "-c", config)
+    assert (result.exit_code, result.output.count("Found problem:\n  The kafka configuration file appears")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("\\u12", "not a properties file: Invalid \\u escape sequence: \\u12"),
+        (None, "Is a directory"),
+    ],
+)
+def test_info_says_what_apaches_tool_dies_of(config: Path, tmp_path: Path, name: str | None, why: str) -> None:
+    run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    path = tmp_path / "b" / "meta.properties"
+    path.unlink()
+    path.mkdir() if name is None else path.write_text(name)
+    result = run("storage", "info", "-c", config)
+    assert result.exit_code == 1
+    assert str(path) in result.output
+    assert result.output.endswith(f"{why}\n\n")
+
+
+SOUND = f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=7\ndirectory.id=BBBBBBBBBBBBBBBBBBBBBQ\n"
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (SOUND, SOUND),
+        ("", SOUND),
+        (f"version=0\nbroker.id=7\ncluster.id={CLUSTER_ID}\n", SOUND),
+        ("version=2\n", "version=x\n"),
+        ("broker.id=x\n", f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=2147483648\n"),
+        ("version=1\nnode.id=7\n", f"version = 1 \ncluster.id:{CLUSTER_ID}\nnode.id=7 \n"),
+        ("version=1\n", f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=+7\n"),
+        (SOUND, SOUND.replace(CLUSTER_ID, OTHER_CLUSTER_ID)),
+        (SOUND, SOUND.replace("node.id=7", "node.id=8")),
+        (None, SOUND),
+    ],
+)
+def test_info_finds_what_apaches_tool_finds(config: Path, tmp_path: Path, first: str | None, second: str) -> None:
+    """Of sound directories, empty files, damaged ones, and such as do not belong together."""
+    for directory, text in (("a", first), ("b", second)):
+        (tmp_path / directory).mkdir()
+        if text is not None:
+            (tmp_path / directory / "meta.properties").write_text(text)
+    config.write_text(f"{config.read_text()}log.dirs={tmp_path / 'b'},{tmp_path / 'a'}\n")
+    ours = run("storage", "info", "-c", config)
+    theirs = apache_tool(STORAGE, "info", "-c", str(config), status=ours.exit_code)
+    assert ours.output == re.sub(r"^(java\.lang|Caused by|\s+at |\s+\.\.\. ).*\n", "", theirs, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from kraft.metadata.loader import Loader
 from kraft.node.clock import Clock
 from kraft.node.partitions.partition import HostedPartition
 from kraft.node.partitions.replicas import LeaderChanges, Replicas
-from kraft.storage.directory import LastStop, LogDirectory, MetaProperties
+from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.meta_properties import MetaProperties
 
 TOPIC, TOPIC_ID = "topic", UUID(int=77)
 

@@ -15,13 +15,12 @@ from kraft.storage import directory
 from kraft.storage.directory import (
     LastStop,
     LogDirectory,
-    MetaProperties,
     format_directory,
     partition_of,
-    read_meta_properties,
     remove_retired,
 )
 from kraft.storage.errors import LogDirectoryError
+from kraft.storage.meta_properties import MetaProperties, read_meta_properties
 
 META = MetaProperties("AAAAAAAAAAAAAAAAAAAAAg", 1, UUID(int=3))
 
@@ -44,29 +43,6 @@ def test_format_refuses_a_formatted_directory(formatted: Path) -> None:
     with pytest.raises(LogDirectoryError, match="already formatted"):
         format_directory(formatted, META, b"", ignore_formatted=False)
     assert format_directory(formatted, META, b"", ignore_formatted=True) is False
-
-
-def test_java_writes_comments_and_escapes(tmp_path: Path) -> None:
-    (tmp_path / "meta.properties").write_text(
-        "#\n#Sat Jan 01 00:00:00 UTC 2026\nnode.id=1\nversion=1\ncluster.id=x\\=y\n"
-    )
-    assert read_meta_properties(tmp_path) == MetaProperties("x=y", 1, None)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("version=1\nnode.id=1\n", "cluster.id is missing"),
-        ("version=0\nbroker.id=1\n", "version '0'"),
-        ("version=1\ncluster.id=a\nnode.id=one\n", "one"),
-        ("version=1\ncluster.id=a\nnode.id=1\ndirectory.id=short\n", "short"),
-    ],
-)
-def test_a_broken_meta_properties_is_named(tmp_path: Path, text: str, problem: str) -> None:
-    (tmp_path / "meta.properties").write_text(text)
-    with pytest.raises(LogDirectoryError, match=problem) as refused:
-        LogDirectory.open(tmp_path, node_id=1)
-    assert "meta.properties" in str(refused.value)
 
 
 def test_a_directory_from_before_directory_ids_is_given_one(tmp_path: Path) -> None:

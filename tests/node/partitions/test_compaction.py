@@ -21,8 +21,9 @@ from kraft.node.partitions.replicas import Replicas
 from kraft.records.batch import iter_headers
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.rpc.client import Connection, connect
-from kraft.storage.directory import LastStop, LogDirectory, MetaProperties
+from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.log import Log
+from kraft.storage.meta_properties import MetaProperties
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS as EMBEDDED
 from tests.storage.logs import append, config, values

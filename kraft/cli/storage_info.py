@@ -1,0 +1,123 @@
+"""What ``kraft storage info`` finds, in the words and the layout of kafka-storage info."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+
+import attrs
+
+from kraft.storage.errors import StorageError
+from kraft.storage.meta_properties import (
+    LEGACY,
+    META_PROPERTIES,
+    meta_version,
+    parse_meta_properties,
+    read_directory_id,
+    read_number,
+    read_properties,
+)
+from kraft.wire.uuids import uuid_to_text
+
+_LEGACY = (
+    "The kafka configuration file appears to be for a cluster in KRaft mode, "
+    "but the directories are formatted for legacy mode."
+)
+
+
+@attrs.define
+class Findings:
+    """The directories that are there, what ``meta.properties`` of the first says, and what is wrong."""
+
+    found: list[str] = attrs.Factory(list)
+    metadata: Mapping[str, str] | None = None
+    problems: list[str] = attrs.Factory(list)
+
+    def lines(self) -> Iterator[str]:
+        """As they are printed."""
+        yield from _headed("Found log director", "y:", "ies:", self.found)
+        if self.metadata is not None:
+            yield f"Found metadata: {{{', '.join(f'{name}={self.metadata[name]}' for name in sorted(self.metadata))}}}"
+            yield ""
+        yield from _headed("Found problem", ":", "s:", self.problems)
+
+
+def look_at(directories: Iterable[str], node_id: int) -> Findings:
+    """Look at the directories of a node.
+
+    Two things are told beyond what Apache Kafka tells: that they are another node's than the configuration is for, and
+    that any of them is from before KRaft, not only the first.
+    """
+    findings, metas = Findings(), list[Mapping[str, str]]()
+    for directory in sorted(directories):
+        if not os.path.isdir(directory):
+            state = "is not a directory" if os.path.exists(directory) else "does not exist"
+            findings.problems.append(f"{directory} {state}")
+            continue
+        findings.found.append(directory)
+        try:
+            metas.append(_described(directory))
+            findings.problems += _mismatch(metas[0], metas[-1])
+        except StorageError as error:
+            findings.problems.append(str(error))
+    if metas:
+        findings.metadata = metas[0]
+        owner = metas[0].get("node.id")
+        if any(meta["version"] == str(LEGACY) for meta in metas):
+            findings.problems.append(_LEGACY)
+        elif owner != str(node_id):
+            findings.problems.append(f"The directories belong to node {owner}, and this is node {node_id}.")
+    return findings
+
+
+def _described(directory: str) -> dict[str, str]:
+    """What is known of ``meta.properties``, by name. Raises StorageError."""
+    path = os.path.join(directory, META_PROPERTIES)
+    try:
+        values = read_properties(path)
+        if values is None:
+            raise StorageError(f"{directory} is not formatted.")
+        return _known(values)
+    except OSError as error:
+        raise StorageError(f"Error loading {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise StorageError(f"Error loading {path}: {error}") from None
+
+
+def _known(values: Mapping[str, str]) -> dict[str, str]:
+    """What a ``meta.properties`` says. Raises ValueError if it cannot mean it."""
+    version = meta_version(values)
+    if version == LEGACY:
+        cluster_id, directory_id = values.get("cluster.id"), read_directory_id(values)
+        node_id = read_number(values, "broker.id") if "broker.id" in values else None
+    else:
+        meta = parse_meta_properties(values)
+        cluster_id, node_id, directory_id = meta.cluster_id, meta.node_id, meta.directory_id
+    described = {
+        "version": str(version),
+        "cluster.id": cluster_id,
+        "broker.id" if version == LEGACY else "node.id": None if node_id is None else str(node_id),
+        "directory.id": None if directory_id is None else uuid_to_text(directory_id),
+    }
+    return {name: value for name, value in described.items() if value is not None}
+
+
+def _mismatch(first: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    """How the directories of a node contradict each other."""
+    if first.get("cluster.id") != other.get("cluster.id"):
+        return ["Mismatched cluster IDs between storage directories."]
+    if _node_of(first) != _node_of(other):
+        return ["Mismatched node IDs between storage directories."]
+    return []
+
+
+def _node_of(meta: Mapping[str, str]) -> str | None:
+    return meta.get("node.id", meta.get("broker.id"))
+
+
+def _headed(heading: str, one: str, many: str, lines: list[str]) -> Iterator[str]:
+    """Lines under a heading, if there are any."""
+    if lines:
+        yield heading + (one if len(lines) == 1 else many)
+        yield from (f"  {line}" for line in lines)
+        yield ""

@@ -1,0 +1,104 @@
+"""``meta.properties``: whose a log directory is (KIP-631, KIP-858).
+
+What is wrong with one is said in the words of Apache Kafka, whose ``kafka-storage info`` says it, too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Mapping
+
+import attrs
+import javaproperties
+
+from kraft.storage.errors import LogDirectoryError
+from kraft.wire.uuids import uuid_from_text, uuid_to_text
+
+META_PROPERTIES = "meta.properties"
+
+#: Versions of the file: of brokers with ZooKeeper, and of nodes with a metadata quorum (KIP-631).
+LEGACY, CURRENT = 0, 1
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
+_MAX_BYTES = 2**20
+
+
+@attrs.frozen
+class MetaProperties:
+    """``meta.properties`` version 1. A directory id is missing in files older than KIP-858."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: uuid.UUID | None = None
+
+    def encode(self) -> bytes:
+        """The content of the file."""
+        lines = ["version=1", f"cluster.id={self.cluster_id}", f"node.id={self.node_id}"]
+        if self.directory_id is not None:
+            lines.append(f"directory.id={uuid_to_text(self.directory_id)}")
+        return "\n".join([*lines, ""]).encode()
+
+
+def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
+    """Read ``meta.properties`` of a log directory; None if there is none. Raises LogDirectoryError, OSError."""
+    name = os.path.join(path, META_PROPERTIES)
+    values = read_properties(name)
+    if values is None:
+        return None
+    try:
+        return parse_meta_properties(values)
+    except ValueError as error:
+        raise LogDirectoryError(f"{name}: {str(error).rstrip('.')}; restore the file") from None
+
+
+def parse_meta_properties(values: Mapping[str, str]) -> MetaProperties:
+    """What ``meta.properties`` of version 1 says. Raises ValueError, one line in the words of Apache Kafka."""
+    if meta_version(values) == LEGACY:
+        raise ValueError("version 0 is that of brokers with ZooKeeper" if "version" in values else "version is missing")
+    node_id, directory_id = read_number(values, "node.id"), read_directory_id(values)
+    if "cluster.id" not in values:
+        raise ValueError("cluster.id was not found.")
+    return MetaProperties(values["cluster.id"], node_id, directory_id)
+
+
+def meta_version(values: Mapping[str, str]) -> int:
+    """The version of a ``meta.properties``; one that says none is as old as ZooKeeper. Raises ValueError."""
+    text = values.get("version", str(LEGACY))
+    try:
+        version = read_number({"version": text.strip()}, "version")
+    except ValueError:
+        raise ValueError(f"Invalid meta.properties version string {text!r}") from None
+    if version not in (LEGACY, CURRENT):
+        raise ValueError(f"Unknown meta.properties version number {version}")
+    return version
+
+
+def read_number(values: Mapping[str, str], name: str) -> int:
+    """The value of a name as a Java ``int``. Raises ValueError."""
+    if name not in values:
+        raise ValueError(f"Failed to find {name}")
+    number = int(values[name]) if _NUMBER.fullmatch(values[name]) else None
+    if number is None or not -(2**31) <= number < 2**31:
+        raise ValueError(f"Unable to read {name} as a base-10 number.")
+    return number
+
+
+def read_directory_id(values: Mapping[str, str]) -> uuid.UUID | None:
+    """The id of the directory, which files from before KIP-858 do not have. Raises ValueError."""
+    try:
+        return uuid_from_text(values["directory.id"]) if "directory.id" in values else None
+    except ValueError as error:
+        raise ValueError(f"Unable to read directory.id as a Uuid: {error}") from None
+
+
+def read_properties(name: str) -> dict[str, str] | None:
+    """Read a properties file; None if there is none. Raises LogDirectoryError if it is none, OSError."""
+    try:
+        with open(name, "rb") as file:
+            return javaproperties.loads(file.read(_MAX_BYTES).decode("latin-1"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise LogDirectoryError(f"{name}: not a properties file: {error}") from None
