@@ -93,16 +93,18 @@ class _Dump:
     def headers(self, fd: int, size: int) -> Iterator[tuple[int, BatchHeader]]:
         """Yield position and header of each batch that ends within the limit; stop where there is no header."""
         position = 0
-        while position < min(size, self.printing.max_bytes):
+        # Without a limit below the size of the file, what reaches beyond is damage.
+        limit = self.printing.max_bytes if self.printing.max_bytes < size else None
+        while position < size and (limit is None or position + HEADER_SIZE <= limit):
             try:
                 header = parse_header(os.pread(fd, min(HEADER_SIZE, size - position), position))
+                if limit is not None and position + header.size > limit:
+                    return
                 if header.size > min(size - position, MAX_BATCH_BYTES):
                     raise CorruptBatch(f"{size - position} bytes left of a batch of {header.size}")
             except CorruptBatch as error:
                 self.invalid_bytes = size - position
                 self._count(f"no batch at position {position}: {error}")
-                return
-            if position + header.size > self.printing.max_bytes:
                 return
             yield position, header
             position += header.size

@@ -56,7 +56,8 @@ class Options:
 @click.option("--key-decoder-class", default=_DECODER, metavar="CLASS", help=f"How to read keys: {_DECODERS}.")
 @click.option("--value-decoder-class", default=_DECODER, metavar="CLASS", help="The same of values.")
 @click.option("--skip-record-metadata", is_flag=True, help="Print of records only keys and values.")
-@click.option("--max-bytes", type=click.IntRange(1), default=_ALL, help="Print batches that end within it.")
+@click.option("--max-bytes", type=click.IntRange(0, _ALL), default=_ALL, help="Print batches that end within it.")
+@click.option("--max-message-size", type=int, expose_value=False, help="Taken; it limits nothing.")
 @click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs, and do not print them.")
 @click.option("--index-sanity-check", is_flag=True, help="Look only at whether indexes can be right.")
 def command(
@@ -76,7 +77,7 @@ def command(
     printing = Printing(deep_iteration or decode is not None, decode, skip_record_metadata, max_bytes)
     options = Options(printing, IndexPrinting(verify_index_only, index_sanity_check))
     status = 0
-    for path in files.split(","):
+    for path in files.rstrip(",").split(","):
         try:
             dump(path.strip(), options, _echo)
         except Damage as damage:
@@ -136,7 +137,7 @@ def dump(path: str, options: Options, echo: Echo) -> None:
     elif name == LEADER_EPOCH or name.endswith(_OFFSET_CHECKPOINT):
         dump_checkpoint(path, echo)
     else:
-        echo(f"Ignoring unknown file {path}")
+        click.echo(f"Ignoring unknown file {path}", err=True)
 
 
 def _heading(stem: str, suffix: str, name: str) -> str:

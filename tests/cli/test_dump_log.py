@@ -7,6 +7,7 @@ import struct
 import tempfile
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
@@ -32,6 +33,7 @@ from kraft.records.record import Record, encode_batch
 from kraft.storage.snapshot import snapshot_name, write_snapshot
 from kraft.wire.codec import encode
 from tests.cli.conftest import Directories
+from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.apache_tool import DUMP_LOG, apache_tool
 
 LOG = "00000000000000000000.log"
@@ -190,8 +192,35 @@ def test_a_snapshot_has_its_header_and_footer(tmp_path: Path) -> None:
 def test_max_bytes_ends_at_a_batch(tmp_path: Path) -> None:
     path = log(tmp_path, batch(0), batch(2), batch(4))
     size = len(batch(0))
-    for max_bytes, batches in ((size - 1, 0), (size, 1), (2 * size - 1, 1), (2 * size, 2)):
+    for max_bytes, batches in (
+        (0, 0),
+        (1, 0),
+        (size - 1, 0),
+        (size, 1),
+        (2 * size - 1, 1),
+        (2 * size, 2),
+        (2**31 - 1, 3),
+    ):
         assert len(dumped(path, "--max-bytes", str(max_bytes))) == 1 + batches
+
+
+@pytest.mark.parametrize("left", [40, 90])
+def test_what_is_cut_off_behind_the_limit_is_not_looked_at(tmp_path: Path, left: int) -> None:
+    path = log(tmp_path, batch(0), batch(2)[:left])
+    assert len(dumped(path, "--max-bytes", str(path.stat().st_size - 1))) == 2
+    assert "invalid bytes" in complaint(path, "--max-bytes", str(path.stat().st_size))[0][-1]
+
+
+@pytest.mark.parametrize("max_bytes", ["-1", str(2**31), "x"])
+def test_a_limit_that_is_none(tmp_path: Path, max_bytes: str) -> None:
+    with pytest.raises(click.BadParameter):
+        run("--files", log(tmp_path, batch(0)), "--max-bytes", max_bytes)
+
+
+def test_files_are_separated_by_commas(tmp_path: Path) -> None:
+    """As in Java's ``String.split``: commas at the end separate nothing."""
+    path = log(tmp_path, batch(0))
+    assert run("--files", f"{path},,").stdout == run("--files", path).stdout
 
 
 @pytest.mark.parametrize(
@@ -319,7 +348,10 @@ def test_files_that_are_no_such_thing(tmp_path: Path) -> None:
     assert complaint(tmp_path / "foo.log")[1].endswith("its name is no offset, such as 00000000000000000000.log")
     assert "its name is no snapshot's" in complaint(tmp_path / "1-2.checkpoint")[1]
     assert complaint(tmp_path / LOG)[1] == f"{tmp_path / LOG}: No such file or directory"
-    assert dumped(tmp_path / "partition.metadata") == [f"Ignoring unknown file {tmp_path / 'partition.metadata'}"]
+    unknown = tmp_path / "partition.metadata"
+    result = run("--files", unknown)
+    assert (result.return_value, result.stdout) == (0, f"Dumping {unknown}\n")
+    assert result.stderr == f"Ignoring unknown file {unknown}\n"
 
 
 def test_every_file_is_printed_whatever_is_wrong_with_another(tmp_path: Path) -> None:
@@ -399,6 +431,18 @@ def test_beside_apaches_tool_on_its_topics(apache_directories: Directories, topi
         files += [partition / LOG, *sorted(partition.glob("*.snapshot")), *sorted(partition.glob("*.txnindex"))]
         files += [path for path in indexes(partition) if path.stat().st_size]
     assert compare(files, option).count("\n| ") > 2
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("kind", [APACHE_3, APACHE_4], ids=lambda kind: kind.version)
+def test_a_limit_beside_apaches_tool(tmp_path: Path, kind: Apache) -> None:
+    """Nothing within the limit, one batch, one batch and a part of the next, which is cut off; and none at all."""
+    tool = {APACHE_3: "kafka.tools.DumpLogSegments", APACHE_4: DUMP_LOG}[kind]
+    path = log(tmp_path, batch(0), batch(2)[:80])
+    for max_bytes in (0, 97, 97 + 70):
+        arguments = ("--files", f"{path},", "--max-bytes", str(max_bytes), "--max-message-size", "1")
+        assert run(*arguments).stdout == apache_tool(tool, *arguments, kind=kind)
+    apache_tool(tool, "--files", str(path), "--max-bytes=-1", kind=kind, status=1)
 
 
 def indexes(partition: Path) -> list[Path]:
