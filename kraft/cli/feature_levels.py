@@ -5,24 +5,15 @@ from __future__ import annotations
 import click
 
 from kraft.config.features import (
-    KRAFT_VERSION,
     LEVEL_OF_NAME,
     METADATA_VERSION,
     MIN_METADATA_LEVEL,
     NAME_OF_LEVEL,
+    OTHER_FEATURES,
     level_of_release,
     parse_feature,
 )
 
-#: The other features in the order in which they are told: (highest level, metadata.version of the release that has it).
-_FEATURES: dict[str, tuple[int, int]] = {
-    KRAFT_VERSION: (1, 21),
-    "transaction.version": (2, 24),
-    "group.version": (1, 22),
-    "eligible.leader.replicas.version": (1, 26),
-    "share.version": (1, 28),
-    "streams.version": (1, 29),
-}
 #: The least metadata.version for a level that needs one.
 _REQUIRED_METADATA = {("eligible.leader.replicas.version", 1): 23}
 
@@ -31,15 +22,18 @@ _REQUIRED_METADATA = {("eligible.leader.replicas.version", 1): 23}
 @click.option("-r", "--release-version", default=max(LEVEL_OF_NAME, key=LEVEL_OF_NAME.__getitem__), show_default=True)
 def version_mapping(release_version: str) -> None:
     """Show which levels of features belong to a release of Kafka."""
-    metadata = level_of_release(release_version)
+    for name, level in levels_of_release(release_version).items():
+        click.echo(f"{name}={level}{f' ({release_version})' if name == METADATA_VERSION else ''}")
+
+
+def levels_of_release(text: str) -> dict[str, int]:
+    """The level of each feature in a release of Kafka, metadata.version first. Raises ClickException."""
+    metadata = level_of_release(text)
     if metadata is None or metadata < MIN_METADATA_LEVEL:
         names = ", ".join(name for level, name in NAME_OF_LEVEL.items() if level >= MIN_METADATA_LEVEL)
-        raise click.ClickException(
-            f"Unknown metadata.version {release_version!r}. Supported metadata.version are: {names}"
-        )
-    click.echo(f"{METADATA_VERSION}={metadata} ({release_version})")
-    for name, (highest, since) in _FEATURES.items():
-        click.echo(f"{name}={highest if metadata >= since else 0}")
+        raise click.ClickException(f"Unknown metadata.version {text!r}. Supported metadata.version are: {names}")
+    others = {name: highest if metadata >= since else 0 for name, (highest, since) in OTHER_FEATURES.items()}
+    return {METADATA_VERSION: metadata, **others}
 
 
 @click.command("feature-dependencies")
@@ -60,9 +54,9 @@ def _dependencies(name: str, level: int) -> str:
         if level < MIN_METADATA_LEVEL or level not in NAME_OF_LEVEL:
             raise click.ClickException(f"Unknown metadata.version {level}")
         return f"{name}={level} ({NAME_OF_LEVEL[level]}) has no dependencies."
-    if name not in _FEATURES:
+    if name not in OTHER_FEATURES:
         raise click.ClickException(f"Unknown feature: {name}")
-    if level > _FEATURES[name][0]:
+    if level > OTHER_FEATURES[name][0]:
         raise click.ClickException(f"No feature:{name} with feature level {level}")
     required = _REQUIRED_METADATA.get((name, level))
     if required is None:

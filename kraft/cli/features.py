@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 
 from kraft import __version__
 from kraft.cli.client import TIMEOUT_MS, Cluster, Servers, bootstrap_option, controllers_option, run
-from kraft.cli.feature_levels import feature_dependencies, version_mapping
+from kraft.cli.feature_levels import feature_dependencies, levels_of_release, version_mapping
 from kraft.config.features import METADATA_VERSION, NAME_OF_LEVEL, parse_feature
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
@@ -18,15 +20,27 @@ from kraft.wire.errors import ErrorCode
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 _NO_EPOCH = -1
 
-_features_option = click.option(
-    "--feature",
-    "features",
-    multiple=True,
-    required=True,
-    metavar="NAME=LEVEL",
-    help="A feature, such as metadata.version=21; its levels may be named, too: metadata.version=3.9-IV0.",
-)
+_Command = Callable[..., None]
+
+_unsafe_option = click.option("--unsafe", is_flag=True, help="Even if metadata may be lost by it.")
 _dry_run_option = click.option("--dry-run", is_flag=True, help="Only ask whether it could be done.")
+
+
+def _levels_options(command: _Command) -> _Command:
+    """The options that name levels; ``_levels`` reads them."""
+    for option in (
+        click.option("--metadata", metavar="RELEASE", help="The metadata.version of a release of Kafka."),
+        click.option("--release-version", metavar="RELEASE", help="All that a release of Kafka has."),
+        click.option(
+            "--feature",
+            "features",
+            multiple=True,
+            metavar="NAME=LEVEL",
+            help="A feature, such as metadata.version=21; its levels may be named, too: metadata.version=3.9-IV0.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group("features", short_help="Describe, upgrade and downgrade the features of a cluster.")
@@ -43,13 +57,16 @@ command.add_command(feature_dependencies)
 
 
 @command.command("describe")
+@click.option("--node-id", type=click.IntRange(0), help="Ask this node.")
 @click.pass_obj
-def describe_command(servers: Servers) -> None:
+def describe_command(servers: Servers, node_id: int | None) -> None:
     """Show each feature: what the asked node supports, and the level that is finalized."""
 
     async def operate(cluster: Cluster) -> ApiVersionsResponse:
         asked = ApiVersionsRequest(client_software_name="kraft", client_software_version=__version__)
-        response: ApiVersionsResponse = await cluster.request(asked)
+        if node_id is not None:
+            await cluster.describe(controllers=servers.are_controllers)
+        response: ApiVersionsResponse = await cluster.request(asked, node_id)
         return response
 
     response = run(servers.bootstrap, operate)
@@ -67,23 +84,36 @@ def describe_command(servers: Servers) -> None:
 
 
 @command.command("upgrade")
-@_features_option
+@_levels_options
 @_dry_run_option
 @click.pass_obj
-def upgrade_command(servers: Servers, features: tuple[str, ...], dry_run: bool) -> None:
+def upgrade_command(servers: Servers, /, dry_run: bool, **levels: Any) -> None:
     """Raise features to new levels."""
-    _update(servers, features, _UPGRADE, "upgrade", dry_run)
+    wanted = _levels("upgrade", **levels)
+    for name, level in wanted.items():
+        if level < 1:
+            raise click.ClickException(f"{name} cannot be upgraded to {level}; downgrade it, or disable it.")
+    _update(servers, wanted, _UPGRADE, "upgraded", dry_run)
 
 
 @command.command("downgrade")
-@_features_option
-@click.option("--unsafe", is_flag=True, help="Even if metadata may be lost by it.")
+@_levels_options
+@_unsafe_option
 @_dry_run_option
 @click.pass_obj
-def downgrade_command(servers: Servers, features: tuple[str, ...], unsafe: bool, dry_run: bool) -> None:
+def downgrade_command(servers: Servers, /, unsafe: bool, dry_run: bool, **levels: Any) -> None:
     """Lower features to former levels."""
-    kind = _UNSAFE_DOWNGRADE if unsafe else _SAFE_DOWNGRADE
-    _update(servers, features, kind, "downgrade", dry_run)
+    _update(servers, _levels("downgrade", **levels), _downgrade(unsafe), "downgraded", dry_run)
+
+
+@command.command("disable")
+@click.option("--feature", "features", multiple=True, metavar="NAME", help="A feature.")
+@_unsafe_option
+@_dry_run_option
+@click.pass_obj
+def disable_command(servers: Servers, features: tuple[str, ...], unsafe: bool, dry_run: bool) -> None:
+    """Lower features to level 0, as if there were no such thing."""
+    _update(servers, _once("disable", [(name, 0) for name in features]), _downgrade(unsafe), "disabled", dry_run)
 
 
 def level_text(feature: str, level: int) -> str:
@@ -93,9 +123,41 @@ def level_text(feature: str, level: int) -> str:
     return NAME_OF_LEVEL.get(level, f"UNKNOWN {level}")
 
 
-def _update(servers: Servers, features: Sequence[str], kind: int, verb: str, dry_run: bool) -> None:
+def _downgrade(unsafe: bool) -> int:
+    return _UNSAFE_DOWNGRADE if unsafe else _SAFE_DOWNGRADE
+
+
+def _levels(verb: str, metadata: str | None, release_version: str | None, features: tuple[str, ...]) -> dict[str, int]:
+    """The level that is wanted of each feature. Raises ClickException."""
+    if release_version is not None:
+        if metadata is not None or features:
+            raise click.ClickException("Can not specify `release-version` with other feature flags.")
+        # What the release has not, an upgrade to it does not touch.
+        return {name: level for name, level in levels_of_release(release_version).items() if level or verb != "upgrade"}
+    levels = [] if metadata is None else [(METADATA_VERSION, levels_of_release(metadata)[METADATA_VERSION])]
+    return _once(verb, [*levels, *map(_parsed, features)])
+
+
+def _once(verb: str, levels: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """By name. Raises ClickException if there is none, or one is named twice."""
+    if not levels:
+        raise click.ClickException(f"You must specify at least one feature to {verb}")
+    for name, times in Counter(name for name, _ in levels).items():
+        if times > 1:
+            raise click.ClickException(f"Feature {name} was specified more than once.")
+    return dict(levels)
+
+
+def _parsed(text: str) -> tuple[str, int]:
+    try:
+        return parse_feature(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--feature") from None
+
+
+def _update(servers: Servers, wanted: Mapping[str, int], kind: int, done: str, dry_run: bool) -> None:
     """Ask for the changes. Raises ClickException if they are refused: none of them is made then."""
-    levels = dict(sorted(map(_parsed, features)))
+    levels = dict(sorted(wanted.items()))
     updates = [FeatureUpdateKey(name, level, upgrade_type=kind) for name, level in levels.items()]
 
     async def operate(cluster: Cluster) -> dict[str, tuple[int, str | None]]:
@@ -110,18 +172,12 @@ def _update(servers: Servers, features: Sequence[str], kind: int, verb: str, dry
 
     failed = 0
     for name, (code, message) in run(servers.bootstrap, operate).items():
+        to = "" if done == "disabled" else f" to {levels[name]}"
         if code:
             failed += 1
             could_not = "Can not" if dry_run else "Could not"
-            click.echo(f"{could_not} {verb} {name} to {levels[name]}. {message or ErrorCode(code).message}")
+            click.echo(f"{could_not} {done.removesuffix('d')} {name}{to}. {message or ErrorCode(code).message}")
         else:
-            click.echo(f"{name} {'can be' if dry_run else 'was'} {verb}d to {levels[name]}.")
+            click.echo(f"{name} {'can be' if dry_run else 'was'} {done}{to}.")
     if failed:
         raise click.ClickException(f"{failed} out of {len(levels)} operation(s) failed.")
-
-
-def _parsed(text: str) -> tuple[str, int]:
-    try:
-        return parse_feature(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--feature") from None

@@ -44,6 +44,17 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     KRAFT_VERSION: (0, 0),
 }
 
+#: The features of Kafka beside metadata.version, as its tools list them: (highest level, metadata.version of the
+#: release that has it). Where one is not supported its level is 0.
+OTHER_FEATURES: dict[str, tuple[int, int]] = {
+    KRAFT_VERSION: (1, 21),
+    "transaction.version": (2, 24),
+    "group.version": (1, 22),
+    "eligible.leader.replicas.version": (1, 26),
+    "share.version": (1, 28),
+    "streams.version": (1, 29),
+}
+
 
 def level_of_release(text: str) -> int | None:
     """Return the level of an exact version (``3.9-IV0``), or the last of a release (``3.9``, ``3.9.1``), if known."""
@@ -67,7 +78,8 @@ def parse_release(text: str) -> int:
 
 def parse_feature(text: str) -> tuple[str, int]:
     """Return what ``NAME=LEVEL`` says; a level of metadata.version may be named. Raises ValueError, one line."""
-    name, _, level = text.partition("=")
+    name, _, level = map(str.strip, text.partition("="))
+    level = level.removeprefix("+")
     if name == METADATA_VERSION and level in LEVEL_OF_NAME:
         return name, LEVEL_OF_NAME[level]
     if not name or not level.isdecimal() or int(level) > 32767:

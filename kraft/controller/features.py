@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
 
-from kraft.config.features import METADATA_VERSION, NAME_OF_LEVEL, SUPPORTED_FEATURES
+from kraft.config.features import METADATA_VERSION, NAME_OF_LEVEL, OTHER_FEATURES, SUPPORTED_FEATURES
 from kraft.controller.context import Context, Decision
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
@@ -65,6 +65,8 @@ def _check(context: Context, update: FeatureUpdateKey) -> None:
         if not lowest <= level <= highest:
             supported = f"levels {lowest} to {highest}" if highest else "no such feature"
             _refuse(update, f"{who} supports {supported}.")
+    if name != METADATA_VERSION and name not in OTHER_FEATURES:
+        _refuse(update, "there is no such feature.")
     _check_controllers(context, update)
     if level < present and way is UpgradeType.UPGRADE:
         _refuse(update, f"the cluster is at {present} already, and a downgrade was not asked for.")

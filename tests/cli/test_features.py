@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 
 import pytest
 from click.testing import CliRunner, Result
@@ -87,6 +88,55 @@ def test_a_refusal(version: int) -> None:
     assert (result.exit_code, result.stderr) == (1, "Error: 1 out of 1 operation(s) failed.\n")
 
 
+def test_a_feature_is_disabled() -> None:
+    """KIP-584: level 0, and the finalized version of the feature is deleted."""
+    with updating() as (cluster, asked):
+        result = run(cluster, "disable", "--feature", "b.version", "--feature", "a.version", "--unsafe")
+    assert result.output == "a.version was disabled.\nb.version was disabled.\n"
+    updates = [FeatureUpdateKey(name, 0, upgrade_type=3) for name in ("a.version", "b.version")]
+    assert asked == [UpdateFeaturesRequest(timeout_ms=30_000, feature_updates=updates)]
+
+
+def test_all_that_a_release_has() -> None:
+    """KIP-1022: ``--release-version`` moves every feature to what the release has."""
+    with updating() as (cluster, asked):
+        assert run(cluster, "downgrade", "--release-version", "3.7").exit_code == 0
+        assert run(cluster, "upgrade", "--metadata", "3.8", "--feature", "a.version=1").exit_code == 0
+    levels = [{update.feature: update.max_version_level for update in request.feature_updates} for request in asked]
+    others = ("eligible.leader.replicas", "group", "kraft", "share", "streams", "transaction")
+    assert levels[0] == {"metadata.version": 19, **{f"{name}.version": 0 for name in others}}
+    assert levels[1] == {"metadata.version": 20, "a.version": 1}
+
+
+def test_another_node_is_described() -> None:
+    with stub_cluster({}, OFFERS) as cluster:
+        assert run(cluster, "describe", "--node-id", "1").output == run(cluster, "describe").output
+        nobody = run(cluster, "describe", "--node-id", "7")
+    assert nobody.exit_code == 1
+    assert "broker 7 is not in the cluster's metadata" in nobody.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("disable",), "You must specify at least one feature to disable"),
+        (("upgrade",), "You must specify at least one feature to upgrade"),
+        (("disable", "--feature", "a", "--feature", "a"), "Feature a was specified more than once."),
+        (("upgrade", "--feature", "a=1", "--feature", "a=2"), "Feature a was specified more than once."),
+        (("upgrade", "--metadata", "3.9", "--feature", "metadata.version=20"), "was specified more than once."),
+        (("downgrade", "--release-version", "3.7", "--feature", "a=1"), "Can not specify `release-version` with other"),
+        (("upgrade", "--feature", "a=0"), "a cannot be upgraded to 0; downgrade it, or disable it."),
+        (("upgrade", "--metadata", "9.9"), "Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3,"),
+    ],
+    ids=str,
+)
+def test_what_is_refused_before_anybody_is_asked(arguments: tuple[str, ...], why: str) -> None:
+    result = CliRunner(catch_exceptions=False).invoke(cli, ["features", *arguments])
+    assert result.exit_code == 1
+    assert why in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
 @pytest.mark.parametrize("text", ["metadata.version", "=3", "metadata.version=4.9", "x=-1", "x=99999"])
 def test_what_is_no_feature(text: str) -> None:
     result = CliRunner(catch_exceptions=False).invoke(cli, ["features", "upgrade", "--feature", text])
@@ -111,6 +161,12 @@ def test_described_as_apaches_tool_does(offers: ApiVersionsResponse) -> None:
         (("downgrade", "--feature", "metadata.version=20", "--unsafe"), ErrorCode.NONE),
         (("downgrade", "--feature", "metadata.version=3", "--dry-run"), ErrorCode.INVALID_UPDATE_VERSION),
         (("upgrade", "--feature", "metadata.version=22"), ErrorCode.INVALID_UPDATE_VERSION),
+        (("upgrade", "--feature", " metadata.version = +22 "), ErrorCode.NONE),
+        (("disable", "--feature", "metadata.version", "--feature", "a=1"), ErrorCode.NONE),
+        (("disable", "--feature", "metadata.version", "--unsafe", "--dry-run"), ErrorCode.NONE),
+        (("disable", "--feature", "metadata.version", "--dry-run"), ErrorCode.INVALID_UPDATE_VERSION),
+        (("downgrade", "--release-version", "3.7"), ErrorCode.NONE),
+        (("upgrade", "--release-version", "4.0", "--dry-run"), ErrorCode.INVALID_UPDATE_VERSION),
     ],
     ids=str,
 )
@@ -123,4 +179,5 @@ def test_updated_as_apaches_tool_does(arguments: tuple[str, ...], error: ErrorCo
         first, second = asked
         assert isinstance(first, UpdateFeaturesRequest)
         assert isinstance(second, UpdateFeaturesRequest)
-        assert first.feature_updates == second.feature_updates
+        by_name = attrgetter("feature")
+        assert sorted(first.feature_updates, key=by_name) == sorted(second.feature_updates, key=by_name)

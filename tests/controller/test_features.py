@@ -81,6 +81,15 @@ def test_features_that_this_controller_has_not(name: str, level: int) -> None:
     assert "this controller" in response.error_message
 
 
+@pytest.mark.parametrize(("name", "refused"), [("nothing", True), ("kraft.version", False), ("share.version", False)])
+def test_level_0_is_no_feature_and_still_needs_a_name(name: str, refused: bool) -> None:
+    """KIP-584: a feature is disabled by level 0; one that Kafka has and this controller has not is at 0 already."""
+    toy = ToyCluster()
+    response = update(toy, (name, 0), kind=SAFE_DOWNGRADE)
+    assert response.error_code == (ErrorCode.INVALID_UPDATE_VERSION if refused else ErrorCode.NONE)
+    assert name not in toy.image.features
+
+
 def test_every_broker_must_be_able_to_follow() -> None:
     toy = ToyCluster(level=17)
     toy.start(1)

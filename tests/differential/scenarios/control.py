@@ -81,6 +81,8 @@ def update_features(talk: Talk) -> None:
         ("of no type", METADATA_VERSION, LEVEL, 0),
         ("of an unknown type", METADATA_VERSION, LEVEL, 4),
         ("an unknown feature", "no.such.feature", 1, 1),
+        ("an unknown feature to 0", "no.such.feature", 0, 2),
+        ("a feature at 0 to 0", "group.version", 0, 2),
     ):
         update = {"feature": name, "maxVersionLevel": level, "upgradeType": kind}
         for version in talk.versions(api):
