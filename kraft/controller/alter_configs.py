@@ -7,7 +7,7 @@ as a whole. A key that already has the value asked for gets no record.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from enum import IntEnum
 from typing import Any
 
@@ -70,7 +70,7 @@ def _alter_each(
             _check_resource(context, kind, name)
             before = dict(context.image.config(kind, name))
             after = new_values(context, resource, dict(before))
-            _check_values(context, kind, before, after)
+            _check_values(context, kind, before, after, {config.name for config in resource.configs})
             changes = _records(kind, name, before, after)
             if len(records) + len(changes) > MAX_RECORDS_PER_USER_OPERATION:
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many configuration changes in one request.")
@@ -114,10 +114,14 @@ def _check_resource(context: Context, kind: int, name: str) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Configurations of resource type {kind} cannot be altered.")
 
 
-def _check_values(context: Context, kind: int, before: Values, after: Values) -> None:
-    """Raise ConfigError, for brokers KafkaError INVALID_REQUEST, for values that the resource may not have."""
+def _check_values(context: Context, kind: int, before: Values, after: Values, asked: Set[str]) -> None:
+    """Raise ConfigError, for brokers KafkaError INVALID_REQUEST, for values that the resource may not have.
+
+    Names that a controller of another version knew may be on a topic; only who asks for one is refused.
+    """
     if kind == ResourceType.TOPIC:
-        validate_topic_configs(after, context.broker_values())
+        judged = {name: value for name, value in after.items() if name in TOPIC_CONFIGS or name in asked}
+        validate_topic_configs(judged, context.broker_values())
         return
     try:
         check_dynamic_configs({name: value for name, value in after.items() if before.get(name) != value})

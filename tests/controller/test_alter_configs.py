@@ -10,6 +10,7 @@ import pytest
 from kraft.messages.alter_configs_request import AlterableConfig as LegacyConfig
 from kraft.messages.alter_configs_request import AlterConfigsRequest
 from kraft.messages.alter_configs_request import AlterConfigsResource as LegacyResource
+from kraft.messages.config_record import ConfigRecord
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -122,6 +123,18 @@ def test_a_value_that_is_set_already_gets_no_record() -> None:
     before = len(toy.log)
     assert alter(toy, ("retention.ms", SET, "1000")).error_code == ErrorCode.NONE
     assert len(toy.log) == before
+
+
+def test_names_that_only_another_version_knows_are_in_nobodys_way() -> None:
+    """Kafka 3.9 has settings that Kafka 4 took out (KIP-724, KIP-937): they stay, may go, and cannot be set again."""
+    names = ("message.format.version", "message.timestamp.difference.max.ms")
+    records = [ConfigRecord(resource_type=TOPIC, resource_name="t", name=name, value="3") for name in names]
+    toy = ToyCluster(log=[*cluster().log, *records])
+    assert alter(toy, ("retention.ms", SET, "5")).error_code == ErrorCode.NONE
+    assert toy.image.config(TOPIC, "t")["retention.ms"] == "5"
+    assert alter(toy, (names[0], SET, "3")).error_code == ErrorCode.INVALID_CONFIG
+    assert alter(toy, (names[0], DELETE, None)).error_code == ErrorCode.NONE
+    assert toy.image.config(TOPIC, "t").keys() == {"retention.ms", "cleanup.policy", names[1]}
 
 
 def test_validate_only() -> None:
