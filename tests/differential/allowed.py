@@ -1,10 +1,16 @@
-"""The differences that are meant, by scenario. An entry that no longer covers any is an error."""
+"""The differences that are meant, by scenario. An entry that no longer covers any is an error.
+
+Where the two versions of Apache Kafka do not agree, the node does as the newer one, unless a reason says why not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from tests.differential.compare import Allowed
+from tests.support.fetchers import APACHE_KAFKA, APACHE_KAFKA_WITH_ZOOKEEPER
+
+V3, V4 = APACHE_KAFKA_WITH_ZOOKEEPER, APACHE_KAFKA
 
 NOT_SERVED = "APIs and versions that this node does not serve are not advertised."
 TIERED = "Tiered storage is not served, so the settings of a topic that are about it are unknown."
@@ -37,13 +43,34 @@ NO_DIRECTORY = "A broker without a directory left is fenced; Apache waits for it
 ONLY_ACTIVE = "Only the active controller answers for topics; Apache's others answer from what they know."
 AS_FAR = "The cluster is described as far as it is known; Apache waits for its metadata.version."
 ALIKE = "A change of settings is checked alike at both listeners; Apache's controller leaves some of it to the brokers."
+NO_TEXT_3 = "Why an UnregisterBroker is refused is said, as in Kafka 4; Kafka 3.9 says the code alone."
+AS_A_WHOLE = (
+    "An update of features fails as a whole and says so at its top, and has no text if it does not, as in Kafka 4;"
+    " Kafka 3.9 tells of each feature, below an empty text. Clients of both know both."
+)
+NEWER_DEFAULT = "message.timestamp.after.max.ms is one hour, as in Kafka 4 (KIP-1030); Kafka 3.9 takes any time."
+OLD_SETTINGS = (
+    "Settings of a topic that Kafka 4 took out are unknown (KIP-724, KIP-937); Kafka 3.9 calls them deprecated."
+)
+NEWER_TYPE = "controller.listener.names is a list, as in Kafka 4; in Kafka 3.9 a string."
+NO_FEATURE = (
+    "A broker that does not say what it supports is INVALID_REGISTRATION, as in Kafka 4; UNSUPPORTED_VERSION in 3.9."
+)
+VOTE_KEPT = "Whom a voter voted for is kept beside who leads the same epoch, as in Kafka 4; Kafka 3.9 forgets it."
+OLD_VERSIONS = "What Kafka 4 took out is not served (KIP-896)."
 LEASES = "The lease of a broker begins with its registration (KIP-631); in Apache with its first heartbeat."
 
 _TOPIC_SETTINGS = [
     Allowed("*", "*configs.local.retention.*", TIERED),
     Allowed("*", "*configs.remote.log.*", TIERED),
-    Allowed("*", "*configs.message.downconversion.enable", DOWN_CONVERSION),
+    Allowed("*", "*configs.message.downconversion.enable", DOWN_CONVERSION, V4),
 ]
+_TOPIC_SETTINGS_OF_3 = [
+    Allowed("*", "*configs.message.timestamp.after.max.ms.value", NEWER_DEFAULT, V3),
+    Allowed("*", "*configs.message.format.version", OLD_SETTINGS, V3),
+    Allowed("*", "*configs.message.timestamp.difference.max.ms", OLD_SETTINGS, V3),
+]
+_AS_OTHERS = [Allowed("FETCH 12: *", "*", FETCH_BY_NAME), Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE)]
 
 
 ALLOWED: Mapping[str, Sequence[Allowed]] = {
@@ -52,7 +79,11 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*", "supportedFeatures.*", FEATURES),
     ],
     "reassignments": [Allowed("*: no topics", "errorMessage", NO_TEXT)],
-    "update_features": [Allowed("*", "results.*.errorMessage", NO_TEXT)],
+    "update_features": [
+        Allowed("*", "results.*.errorMessage", NO_TEXT, V4),
+        *(Allowed("*", path, AS_A_WHOLE, V3) for path in ("errorCode", "errorMessage", "results")),
+    ],
+    "unregister_broker": [Allowed("*", "errorMessage", NO_TEXT_3, V3)],
     "metadata_by_id": [Allowed("METADATA 1[23]: neither", "*", CRASHES)],
     "automatic_topics": [
         Allowed(
@@ -60,9 +91,10 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         )
     ],
     "describe_topic_partitions": [Allowed("*: name ''", "topics.*", CRASHES)],
-    "create_topics": [*_TOPIC_SETTINGS, Allowed("*: local retention*", "*", TIERED)],
+    "create_topics": [*_TOPIC_SETTINGS, *_TOPIC_SETTINGS_OF_3, Allowed("*: local retention*", "*", TIERED)],
     "create_many_topics": [
         *_TOPIC_SETTINGS,
+        *_TOPIC_SETTINGS_OF_3,
         Allowed(
             "*: no time", "*", "A negative timeout is no reason to refuse: the change is committed before the answer."
         ),
@@ -132,6 +164,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*: kind 32 of *", "*", "Settings of groups (KIP-848) are not served."),
     ],
     "describe_broker_configs": [
+        Allowed("*", "*.configs.controller.listener.names.configType", NEWER_TYPE, V3),
         Allowed(
             "*: broker '1' *",
             "*.configs.broker.id.*",
@@ -189,6 +222,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*", "responses.*", ALIKE),
     ],
     "broker_registration": [
+        Allowed("*no feature", "errorCode", NO_FEATURE, V3),
         Allowed("*: no incarnation", "*", LEASES),
         Allowed("*: again, other incarnation", "*", LEASES),
         Allowed("UNREGISTER_BROKER *", "errorMessage", NO_TEXT),
@@ -200,8 +234,12 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
             NO_DIRECTORY,
         )
     ],
-    "not_served_here": [Allowed("SaslHandshake", "", "SASL is not served.")],
-    "change_voters": [Allowed("UPDATE*", "errorCode", STATIC)],
+    "envelopes": [Allowed(f"*: {case}", "responseData", NO_TEXT_3, V3) for case in ("good*", "bytes left over inside")],
+    "not_served_here": [
+        Allowed("SaslHandshake", "", "SASL is not served."),
+        Allowed("Fetch 3", "", OLD_VERSIONS, V3),
+    ],
+    "change_voters": [Allowed("UPDATE*", "errorCode", STATIC, V4)],
     "replica_fetch_snapshot": [
         *(
             Allowed(f"*: {case}", "*", NO_PIECE)
@@ -220,8 +258,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         *(Allowed(f"*: {case}", "errorCode", NO_PIECE) for case in ("other topic", "partition *1")),
     ],
     "before_any_leader": [
-        Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
-        Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE),
+        *_AS_OTHERS,
         Allowed("*: quorum-state", "", "quorum-state is written once there is something to remember."),
     ],
     "votes": [
@@ -241,18 +278,18 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*itself", "*", "This node does not vote for who claims to be this node."),
     ],
     "fetched_from": [
-        Allowed("FETCH: *", "maxBytes", "A follower asks for up to 8 MiB at once, as in Kafka 3.9; Apache for 1 MiB.")
+        Allowed(
+            "FETCH: *", "maxBytes", "A follower asks for up to 8 MiB at once, as in Kafka 3.9; Apache for 1 MiB.", V4
+        )
     ],
-    **{
-        state: [Allowed("FETCH 12: *", "*", FETCH_BY_NAME), Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE)]
-        for state in ("prospective", "candidate")
-    },
+    "prospective": _AS_OTHERS,
+    "candidate": [*_AS_OTHERS, Allowed("*, who won*: quorum-state", "votedId", VOTE_KEPT, V3)],
     "elected": [
-        Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
-        Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE),
+        *_AS_OTHERS,
         Allowed("FETCH 17: of *", "*.divergingEpoch.epoch", PARTING),
     ],
     "not_active": [
+        Allowed("UNREGISTER_BROKER *", "errorMessage", NO_TEXT_3, V3),
         Allowed("DELETE_TOPICS *", "*.errorCode", ONLY_ACTIVE),
         Allowed("LIST_PARTITION_REASSIGNMENTS *", "*", ONLY_ACTIVE),
         Allowed("DESCRIBE_CLUSTER *", "*", AS_FAR),
@@ -261,11 +298,11 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("API_VERSIONS *", "finalizedFeatures", "No level is told before it is known; Apache tells its lowest."),
     ],
     "following": [
-        Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
-        Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE),
+        *_AS_OTHERS,
+        Allowed("*whom it voted for: quorum-state", "votedId", VOTE_KEPT, V3),
         Allowed("*another voter*", "*", MISROUTED),
         Allowed("*: to another directory*", "*", MISROUTED),
-        Allowed("*pre-vote, 77", "*", STRANGERS),
+        Allowed("*pre-vote, 77", "*", STRANGERS, V4),
     ],
     "broken_frames": [
         Allowed("*not utf-8", "", "Text that is not UTF-8 closes the connection; Apache guesses what was meant."),

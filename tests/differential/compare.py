@@ -28,11 +28,18 @@ class Difference:
 
 @attrs.frozen
 class Allowed:
-    """A difference that is meant: where (shell patterns; ``[`` and ``]`` of a path are left out), and why."""
+    """A difference that is meant: where (shell patterns; ``[`` and ``]`` of a path are left out), and why.
+
+    ``beside`` is the version of Apache Kafka that alone differs so; None: whichever.
+    """
 
     label: str
     path: str
     why: str
+    beside: str | None = None
+
+    def is_about(self, version: str) -> bool:
+        return self.beside in (None, version)
 
     def covers(self, difference: Difference) -> bool:
         path = difference.path.replace("[", ".").replace("]", "")

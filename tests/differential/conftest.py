@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from kraft.messages.registry import ApiKey
 from tests.differential.pair import Pair, answers
 from tests.differential.talk import Line, Side
 from tests.differential.voter import fake_voter
-from tests.support.apache_process import APACHE_4
+from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS, Kind, NodeProcess, free_ports
 
@@ -47,30 +48,37 @@ def _running(directory: Path, kind: Kind) -> Iterator[NodeProcess]:
         node.kill()
 
 
+@pytest.fixture(scope="session", params=[APACHE_4, APACHE_3], ids=attrgetter("version"))
+def beside(request: pytest.FixtureRequest) -> Apache:
+    """The Apache Kafka that our node is compared with: each has a node of ours to itself."""
+    kind: Apache = request.param
+    return kind
+
+
 @pytest.fixture(scope="session")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+def ours(beside: Apache, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
     with _running(tmp_path_factory.mktemp("ours"), OURS) as node:
         yield node
 
 
 @pytest.fixture(scope="session")
-def apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    with _running(tmp_path_factory.mktemp("apache"), APACHE_4) as node:
+def apache(beside: Apache, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    with _running(tmp_path_factory.mktemp("apache"), beside) as node:
         yield node
 
 
 @pytest.fixture(scope="session")
-def newest(ours: NodeProcess, apache: NodeProcess) -> Pair:
-    """Beside the newest Apache Kafka: every version that both offer to clients."""
-    return Pair.of(*(Side(node.ports[0], node.log_directory) for node in (apache, ours)))
+def brokers(beside: Apache, ours: NodeProcess, apache: NodeProcess) -> Pair:
+    """Every version that both offer to clients."""
+    return Pair.of(beside.version, *(Side(node.ports[0], node.log_directory) for node in (apache, ours)))
 
 
 @pytest.fixture(scope="session")
-def controllers(ours: NodeProcess, apache: NodeProcess) -> Pair:
+def controllers(beside: Apache, ours: NodeProcess, apache: NodeProcess) -> Pair:
     """The same nodes at the listener of their controllers, without the topics that other scenarios left."""
     for node in (apache, ours):
         delete_topics(node)
-    return Pair.of(*(Side(node.ports[1], node.log_directory) for node in (apache, ours)))
+    return Pair.of(beside.version, *(Side(node.ports[1], node.log_directory) for node in (apache, ours)))
 
 
 def delete_topics(node: NodeProcess) -> None:
@@ -88,18 +96,21 @@ def delete_topics(node: NodeProcess) -> None:
 
 
 @pytest.fixture(scope="session")
-def voters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    """Voter 1 of three, twice; the test plays the other voters."""
+def voters(beside: Apache, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Voter 1 of three, twice; the test plays the other voters, which know pre-votes if Apache does (KIP-996)."""
     with ExitStack() as stack:
-        sides = [stack.enter_context(_voter(tmp_path_factory.mktemp("voter"), kind)) for kind in (APACHE_4, OURS)]
-        yield Pair.of(*sides)
+        newest_vote = 1 if beside is APACHE_3 else 2
+        sides = [
+            stack.enter_context(_voter(tmp_path_factory.mktemp("voter"), kind, newest_vote)) for kind in (beside, OURS)
+        ]
+        yield Pair.of(beside.version, *sides)
 
 
 @contextmanager
-def _voter(directory: Path, kind: Kind) -> Iterator[Side]:
+def _voter(directory: Path, kind: Kind, newest_vote: int) -> Iterator[Side]:
     """A voter without a leader is not ready, but answers at its listener."""
     with ExitStack() as stack:
-        others = {each: stack.enter_context(fake_voter(each, free_ports(1)[0])) for each in OTHER_VOTERS}
+        others = {each: stack.enter_context(fake_voter(each, free_ports(1)[0], newest_vote)) for each in OTHER_VOTERS}
         node = NodeProcess(directory / "1", kind=kind)
         port = node.ports[1]
         addresses = {1: port, **{each: fake.port for each, fake in others.items()}}

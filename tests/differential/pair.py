@@ -45,20 +45,22 @@ class Pair:
     """Apache Kafka and our node.
 
     Attributes:
+        beside: The version of Apache Kafka.
         versions: What is compared.
         latest: What set-up uses.
     """
 
+    beside: str
     apache: Side
     ours: Side
     versions: Versions
     latest: Mapping[int, int]
 
     @classmethod
-    def of(cls, apache: Side, ours: Side) -> Pair:
+    def of(cls, beside: str, apache: Side, ours: Side) -> Pair:
         shared = common(offered(apache.port), offered(ours.port))
         latest = {key: versions[-1] for key, versions in shared.items() if len(versions)}
-        return cls(apache, ours, shared, latest)
+        return cls(beside, apache, ours, shared, latest)
 
     def play(self, scenario: Callable[[Talk], None]) -> tuple[dict[str, Any], dict[str, Any]]:
         """What Apache answered, and what we did."""

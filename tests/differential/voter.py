@@ -37,7 +37,6 @@ from kraft.wire.uuids import METADATA_TOPIC_ID
 OFFERED = {
     ApiKey.FETCH: (12, 17),
     ApiKey.API_VERSIONS: (0, 4),
-    ApiKey.VOTE: (0, 2),
     ApiKey.BEGIN_QUORUM_EPOCH: (0, 1),
     ApiKey.END_QUORUM_EPOCH: (0, 1),
     ApiKey.FETCH_SNAPSHOT: (0, 1),
@@ -51,6 +50,7 @@ class FakeVoter:
 
     Attributes:
         port: Where it listens.
+        newest_vote: The newest version of Vote that it offers; 2 is the first that asks for pre-votes (KIP-996).
         pre_vote: Whether it would grant its vote; None: it hangs up.
         vote: Whether it grants its vote; None: it hangs up.
         leads: The epoch of which it answers one Fetch, as the leader, who has nothing new.
@@ -59,6 +59,7 @@ class FakeVoter:
 
     node_id: int
     port: int
+    newest_vote: int
     pre_vote: bool | None = None
     vote: bool | None = None
     leads: int | None = None
@@ -66,7 +67,8 @@ class FakeVoter:
 
     def answer(self, api_key: int, version: int, request: Message) -> Message | None:
         if api_key == ApiKey.API_VERSIONS:
-            return ApiVersionsResponse(api_keys=[ApiVersion(key, *offered) for key, offered in OFFERED.items()])
+            offered = {**OFFERED, ApiKey.VOTE: (0, self.newest_vote)}
+            return ApiVersionsResponse(api_keys=[ApiVersion(key, *versions) for key, versions in offered.items()])
         self.asked[api_key] = {"(version)": version, **to_plain(request, version)}
         match request:
             case VoteRequest():
@@ -122,10 +124,10 @@ class _Connection(socketserver.StreamRequestHandler):
 
 
 @contextmanager
-def fake_voter(node_id: int, port: int) -> Iterator[FakeVoter]:
+def fake_voter(node_id: int, port: int, newest_vote: int) -> Iterator[FakeVoter]:
     """Serve in threads of its own until the block ends."""
     with _Server(("127.0.0.1", port), _Connection) as server:
-        server.voter = FakeVoter(node_id, port)
+        server.voter = FakeVoter(node_id, port, newest_vote)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield server.voter

@@ -122,3 +122,6 @@ VOTER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         voter.not_active,
     )
 }
+
+#: Of those, what is about pre-votes alone, which Kafka 3.9 does not know (KIP-996).
+PRE_VOTE_SCENARIOS = frozenset({"pre_votes", "prospective"})

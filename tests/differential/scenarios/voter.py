@@ -31,6 +31,7 @@ from tests.differential.voter import FakeVoter
 from tests.support.eventually import eventually
 
 THIRD_VOTER = 3
+FIRST_PRE_VOTE = 2
 OWN_DIRECTORY = "its own directory"
 
 
@@ -54,6 +55,17 @@ def say_in_each(talk: Talk, case: str, api: int, body: Body) -> None:
         say(talk, case, api, version, body)
 
 
+def say_newest(talk: Talk, case: str, api: int, body: Body) -> None:
+    say(talk, case, api, talk.versions(api)[-1], body)
+
+
+def say_pre_vote(talk: Talk, case: str, epoch: int, *last: int, **more: Any) -> None:
+    """In the versions that have pre-votes, which those of Kafka 3.9 do not."""
+    for version in talk.versions(ApiKey.VOTE):
+        if version >= FIRST_PRE_VOTE:
+            say(talk, case, ApiKey.VOTE, version, vote(epoch, *last, preVote=True, **more))
+
+
 def leaderless(talk: Talk, epoch: int) -> None:
     """Let the voter see a new epoch: a candidate whose log is too short does not get its vote."""
     talk.tell(ApiKey.VOTE, vote(epoch, candidate=THIRD_VOTER, voterId=NODE_ID))
@@ -71,9 +83,9 @@ def asked_what_only_leaders_know(talk: Talk, state: str, epoch: int) -> None:
 def before_any_leader(talk: Talk) -> None:
     """As it starts: in epoch 0, which nobody has led."""
     asked_what_only_leaders_know(talk, "epoch 0", 0)
-    for pre_vote in (False, True):
-        say(talk, f"of epoch 0, {pre_vote}", ApiKey.VOTE, 2, vote(0, preVote=pre_vote))
-        say(talk, f"of epoch -1, {pre_vote}", ApiKey.VOTE, 2, vote(-1, preVote=pre_vote))
+    for epoch in (0, -1):
+        say_newest(talk, f"of epoch {epoch}", ApiKey.VOTE, vote(epoch))
+        say_pre_vote(talk, f"of epoch {epoch}, pre-vote", epoch)
     say_in_each(talk, "of epoch -1", ApiKey.BEGIN_QUORUM_EPOCH, begin(-1))
     say_in_each(talk, "of epoch -1", ApiKey.END_QUORUM_EPOCH, end(-1))
 
@@ -134,14 +146,14 @@ def pre_votes(talk: Talk) -> None:
         "to another voter": {"voterId": OTHER_VOTER},
         "to another directory": {"voterDirectoryId": OTHER_ID},
     }.items():
-        say(talk, case, ApiKey.VOTE, 2, vote(epoch, preVote=True, **more))
-    say(talk, "stale", ApiKey.VOTE, 2, vote(epoch - 1, preVote=True))
-    say(talk, "new epoch", ApiKey.VOTE, 2, vote(epoch + 1, preVote=True))
-    say(talk, "new epoch, stranger", ApiKey.VOTE, 2, vote(epoch + 2, preVote=True, candidate=STRANGER))
-    say(talk, "new epoch, to another voter", ApiKey.VOTE, 2, vote(epoch + 3, preVote=True, voterId=OTHER_VOTER))
-    say(talk, "vote after", ApiKey.VOTE, 2, vote(epoch + 3))
-    say(talk, "after a vote", ApiKey.VOTE, 2, vote(epoch + 3, preVote=True))
-    say(talk, "after a vote, the other voter", ApiKey.VOTE, 2, vote(epoch + 3, preVote=True, candidate=THIRD_VOTER))
+        say_pre_vote(talk, case, epoch, **more)
+    say_pre_vote(talk, "stale", epoch - 1)
+    say_pre_vote(talk, "new epoch", epoch + 1)
+    say_pre_vote(talk, "new epoch, stranger", epoch + 2, candidate=STRANGER)
+    say_pre_vote(talk, "new epoch, to another voter", epoch + 3, voterId=OTHER_VOTER)
+    say_newest(talk, "vote after", ApiKey.VOTE, vote(epoch + 3))
+    say_pre_vote(talk, "after a vote", epoch + 3)
+    say_pre_vote(talk, "after a vote, the other voter", epoch + 3, candidate=THIRD_VOTER)
 
 
 def following(talk: Talk) -> None:
@@ -178,8 +190,8 @@ def following(talk: Talk) -> None:
     asked_what_only_leaders_know(talk, "following", epoch)
     for candidate in (OTHER_VOTER, THIRD_VOTER, STRANGER):
         say_in_each(talk, f"following, {candidate}", ApiKey.VOTE, vote(epoch, candidate=candidate))
-        say(talk, f"pre-vote, {candidate}", ApiKey.VOTE, 2, vote(epoch, candidate=candidate, preVote=True))
-    say(talk, "pre-vote, new epoch", ApiKey.VOTE, 2, vote(epoch + 1, candidate=THIRD_VOTER, preVote=True))
+        say_pre_vote(talk, f"pre-vote, {candidate}", epoch, candidate=candidate)
+    say_pre_vote(talk, "pre-vote, new epoch", epoch + 1, candidate=THIRD_VOTER)
 
 
 def other_leaders(talk: Talk) -> None:
@@ -208,16 +220,21 @@ def resigning(talk: Talk) -> None:
             "stale, leader -1": end(epoch - 1, -1),
             "good": end(epoch, successors=successors),
             "again": end(epoch, successors=successors),
-            "again, without successors": end(epoch),
-            **{f"{case}, new epoch": body for case, body in misaddressed(end(epoch + 1)).items()},
+            **{
+                f"{case}, new epoch": body for case, body in misaddressed(end(epoch + 1, successors=successors)).items()
+            },
             "new epoch": end(epoch + 2, successors=successors),
             "new epoch, the other voter": end(epoch + 3, THIRD_VOTER, (OTHER_VOTER,)),
         }.items():
             say(talk, case, api, version, body)
         for candidate in (OTHER_VOTER, THIRD_VOTER):
             case = f"{candidate}, after the end {version}"
-            say(talk, f"{case}, pre-vote", ApiKey.VOTE, 2, vote(epoch + 3, candidate=candidate, preVote=True))
-            say(talk, case, ApiKey.VOTE, 2, vote(epoch + 3, candidate=candidate))
+            say_pre_vote(talk, f"{case}, pre-vote", epoch + 3, candidate=candidate)
+            say_newest(talk, case, ApiKey.VOTE, vote(epoch + 3, candidate=candidate))
+        for other in talk.side.voters.values():
+            other.asked.clear()
+        talk.ask("without successors", api, version, end(epoch + 4))
+        note_asked(talk, f"after an end {version} without successors", ApiKey.VOTE)
 
 
 def seek_votes(talk: Talk, epoch: int, *, pre_vote: bool | None = None, vote: bool | None = None) -> None:
@@ -237,7 +254,7 @@ def seek_votes(talk: Talk, epoch: int, *, pre_vote: bool | None = None, vote: bo
         if vote:
             return ApiKey.BEGIN_QUORUM_EPOCH in other.asked
         asked = other.asked.get(ApiKey.VOTE)
-        return asked is not None and asked["topics"][0]["partitions"][0]["preVote"] is not bool(pre_vote)
+        return asked is not None and asked["topics"][0]["partitions"][0].get("preVote", False) is not bool(pre_vote)
 
     eventually(lambda: all(map(has_asked, others)))
 
@@ -258,7 +275,7 @@ def others_ask(talk: Talk, state: str, epoch: int) -> None:
         case = f"{state}, {candidate}"
         say_in_each(talk, case, ApiKey.VOTE, vote(epoch, candidate=candidate))
         say_in_each(talk, f"{case}, stale", ApiKey.VOTE, vote(epoch - 1, candidate=candidate))
-        say(talk, f"{case}, pre-vote", ApiKey.VOTE, 2, vote(epoch, candidate=candidate, preVote=True))
+        say_pre_vote(talk, f"{case}, pre-vote", epoch, candidate=candidate)
     say_in_each(talk, f"{state}, stale", ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch - 1))
     say_in_each(talk, f"{state}, stale", ApiKey.END_QUORUM_EPOCH, end(epoch - 1))
 
@@ -266,18 +283,20 @@ def others_ask(talk: Talk, state: str, epoch: int) -> None:
 def fetched_from(talk: Talk) -> None:
     """Whoever has spoken with its leader would not vote another in (KIP-996)."""
     epoch = 6000
-    talk.side.voters[OTHER_VOTER].leads = epoch
+    leader = talk.side.voters[OTHER_VOTER]
+    leader.leads = epoch
     talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+    eventually(lambda: leader.leads is None)
+    note_asked(talk, "what it asks its leader", ApiKey.FETCH, OTHER_VOTER)
     body = vote(epoch, candidate=THIRD_VOTER, preVote=True)
 
     def is_refused() -> bool:
-        answer = talk.tell(ApiKey.VOTE, body, 2)
+        answer = talk.tell(ApiKey.VOTE, body)
         return not answer["topics"][0]["partitions"][0]["voteGranted"]
 
     eventually(is_refused)
-    say(talk, "pre-vote", ApiKey.VOTE, 2, body)
-    note_asked(talk, "what it asks its leader", ApiKey.FETCH, OTHER_VOTER)
-    say(talk, "pre-vote, new epoch", ApiKey.VOTE, 2, vote(epoch + 1, candidate=THIRD_VOTER, preVote=True))
+    say_in_each(talk, "a vote, or a pre-vote", ApiKey.VOTE, body)
+    say_pre_vote(talk, "pre-vote, new epoch", epoch + 1, candidate=THIRD_VOTER)
 
 
 def prospective(talk: Talk) -> None:
@@ -288,9 +307,9 @@ def prospective(talk: Talk) -> None:
     others_ask(talk, "prospective", epoch)
     say(talk, "of the leader that resigned", ApiKey.END_QUORUM_EPOCH, 1, end(epoch))
     say(talk, "of the leader that resigned", ApiKey.BEGIN_QUORUM_EPOCH, 1, begin(epoch))
-    say(talk, "prospective, pre-vote, new epoch", ApiKey.VOTE, 2, vote(epoch + 1, preVote=True))
+    say_pre_vote(talk, "prospective, pre-vote, new epoch", epoch + 1)
     seek_votes(talk, epoch + 10)
-    say(talk, "prospective, new epoch", ApiKey.VOTE, 2, vote(epoch + 11))
+    say_newest(talk, "prospective, new epoch", ApiKey.VOTE, vote(epoch + 11))
     seek_votes(talk, epoch + 20)
     say(talk, "prospective, new epoch", ApiKey.BEGIN_QUORUM_EPOCH, 1, begin(epoch + 21))
 
@@ -305,9 +324,9 @@ def candidate(talk: Talk) -> None:
     seek_votes(talk, epoch + 9, pre_vote=True)
     say(talk, "candidate, who won and resigned", ApiKey.END_QUORUM_EPOCH, 1, end(epoch + 10, successors=(THIRD_VOTER,)))
     seek_votes(talk, epoch + 19, pre_vote=True)
-    say(talk, "candidate, new epoch", ApiKey.VOTE, 2, vote(epoch + 21))
+    say_newest(talk, "candidate, new epoch", ApiKey.VOTE, vote(epoch + 21))
     seek_votes(talk, epoch + 29, pre_vote=True)
-    say(talk, "candidate, pre-vote, new epoch", ApiKey.VOTE, 2, vote(epoch + 31, preVote=True))
+    say_pre_vote(talk, "candidate, pre-vote, new epoch", epoch + 31)
 
 
 def elected(talk: Talk) -> None:
@@ -318,8 +337,8 @@ def elected(talk: Talk) -> None:
     others_ask(talk, "leader", epoch)
     for voter in (OTHER_VOTER, THIRD_VOTER, STRANGER):
         say(talk, f"of {voter}", ApiKey.FETCH, 17, fetch(epoch, 5, 3, replica=voter))
-    say(talk, "would vote in a new epoch", ApiKey.VOTE, 2, vote(epoch + 1, preVote=True))
-    say(talk, "shorter log", ApiKey.VOTE, 2, vote(epoch + 1))
+    say_pre_vote(talk, "would vote in a new epoch", epoch + 1)
+    say_newest(talk, "shorter log", ApiKey.VOTE, vote(epoch + 1))
 
 
 def votes_by_log(talk: Talk) -> None:
@@ -341,8 +360,8 @@ def votes_by_log(talk: Talk) -> None:
     ):
         asked = epoch + 10 + number
         case = f"log that ends with {last_offset} of {last_epoch}"
-        say(talk, f"{case}, pre-vote", ApiKey.VOTE, 2, vote(asked, last_offset, last_epoch, preVote=True))
-        say(talk, case, ApiKey.VOTE, 2, vote(asked, last_offset, last_epoch))
+        say_pre_vote(talk, f"{case}, pre-vote", asked, last_offset, last_epoch)
+        say_newest(talk, case, ApiKey.VOTE, vote(asked, last_offset, last_epoch))
 
 
 def not_active(talk: Talk) -> None:
