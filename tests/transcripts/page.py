@@ -1,11 +1,13 @@
 """docs/quorum.md, made of ``prose.md``, the transcripts, the examples and tables of the code.
 
 ``python -m tests.transcripts.page`` writes it. In the prose, ``<!-- transcript NAME -->`` and ``<!-- example NAME -->``
-stand for a transcript and for what an example prints; ``<!-- NAME -->`` stands for one of the parts below.
+stand for a transcript, folded under its title, and for what an example prints; ``<!-- sequence NAME 2-5 -->`` for the
+diagram of these blocks of a transcript; and ``<!-- NAME -->`` for one of the parts below.
 """
 
 from __future__ import annotations
 
+import html
 import inspect
 import re
 from pathlib import Path
@@ -15,12 +17,13 @@ import attrs
 from kraft.raft.state import TRANSITIONS
 from kraft.raft.timing import Timing
 from kraft.testing.transcript import Stage
+from tests.transcripts.sequence import sequence
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PROSE = HERE / "prose.md"
 PAGE = ROOT / "docs" / "quorum.md"
-_PLACE = re.compile(r"^<!-- (\w+)(?: (\w+))? -->$", re.MULTILINE)
+_PLACE = re.compile(r"^<!-- (\w+)(?: (\w+)(?: (\d+)-(\d+))?)? -->$", re.MULTILINE)
 
 
 def render() -> str:
@@ -28,9 +31,11 @@ def render() -> str:
     parts = {"diagram": diagram, "transitions": transitions, "timing": timing, "commands": commands}
 
     def fill(place: re.Match[str]) -> str:
-        kind, name = place.groups()
+        kind, name, first, last = place.groups()
         if kind == "transcript":
             return transcript(name)
+        if kind == "sequence":
+            return sequence((HERE / f"{name}.txt").read_text(), int(first), int(last))
         return example(name) if kind == "example" else parts[kind]()
 
     return _PLACE.sub(fill, PROSE.read_text())
@@ -38,13 +43,16 @@ def render() -> str:
 
 def mentioned(kind: str) -> set[str]:
     """The transcripts, or examples, that the prose has."""
-    return {name for found, name in _PLACE.findall(PROSE.read_text()) if found == kind}
+    return {name for found, name, *_ in _PLACE.findall(PROSE.read_text()) if found == kind}
 
 
 def transcript(name: str) -> str:
-    claim = name.replace("_", " ").capitalize()
-    text = (HERE / f"{name}.txt").read_text().rstrip()
-    return f"<details><summary>{claim}</summary>\n\n```text\n{text}\n```\n\n</details>\n"
+    """A transcript, folded; its first line, and an empty one behind it, are the title."""
+    title, _, *lines = (HERE / f"{name}.txt").read_text().rstrip().splitlines()
+    text = "\n".join(lines)
+    return (
+        f"<details><summary>{html.escape(title.removeprefix('# '))}</summary>\n\n```text\n{text}\n```\n\n</details>\n"
+    )
 
 
 def example(name: str) -> str:
@@ -53,12 +61,18 @@ def example(name: str) -> str:
 
 
 def diagram() -> str:
-    """The transition table as a state diagram. An arrow has the number of its line in the table."""
+    """The transition table as a state diagram. An arrow has the number of its line there, and the first cause."""
     arrows = [
-        f"    {before.__name__} --> {after.__name__} : {number}"
-        for number, (before, after) in enumerate(TRANSITIONS, 1)
+        f"    {before.__name__} --> {after.__name__} : {number} {first_cause(why)}"
+        for number, ((before, after), why) in enumerate(TRANSITIONS.items(), 1)
     ]
-    return "\n".join(["```mermaid", "stateDiagram-v2", "    direction LR", "    [*] --> Unattached", *arrows, "```"])
+    return "\n".join(["```mermaid", "stateDiagram-v2", "    [*] --> Unattached", *arrows, "```"])
+
+
+def first_cause(why: str) -> str:
+    """``asked to stop …``: the dots stand for the other causes, which the table has."""
+    first, *others = re.split(r"[,;] or ", why)
+    return f"{first} …" if others else first
 
 
 def transitions() -> str:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from kraft.raft.state import TRANSITIONS
-from tests.transcripts.page import PAGE, diagram, mentioned, render
+from tests.transcripts.page import PAGE, diagram, first_cause, mentioned, render
 
 
 def test_the_page_is_what_it_is_made_of() -> None:
@@ -19,8 +19,13 @@ def test_every_transcript_is_on_the_page() -> None:
 
 
 def test_every_transition_is_in_the_diagram() -> None:
-    arrows = re.findall(r"(\w+) --> (\w+) : \d+", diagram())
+    arrows = re.findall(r"(\w+) --> (\w+) : \d+ \S", diagram())
     assert arrows == [(before.__name__, after.__name__) for before, after in TRANSITIONS]
+
+
+def test_an_arrow_has_the_first_cause() -> None:
+    assert first_cause("asked to stop, or no majority fetched for too long") == "asked to stop …"
+    assert first_cause("a newer epoch with a leader") == "a newer epoch with a leader"
 
 
 def test_its_links_lead_somewhere() -> None:

@@ -1,7 +1,7 @@
 """Each transcript is what the cores do: its commands are performed anew, and what happens must be what is written.
 
 ``pytest tests/transcripts --rewrite-transcripts`` writes what happened instead. Read the difference before you commit
-it: the name of each file is a claim, and its text is the only proof.
+it: the title of each is a claim, and its text is the only proof.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ def test_what_happens_is_what_is_written(path: Path, request: pytest.FixtureRequ
     assert happens == written, "\n".join(["the cores do otherwise:", *difference])
 
 
-def test_each_is_a_page_that_begins_with_its_story() -> None:
+def test_each_is_a_page_that_begins_with_its_claim_and_its_story() -> None:
     assert len(TRANSCRIPTS) >= 14
     for path in TRANSCRIPTS:
-        lines = path.read_text().splitlines()
+        title, gap, *lines = path.read_text().splitlines()
+        assert (title[:2], gap) == ("# ", "#"), f"{path.name} does not begin with one line that says what it claims"
         assert lines[0].startswith("# "), f"{path.name} does not say what it is about"
         assert len(lines) <= MAX_LINES, f"{path.name} has {len(lines)} lines, a page has {MAX_LINES}"
         assert any("KIP-" in line or "Raft" in line for line in lines), f"{path.name} does not say who wants it so"

@@ -1,0 +1,77 @@
+"""Blocks of a transcript as a sequence diagram: Mermaid's language, which GitHub draws.
+
+Nothing is added to what the transcript says. A message that arrives is an arrow, solid for a request and dashed for
+an answer; one that is lost ends in a cross, and a request that is still under way when the blocks end in an open head.
+What a node does by itself is a note over it. Left out are answers that do not arrive in these blocks, that a request
+is accepted (the answer says it), and what ``state`` and ``mail`` print.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+WIDTH = 40
+#: What these commands do is not told by a line of its own; ``Stage`` has their meaning.
+_COMMANDS = {"hold": "has a slow disk from now on", "flush": "has all that it wrote on disk"}
+_TIME = re.compile(r"^[0-9.]+ s  ")
+_ARRIVAL = re.compile(r"(\d+)->(\d+) (.+)")
+_CHANGE = re.compile(r"(\d+): (\w+) -> (\w+) in epoch (\d+): (.+)")
+_SENT = re.compile(r"(\d+) sends ([0-9, and]+): (.+?)(?: \(lost on the way to ([0-9, and]+)\))?$")
+_UNSEEN = re.compile(r"\d+ (answers \d+: |accepts |\w+( of \d+)?, epoch |is down)|lost: |nothing is under way$|ok$")
+_DEED = re.compile(r"(\d+) ((?:grants|refuses|leads|writes|appends|cuts|has|stores|lets|deletes|stops)\b.+)")
+
+
+def sequence(transcript: str, first: int, last: int) -> str:
+    """The blocks ``first`` to ``last`` of a transcript, from 1 on. Raises ValueError for a line that it cannot draw."""
+    blocks = [block for block in transcript.split("\n\n") if "----" in block.splitlines()]
+    steps = list(_steps(blocks[first - 1 : last]))
+    nodes = sorted({int(node) for step in steps for node in step[:2] if node})
+    lines = [f"    participant {node} as voter {node}" for node in nodes]
+    for (source, target, arrow), alike in itertools.groupby(steps, key=lambda step: step[:3]):
+        texts = [text for *_, text in alike]
+        if arrow:
+            lines += (f"    {source}{arrow}{target}: {_wrapped(text)}" for text in texts)
+        else:
+            lines.append(f"    Note over {source}: {'<br/>'.join(map(_wrapped, texts))}")
+    return "\n".join(["```mermaid", "sequenceDiagram", *lines, "```"])
+
+
+def _steps(blocks: Sequence[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Source, target, arrow and text of what is drawn; a note has neither target nor arrow."""
+    lines: list[str] = []
+    for block in blocks:
+        commands, told = block.split("\n----\n")
+        for command in commands.splitlines():
+            name, *words = command.split()
+            lines += [f"{words[0]} {_COMMANDS[name]}"] if name in _COMMANDS else []
+        lines += (_TIME.sub("", line).strip() for line in told.splitlines())
+    for number, line in enumerate(lines):
+        if found := _ARRIVAL.fullmatch(line):
+            yield found[1], found[2], "-->>" if " answered: " in line else "->>", found[3]
+        elif found := _CHANGE.fullmatch(line):
+            node, before, after, epoch, why = found.groups()
+            yield node, "", "", f"{'still' if before == after else 'now'} {after}, epoch {epoch}: {why}"
+        elif found := _SENT.fullmatch(line):
+            lost = _numbers(found[4] or "")
+            for target in _numbers(found[2]):
+                if target in lost:
+                    yield found[1], target, "-x", found[3]
+                elif f"{found[1]}->{target} {found[3]}" not in lines[number:]:
+                    yield found[1], target, "-)", found[3]
+        elif found := _DEED.fullmatch(line):
+            yield found[1], "", "", found[2]
+        elif not _UNSEEN.match(line):
+            raise ValueError(f"this cannot be drawn: {line}")
+
+
+def _numbers(names: str) -> list[str]:
+    return re.findall(r"\d+", names)
+
+
+def _wrapped(text: str) -> str:
+    """In lines of some ``WIDTH`` characters. A semicolon would end the statement, a number sign begin a code."""
+    lines = textwrap.wrap(text, WIDTH, break_long_words=False)
+    return "<br/>".join(lines).translate({ord("#"): "#35;", ord(";"): "#59;"})
