@@ -74,6 +74,8 @@ BROKER_APIS: Mapping[ApiKey, Api] = {
     ApiKey.DESCRIBE_PRODUCERS: Api(0, 0, "describe_producers"),
     ApiKey.UNREGISTER_BROKER: Api(0, 0, "unregister_broker"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Api(0, 0, "describe_topic_partitions"),
+    ApiKey.ADD_RAFT_VOTER: Api(0, 1, "add_raft_voter"),
+    ApiKey.REMOVE_RAFT_VOTER: Api(0, 0, "remove_raft_voter"),
 }
 
 CONTROLLER_APIS: Mapping[ApiKey, Api] = {

@@ -12,7 +12,15 @@ import pytest
 
 from tests.interop.traffic import Traffic
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
-from tests.support.apache_tool import DUMP_LOG, FEATURES, METADATA_QUORUM, METADATA_SHELL, TOPICS, apache_tool
+from tests.support.apache_tool import (
+    DUMP_LOG,
+    FEATURES,
+    METADATA_QUORUM,
+    METADATA_SHELL,
+    TOPICS,
+    apache_tool,
+    apache_tool_complaint,
+)
 from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import CLUSTER_ID, OURS, Ours
@@ -77,6 +85,31 @@ def test_metadata_quorum(cluster: Cluster, apache: Apache, option: str) -> None:
         for node_id in cluster.nodes
     }
     assert all(int(row["LogEndOffset"]) >= view.high_watermark for row in replicas.values())
+
+
+@BOTH_LINES
+@pytest.mark.parametrize("option", ["--bootstrap-server", "--bootstrap-controller"])
+def test_static_voters_are_not_changed(cluster: Cluster, apache: Apache, option: str, tmp_path: Path) -> None:
+    """KIP-853: with kraft.version 0 the tool is told UNSUPPORTED_VERSION, whomever it asks; and what it got wrong."""
+    directory_id = "BBBBBBBBBBBBBBBBBBBBBQ"
+    (tmp_path / "meta.properties").write_text(
+        f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=9\ndirectory.id={directory_id}\n"
+    )
+    properties = tmp_path / "controller.properties"
+    properties.write_text(
+        "process.roles=controller\nnode.id=9\ncontroller.listener.names=CONTROLLER\n"
+        "controller.quorum.bootstrap.servers=127.0.0.1:1\nlisteners=CONTROLLER://127.0.0.1:1\n"
+        f"advertised.listeners=CONTROLLER://127.0.0.1:1\nlog.dirs={tmp_path}\n"
+    )
+    remove = ("remove-controller", "--controller-id", "1", "--controller-directory-id")
+    for arguments, why in (
+        (("--command-config", str(properties), *bootstrap(cluster, option), "add-controller"), "UnsupportedVersion"),
+        ((*bootstrap(cluster, option), *remove, directory_id), "UnsupportedVersion"),
+        ((*bootstrap(cluster, option), *remove, "A" * 22), "InvalidRequest"),
+    ):
+        said = apache_tool_complaint(METADATA_QUORUM, *arguments, kind=apache)
+        assert f"org.apache.kafka.common.errors.{why}Exception" in said
+        assert "kraft.version 1, and it is 0" in said or "its id and its directory" in said
 
 
 @BOTH_LINES

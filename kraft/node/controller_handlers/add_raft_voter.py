@@ -6,16 +6,11 @@ Versions 0 and 1: 1 may ask to be answered before the change is committed (KIP-1
 from __future__ import annotations
 
 from kraft.messages.add_raft_voter_request import AddRaftVoterRequest
-from kraft.messages.add_raft_voter_response import AddRaftVoterResponse
 from kraft.node.control_plane import ControlPlane
 from kraft.node.controller_handlers.static_voters import refuse_change
+from kraft.node.handlers.add_raft_voter import error as error
 from kraft.rpc.channel import Reply, Request
-from kraft.wire.errors import ErrorCode
 
 
 async def handle(plane: ControlPlane, request: Request, message: AddRaftVoterRequest) -> Reply:
     raise refuse_change(plane, message)
-
-
-def error(message: AddRaftVoterRequest, version: int, code: ErrorCode, text: str | None = None) -> AddRaftVoterResponse:
-    return AddRaftVoterResponse(error_code=code, error_message=text)

@@ -6,18 +6,11 @@ Version 0.
 from __future__ import annotations
 
 from kraft.messages.remove_raft_voter_request import RemoveRaftVoterRequest
-from kraft.messages.remove_raft_voter_response import RemoveRaftVoterResponse
 from kraft.node.control_plane import ControlPlane
 from kraft.node.controller_handlers.static_voters import refuse_change
+from kraft.node.handlers.remove_raft_voter import error as error
 from kraft.rpc.channel import Reply, Request
-from kraft.wire.errors import ErrorCode
 
 
 async def handle(plane: ControlPlane, request: Request, message: RemoveRaftVoterRequest) -> Reply:
     raise refuse_change(plane, message)
-
-
-def error(
-    message: RemoveRaftVoterRequest, version: int, code: ErrorCode, text: str | None = None
-) -> RemoveRaftVoterResponse:
-    return RemoveRaftVoterResponse(error_code=code, error_message=text)
