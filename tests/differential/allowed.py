@@ -82,6 +82,12 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "update_features": [
         Allowed("*", "results.*.errorMessage", NO_TEXT, V4),
         *(Allowed("*", path, AS_A_WHOLE, V3) for path in ("errorCode", "errorMessage", "results")),
+        Allowed(
+            "*: an unknown feature to 0: the worst",
+            "",
+            "A feature that Kafka has not is refused at level 0, too, as in Kafka 4; Kafka 3.9 takes it.",
+            V3,
+        ),
     ],
     "unregister_broker": [Allowed("*", "errorMessage", NO_TEXT_3, V3)],
     "metadata_by_id": [Allowed("METADATA 1[23]: neither", "*", CRASHES)],

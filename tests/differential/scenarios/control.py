@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraft.messages.registry import ApiKey
 from tests.differential.scenarios.produce import made
-from tests.differential.talk import Body, Talk
+from tests.differential.talk import Body, Talk, label
 
 NODE_ID = 1
 UNKNOWN_NODE_ID = 77
@@ -66,6 +66,13 @@ def reassignments(talk: Talk) -> None:
 def update_features(talk: Talk) -> None:
     """Nothing is left changed: other scenarios ask for the level too."""
     api = ApiKey.UPDATE_FEATURES
+
+    def ask(case: str, version: int, body: Body) -> None:
+        """Whether it fails, too, be it said of the whole or of one feature."""
+        answer = talk.ask(case, api, version, body)
+        codes = [answer["errorCode"], *(each["errorCode"] for each in answer.get("results", ()))]
+        talk.note(f"{label(case, api, version)}: the worst", max(codes))
+
     for case, name, level, kind in (
         ("the same", METADATA_VERSION, LEVEL, 1),
         ("down, not said", METADATA_VERSION, LEVEL - 1, 1),
@@ -88,14 +95,14 @@ def update_features(talk: Talk) -> None:
         for version in talk.versions(api):
             if version > 0:
                 body = {"featureUpdates": [update], "validateOnly": True, "timeoutMs": 5000}
-                talk.ask(case, api, version, body)
+                ask(case, version, body)
     for version in talk.versions(api):
         down = {"feature": METADATA_VERSION, "maxVersionLevel": LEVEL - 1, "upgradeType": 2, "allowDowngrade": True}
         up = {"feature": METADATA_VERSION, "maxVersionLevel": LEVEL, "upgradeType": 1}
         if version > 0:
-            talk.ask("down for good", api, version, {"featureUpdates": [down], "timeoutMs": 5000})
-        talk.ask("up for good", api, version, {"featureUpdates": [up], "timeoutMs": 5000})
-        talk.ask("nothing", api, version, {"featureUpdates": [], "timeoutMs": 5000})
+            ask("down for good", version, {"featureUpdates": [down], "timeoutMs": 5000})
+        ask("up for good", version, {"featureUpdates": [up], "timeoutMs": 5000})
+        ask("nothing", version, {"featureUpdates": [], "timeoutMs": 5000})
 
 
 def unregister_broker(talk: Talk) -> None:
