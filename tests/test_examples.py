@@ -1,7 +1,7 @@
 """Every example runs, ends by itself and prints what its ``.out`` file says; and it is short.
 
-Where times and winners differ from run to run there is a ``.pattern`` file instead: each of its lines is found in the
-output, one after the other.
+Where times and winners differ from run to run there is a ``.pattern`` file, too: each of its lines is found in the
+output, one after the other, and likewise in the ``.out`` file, which is one such run.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ examples = pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids
 def test_an_example_prints_what_it_promises(example: Path) -> None:
     ran = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 0, ran.stderr
+    recorded = example.with_suffix(".out").read_text()
     pattern = example.with_suffix(".pattern")
     if not pattern.exists():
-        assert ran.stdout == example.with_suffix(".out").read_text()
+        assert ran.stdout == recorded
         return
-    lines = iter(ran.stdout.splitlines())
-    for wanted in pattern.read_text().splitlines():
-        assert any(re.search(wanted, line) for line in lines), f"no line (from there on) with {wanted!r}:\n{ran.stdout}"
+    for output in (recorded, ran.stdout):
+        lines = iter(output.splitlines())
+        for wanted in pattern.read_text().splitlines():
+            assert any(re.search(wanted, line) for line in lines), f"no line (from there on) with {wanted!r}:\n{output}"
 
 
 @examples

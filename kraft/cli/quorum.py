@@ -27,6 +27,7 @@ from kraft.cli.client import (
 from kraft.cli.output import print_columns, print_json, print_tabs
 from kraft.cli.quorum_story import Line, Reign, concerned, merged, read_journal, reigns, told
 from kraft.cli.storage import load_config
+from kraft.config.defaults import DEFAULT_PROPERTIES
 from kraft.config.listeners import address
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse, Node, ReplicaState
@@ -44,6 +45,7 @@ _NOT_YET = (
     ErrorCode.BROKER_NOT_AVAILABLE,
 )
 _UNKNOWN = -1
+_DEFAULT_DIRECTORY = DEFAULT_PROPERTIES["log.dirs"]
 _AGO = re.compile(r"([0-9]{1,9})([smhd])")
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -74,7 +76,7 @@ class Described:
 def describe_command(servers: Servers, status: bool, replication: bool, human_readable: bool) -> None:
     """Show the quorum as its leader sees it, with the fields and the layout of kafka-metadata-quorum."""
     if status == replication:
-        raise click.UsageError("Give one of --status and --replication.")
+        raise click.UsageError("Give one of --status and --replication, as in: kraft quorum describe --status")
     if human_readable and not replication:
         raise click.UsageError("--human-readable goes with --replication.")
     described = run(servers.bootstrap, lambda cluster: ask(cluster, controllers=servers.are_controllers))
@@ -190,20 +192,30 @@ def print_replication(quorum: Quorum, now_ms: int | None) -> None:
 @click.option("--config", "configs", multiple=True, metavar="FILE", help="The server.properties of a node.")
 @click.option("--epoch", type=click.IntRange(0), help="Only how this epoch came about, and how it ended.")
 @click.option("--since", metavar="WHEN", help="Only from then on: 2026-11-21T14:22 (UTC), or 90s, 10m, 2h, 1d ago.")
+@click.option("--all", "show_all", is_flag=True, help="Also each Fetch of a node that asked around for the leader.")
 @json_option
 def explain_command(
-    directories: tuple[str, ...], configs: tuple[str, ...], epoch: int | None, since: str | None, as_json: bool
+    directories: tuple[str, ...],
+    configs: tuple[str, ...],
+    epoch: int | None,
+    since: str | None,
+    show_all: bool,
+    as_json: bool,
 ) -> None:
     """Tell why the controller changed, from the journals of its nodes.
 
-    Each DIRECTORY is a node's log directory; the more voters are named, the more is known. The story has who stood for
+    Each DIRECTORY is a node's log directory (./kraft-data, if none is named and it is there: that of a node that is
+    started without a configuration); the more voters are named, the more is known. The story has who stood for
     election, who voted for whom, and why; a star marks where a leader began or ended. Times are UTC, by each node's own
     clock.
     """
     sources = [*directories, *(load_config(path).metadata_log_dir for path in configs)]
+    if not sources and os.path.isdir(_DEFAULT_DIRECTORY):
+        sources = [_DEFAULT_DIRECTORY]
     sources = list({os.path.realpath(source): source for source in sources}.values())
     if not sources:
-        raise click.UsageError("Name the log directory of at least one node, or its --config.")
+        example = f"kraft quorum explain {_DEFAULT_DIRECTORY}"
+        raise click.UsageError(f"Name the log directory of at least one node, or its --config, as in: {example}")
     try:
         journals = [read_journal(directory) for directory in sources]
     except (StorageError, OSError) as error:
@@ -225,7 +237,7 @@ def explain_command(
         events = [{**line.fields, "told": told(line)} for line in lines]
         print_json({"events": events, "reigns": [attrs.asdict(reign) for reign in known]})
     else:
-        print_story(lines, known)
+        print_story(lines if show_all else [line for line in lines if not line.asks_around], known)
 
 
 def print_story(lines: Sequence[Line], known: Sequence[Reign]) -> None:

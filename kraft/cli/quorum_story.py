@@ -20,6 +20,8 @@ from kraft.storage.errors import StorageError
 
 _NO_EPOCH = -1
 _READ_BYTES = 4 * MAX_BYTES
+#: Why a Fetch of a node that looks for the leader is refused.
+_ASKED_AROUND = ("NOT_LEADER", "STALE_EPOCH", "UNKNOWN_EPOCH")
 _END_OF_TIME_MS = 253_402_300_800_000  # the year 10,000, beyond which no calendar goes
 
 
@@ -56,6 +58,12 @@ class Line:
     @property
     def ends_reign(self) -> bool:
         return self.kind == "transition" and self.before == "Leader"
+
+    @property
+    def asks_around(self) -> bool:
+        """Whether it only says that a node looked for the leader and came to this one. That happens all the time."""
+        fields = self.fields
+        return self.kind == "verdict" and fields.get("request") == "Fetch" and fields.get("reason") in _ASKED_AROUND
 
 
 @attrs.frozen

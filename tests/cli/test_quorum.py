@@ -31,6 +31,7 @@ from tests.support.apache_tool import METADATA_QUORUM, apache_tool
 from tests.support.node_process import OURS, Kind, running_node
 from tests.support.stub_cluster import StubCluster, stub_cluster
 
+NEITHER = "Give one of --status and --replication, as in: kraft quorum describe --status"
 DIRECTORY = UUID(int=77)
 NOW_MS = 1_795_270_804_669
 
@@ -146,8 +147,8 @@ def test_a_quorum_without_a_leader_is_asked_again() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ([], "Give one of --status and --replication."),
-        (["--status", "--replication"], "Give one of --status and --replication."),
+        ([], NEITHER),
+        (["--status", "--replication"], NEITHER),
         (["--status", "--human-readable"], "--human-readable goes with --replication."),
     ],
 )

@@ -13,7 +13,7 @@ from kraft.cli.main import cli
 from kraft.cli.quorum_story import merged, read_journal, reigns, told
 from kraft.node.quorum.journal import FILE_NAME, OLDER_SUFFIX, QuorumJournal
 from kraft.raft.events import Effects, Reason, Transition, Verdict
-from kraft.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, Request, VoteRequest
+from kraft.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
 from kraft.raft.state import TRANSITIONS
 
 START_MS = 1_795_270_800_000
@@ -202,10 +202,10 @@ def test_who_led_is_known_from_a_followers_journal_alone(world: World) -> None:
 
 
 def test_a_node_alone_that_stops_and_starts(world: World) -> None:
-    world.moves(1, "Candidate", "Leader", 1, "1 granted their votes")
+    world.moves(1, "Candidate", "Leader", 1, "with its own vote alone")
     world.journals[1].stop()
     world.start(1)
-    world.moves(1, "Candidate", "Leader", 2, "1 granted their votes")
+    world.moves(1, "Candidate", "Leader", 2, "with its own vote alone")
     assert told_reigns(world, nodes=(1,)) == [(1, 1, "node 1 stopped"), (2, 1, None)]
 
 
@@ -292,6 +292,21 @@ def test_the_older_file_comes_first(world: World) -> None:
     assert [line.kind for line in lines] == ["stop", "start"]
 
 
+def test_who_asked_around_is_left_out_unless_all_is_asked_for(world: World) -> None:
+    world.judges(2, FetchRequest(0, 1, 0, 0, 0.5), 1, Reason.NOT_LEADER)
+    world.judges(2, FetchRequest(0, 9, 0, 0, 0.5), 9, Reason.FROM_MYSELF)
+    strange = "node 2 refuses Fetch of 9 in epoch 0: it claims to be from me"
+    usual = "node 2 refuses Fetch of 1 in epoch 0: I do not lead"
+
+    def refusals(*options: str) -> list[str]:
+        return [line[15:] for line in explain(world, *options).output.splitlines() if "refuses" in line]
+
+    assert refusals() == [strange]
+    assert refusals("--all") == [usual, strange]
+    events = json.loads(explain(world, "--json").output)["events"]
+    assert [event["told"] for event in events if "refuses" in event["told"]] == [usual[7:], strange[7:]]
+
+
 def test_a_directory_without_a_journal(world: World, tmp_path: Path) -> None:
     result = explain(world, nodes=(1, 7))
     assert result.exit_code == 1
@@ -310,14 +325,23 @@ def test_the_directory_of_a_configuration(world: World, tmp_path: Path) -> None:
     assert "node 1 leads epoch 1" in result.output
 
 
+def test_the_directory_of_a_node_without_a_configuration(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.elects(1, 1, voter=2)
+    world.directory(1).rename(world.root / "kraft-data")
+    monkeypatch.chdir(world.root)
+    result = CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain"])
+    assert "node 1 leads epoch 1" in result.output
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ((), "Name the log directory of at least one node, or its --config."),
+        ((), "or its --config, as in: kraft quorum explain ./kraft-data"),
         (("--since", "yesterday", "1"), "'yesterday' is neither a time like 2026-11-21T14:22 nor a span like 10m"),
     ],
 )
-def test_wrong_usage(world: World, options: tuple[str, ...], why: str) -> None:
+def test_wrong_usage(world: World, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], why: str) -> None:
+    monkeypatch.chdir(world.root)
     arguments = [str(world.directory(1)) if option == "1" else option for option in options]
     result = CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *arguments])
     assert result.exit_code == 2

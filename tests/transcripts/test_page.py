@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from kraft.raft.state import TRANSITIONS
-from tests.transcripts.page import PAGE, diagram, first_cause, mentioned, render
+from tests.transcripts.page import PAGE, PROSE, ROOT, diagram, first_cause, mentioned, render
 
 
 def test_the_page_is_what_it_is_made_of() -> None:
@@ -26,6 +26,13 @@ def test_every_transition_is_in_the_diagram() -> None:
 def test_an_arrow_has_the_first_cause() -> None:
     assert first_cause("asked to stop, or no majority fetched for too long") == "asked to stop …"
     assert first_cause("a newer epoch with a leader") == "a newer epoch with a leader"
+
+
+def test_each_time_that_the_text_speaks_of_is_in_the_story_that_it_tells() -> None:
+    story = (ROOT / "examples" / "07_why_did_it_change.out").read_text()
+    times = re.findall(r"\d\d:\d\d:\d\d\.\d+", PROSE.read_text())
+    assert times
+    assert [time for time in times if time not in story] == []
 
 
 def test_its_links_lead_somewhere() -> None:
