@@ -1,15 +1,13 @@
 """The controller role of a node: on standby while another leads, and while this node leads the active controller.
 
-``lead`` lives as long as the epoch that it leads. It begins with the image that the standby already has, takes one
-request after the other, decides, appends, replays, and goes on. It does not wait for its records to be committed: the
-next request is decided on top of them while one flush commits many. Each caller waits for its own, so an answer is
-given only when all that it rests on is committed. An answer that needed no record waits for whatever was appended
-before it.
+``lead`` lives as long as the epoch that it leads. It begins with the image that the standby already has. A request is
+decided in the task that brings it, without a checkpoint: decided, replayed, appended. The next is decided on top of
+that, while one flush commits many. Each caller waits for its own, so an answer is given only when all that it rests on
+is committed. An answer that needed no record waits for whatever was appended before it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import random
@@ -21,8 +19,9 @@ import attrs
 import trio
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import HANDLERS, Activated, ControllerCore, Event, Request, Timeout
+from kraft.controller.core import HANDLERS, Activated, ControllerCore, Request, Timeout
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
+from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
@@ -32,22 +31,30 @@ from kraft.node.quorum.description import Directories, describe_quorum
 from kraft.node.quorum.driver import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
 
-_QUEUED_REQUESTS = 100
 _DEFAULT_TIMEOUT_MS = 30_000
 
 logger = logging.getLogger("kraft.controller")
 
 
-@attrs.define(eq=False)
-class _Call:
-    """A request on its way: the answer, and the offset that must be committed before it is given."""
+@attrs.frozen
+class Decided:
+    """A response, and what must be committed before it is given: everything up to ``offset``, in ``epoch``."""
 
-    request: Request
+    response: Any
+    offset: int
     epoch: int
-    decided: trio.Event = attrs.Factory(trio.Event)
-    response: Any = None
-    error: KafkaError | None = None
-    offset: int = -1
+
+
+@attrs.define(eq=False)
+class _Active:
+    """What there is of an active controller: its core, and what its timer has to know."""
+
+    core: ControllerCore
+    epoch: int
+    last_append: float
+    wakes_at: float = -math.inf
+    sooner: trio.Event = attrs.Factory(trio.Event)
+    failure: Exception | None = None
 
 
 class Controller:
@@ -76,14 +83,13 @@ class Controller:
         self._clock = clock
         self._bootstrap = tuple(bootstrap)
         self._max_idle_s = max_idle_interval_ms / 1000 if max_idle_interval_ms else math.inf
-        self._calls: trio.MemorySendChannel[_Call] | None = None
-        self._epoch = -1
+        self._active: _Active | None = None
         self.directories = Directories()
 
     @property
     def is_active(self) -> bool:
         """Whether requests are decided here."""
-        return self._calls is not None
+        return self._active is not None
 
     async def request(
         self,
@@ -93,39 +99,63 @@ class Controller:
         former_incarnation_gone: bool = False,
         timeout_ms: float = _DEFAULT_TIMEOUT_MS,
     ) -> Any:
-        """Have ``message`` decided (as its newest version unless told) and return the response once it is committed.
-
-        ``former_incarnation_gone``: see ``kraft.controller.core.Request``. Raises KafkaError: REQUEST_TIMED_OUT after
-        ``timeout_ms`` (it may still be carried out), NOT_CONTROLLER if this controller is not active, or ceased to be
-        before the decision was committed (it may still come to be), UNKNOWN_SERVER_ERROR if it could not decide,
-        RECORD_LIST_TOO_LARGE if the decision cannot be written, UNSUPPORTED_VERSION for a message that is no request to
-        a controller.
+        """Have ``message`` decided and return the response once it is committed. Raises as ``decide`` and
+        ``committed``.
         """
-        newest = message.VALID_VERSIONS[1]
-        if isinstance(message, DescribeQuorumRequest):  # nothing to decide
-            version = newest if version is None else version
-            return describe_quorum(self._quorum, self.directories, self._clock, message, version)
+        if isinstance(message, DescribeQuorumRequest):
+            return self.describe_quorum(message, version)
+        decided = self.decide(message, version, former_incarnation_gone=former_incarnation_gone)
+        return await self.committed(decided, timeout_ms=timeout_ms)
+
+    def describe_quorum(self, message: DescribeQuorumRequest, version: int | None = None) -> DescribeQuorumResponse:
+        """What DescribeQuorum is told; there is nothing to decide."""
+        version = message.VALID_VERSIONS[1] if version is None else version
+        return describe_quorum(self._quorum, self.directories, self._clock, message, version)
+
+    def decide(self, message: Any, version: int | None = None, *, former_incarnation_gone: bool = False) -> Decided:
+        """Decide ``message`` (as its newest version unless told), on top of all that was decided before.
+
+        ``former_incarnation_gone``: see ``kraft.controller.core.Request``. Raises KafkaError: NOT_CONTROLLER if this
+        controller is not active, UNKNOWN_SERVER_ERROR if it could not decide, RECORD_LIST_TOO_LARGE if the decision
+        cannot be written, UNSUPPORTED_VERSION for a message that is no request to a controller. Then nothing was
+        decided.
+        """
         if type(message) not in HANDLERS:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{type(message).__name__} is not for the controller.")
-        with trio.move_on_after(timeout_ms / 1000):
-            if self._calls is None:
-                raise KafkaError(ErrorCode.NOT_CONTROLLER)
-            decided = Request(message, newest if version is None else version, former_incarnation_gone)
-            call = _Call(decided, self._epoch)
-            try:
-                await self._calls.send(call)
-                await self._outcome(call)
-            except (trio.BrokenResourceError, trio.ClosedResourceError, NotLeader):
-                raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
-            return call.response
-        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        active = self._active
+        if active is None:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER)
+        version = message.VALID_VERSIONS[1] if version is None else version
+        try:
+            decision = active.core.step(_now_ms(), Request(message, version, former_incarnation_gone))
+        except Exception:
+            logger.exception("no decision on %r", message)
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
+        try:
+            self._append(active, decision.records)
+        except NotLeader:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
+        except KafkaError:
+            raise
+        except Exception as failure:  # ``lead`` raises it
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from failure
+        if active.core.deadline_ms / 1000 < active.wakes_at:
+            active.sooner.set()
+        return Decided(decision.response, self._quorum.end_offset - 1, active.epoch)
 
-    async def _outcome(self, call: _Call) -> None:
-        """Wait for the decision, and until it is committed in the epoch in which it was made. Raises NotLeader."""
-        await call.decided.wait()
-        if call.error is not None:
-            raise call.error
-        await self._quorum.committed_as_leader(call.offset, call.epoch)
+    async def committed(self, decided: Decided, *, timeout_ms: float = _DEFAULT_TIMEOUT_MS) -> Any:
+        """Return the response once all that it rests on is committed.
+
+        Raises KafkaError: REQUEST_TIMED_OUT after ``timeout_ms`` (it may still be carried out), NOT_CONTROLLER if the
+        leadership ended before (it may still come to be).
+        """
+        with trio.move_on_after(timeout_ms / 1000):
+            try:
+                await self._quorum.committed_as_leader(decided.offset, decided.epoch)
+            except NotLeader:
+                raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
+            return decided.response
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
     async def lead(self, epoch: int) -> None:
         """Be the active controller of ``epoch``, until cancelled or no longer the leader.
@@ -133,21 +163,18 @@ class Controller:
         Error handling: OSError from the log and MetadataError (the log contradicts itself) end it, and must end the
         node. A request that cannot be decided is answered UNKNOWN_SERVER_ERROR and logged.
         """
-        calls, inbox = trio.open_memory_channel[_Call](_QUEUED_REQUESTS)
         try:
-            core = await self._activate(epoch)
-            self._calls, self._epoch = calls, epoch
+            active = await self._activate(epoch)
+            self._active = active
             logger.info("active controller of epoch %d", epoch)
-            await self._serve(core, inbox)
+            while True:
+                await self._do_what_is_due(active)
         except NotLeader:
             pass  # the role is about to end
         finally:
-            self._calls = None
-            _turn_away(inbox)
-            inbox.close()
-            calls.close()
+            self._active = None
 
-    async def _activate(self, epoch: int) -> ControllerCore:
+    async def _activate(self, epoch: int) -> _Active:
         """Take over from memory: with the leader's first record all before it is committed, and soon replayed."""
         # The log ends with that record: nobody but an active controller appends.
         end_offset = self._quorum.end_offset
@@ -156,70 +183,49 @@ class Controller:
         loader = self._metadata.standby()
         chance = random.Random(random.getrandbits(64))
         core = ControllerCore(self._config, loader, end_offset, uuid.uuid4, chance, _now_ms())
-        self._step(core, Activated(self._bootstrap), epoch)
+        active = _Active(core, epoch, trio.current_time())
+        self._append(active, core.step(_now_ms(), Activated(self._bootstrap)).records)
         lowest, highest = WRITABLE_LEVELS
         if not lowest <= core.image.metadata_version <= highest:
             level = core.image.metadata_version
             raise MetadataError(f"metadata.version is {level}; a controller can be active at {lowest} to {highest}")
-        return core
+        return active
 
-    async def _serve(self, core: ControllerCore, inbox: trio.MemoryReceiveChannel[_Call]) -> None:
-        last_append = trio.current_time()
-        while True:
-            end_offset = self._quorum.end_offset
-            await self._turn(core, inbox, last_append + self._max_idle_s)
-            if self._quorum.end_offset != end_offset:
-                last_append = trio.current_time()
+    async def _do_what_is_due(self, active: _Active) -> None:
+        """Wait for the next thing that time brings, and do it."""
+        if active.failure is not None:
+            raise active.failure
+        core = active.core
+        idle_at = active.last_append + self._max_idle_s
+        active.wakes_at = min(core.deadline_ms / 1000, idle_at)
+        with trio.move_on_at(active.wakes_at):
+            await active.sooner.wait()
+            active.sooner = trio.Event()
+            return
+        now = trio.current_time()
+        if now >= core.deadline_ms / 1000:
+            self._append(active, core.step(_now_ms(), Timeout()).records)
+        elif now >= active.last_append + self._max_idle_s:
+            self._append(active, (NoOpRecord(),))
 
-    async def _turn(self, core: ControllerCore, inbox: trio.MemoryReceiveChannel[_Call], idle_deadline: float) -> None:
-        """Take one request, or do what is due."""
-        call: _Call | None = None
-        deadline = core.deadline_ms / 1000
-        with trio.move_on_at(min(deadline, idle_deadline)):
-            call = await inbox.receive()
-        if call is not None:
-            self._decide(core, call)
-        elif trio.current_time() >= deadline:
-            self._step(core, Timeout(), self._epoch)
-        else:
-            self._append(core, (NoOpRecord(),), self._epoch)
+    def _append(self, active: _Active, records: Sequence[Any]) -> None:
+        """Replay what was decided, then append it: what cannot be replayed must not come into the log.
 
-    def _decide(self, core: ControllerCore, call: _Call) -> None:
+        Raises NotLeader, and KafkaError RECORD_LIST_TOO_LARGE; nothing was replayed then. After any other error the
+        image and the log have parted, so that this controller must not decide anything any more.
+        """
+        if not records:
+            return
+        unit = self._quorum.encode(records, active.epoch)
         try:
-            decision = core.step(_now_ms(), call.request)
-        except Exception:
-            logger.exception("no decision on %r", call.request.message)
-            call.error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        else:
-            try:
-                self._append(core, decision.records, call.epoch)
-            except NotLeader:
-                call.error = KafkaError(ErrorCode.NOT_CONTROLLER)
-                call.decided.set()
-                raise
-            except KafkaError as refused:
-                call.error = refused  # a record that fits in no batch; nothing was appended
-            else:
-                call.response = decision.response
-                call.offset = self._quorum.end_offset - 1
-        call.decided.set()
-
-    def _step(self, core: ControllerCore, event: Event, epoch: int) -> None:
-        self._append(core, core.step(_now_ms(), event).records, epoch)
-
-    def _append(self, core: ControllerCore, records: Sequence[Any], epoch: int) -> None:
-        if records:
-            self._quorum.append(records, epoch)
-            core.replay(records, self._quorum.end_offset, epoch, self._clock.now_ms())
-
-
-def _turn_away(inbox: trio.MemoryReceiveChannel[_Call]) -> None:
-    """Answer what was asked and not decided before the leadership ended."""
-    with contextlib.suppress(trio.WouldBlock):
-        while True:
-            call = inbox.receive_nowait()
-            call.error = KafkaError(ErrorCode.NOT_CONTROLLER)
-            call.decided.set()
+            active.core.replay(records, unit.next_offset, active.epoch, self._clock.now_ms())
+            self._quorum.append(unit)
+        except Exception as failure:
+            self._active = None
+            active.failure = failure
+            active.sooner.set()
+            raise
+        active.last_append = trio.current_time()
 
 
 def _now_ms() -> float:

@@ -128,6 +128,7 @@ class Metadata:
         task_status.started()
         while True:
             await self._quorum.committed(self._next_offset)
+            await trio.lowlevel.checkpoint()  # answers that waited for the commit go first
             if self._next_offset < self._quorum.start_offset:
                 await self._load_snapshot()
             else:

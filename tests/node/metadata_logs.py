@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -24,6 +24,11 @@ from kraft.raft.messages import SnapshotId
 SMALL_SEGMENTS = LogConfig(segment_bytes=400, retention_ms=-1, retention_bytes=-1)
 
 
+def append_records(log: MetadataLog, records: Sequence[Any], epoch: int, timestamp_ms: int) -> None:
+    """Append as the leader of ``epoch``."""
+    log.append(log.encode(records, epoch, timestamp_ms))
+
+
 def open_log(parent: Path, config: LogConfig = SMALL_SEGMENTS, **options: Any) -> MetadataLog:
     return MetadataLog.open(str(parent), config, now_ms=1000, **options)
 
@@ -36,7 +41,7 @@ def fill(log: MetadataLog, epoch: int, count: int, *, leader: int = 1) -> None:
     """An epoch as its leader writes it: the LeaderChange, then ``count`` batches of one topic each."""
     log.append_leader_change(LeaderChange(epoch, leader, (1, 2, 3), (1, 2)), 1000)
     for _ in range(count):
-        log.append_records([topic(log.end_offset)], epoch, 1000 + log.end_offset)
+        append_records(log, [topic(log.end_offset)], epoch, 1000 + log.end_offset)
 
 
 def replayed(log: MetadataLog, limit: int, image: Image | None = None) -> Image:

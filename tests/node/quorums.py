@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,11 @@ def open_quorum(path: Path, **options: Any) -> Quorum:
     clock = Clock()
     log = MetadataLog.open(str(path), LogConfig(), now_ms=clock.now_ms())
     return Quorum(identity(), log, clock, **options)
+
+
+def append(quorum: Quorum, records: Sequence[Any], epoch: int) -> int:
+    """Append as the leader of ``epoch``; return the offset of the last record."""
+    return quorum.append(quorum.encode(records, epoch))
 
 
 async def idle(epoch: int) -> None:

@@ -15,9 +15,10 @@ import trio
 import trio.testing
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import HANDLERS
+from kraft.controller.core import HANDLERS, ControllerCore
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature
+from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.feature_level_record import FeatureLevelRecord
@@ -193,6 +194,37 @@ async def test_a_request_that_cannot_be_decided_hurts_nobody_else(
             await controller.request(DeleteTopicsRequest(topic_names=["t"]))
         assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
         assert (await controller.request(create("t"))).topics[0].error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("where", ["write", "replay"])
+async def test_a_controller_whose_image_is_not_its_log_decides_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """What is decided is replayed, then written. If the second fails, the image has what the log has not, and records
+    that rest on it would be damage to every node that replays them (KIP-631: the log is the truth).
+    """
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "the disk is full") if where == "write" else KeyError("a bug")
+
+    async def ask_twice(controller: Controller) -> None:
+        with pytest.raises(KafkaError) as first:
+            controller.decide(create("t"))
+        assert first.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        monkeypatch.undo()
+        with pytest.raises(KafkaError) as second:
+            controller.decide(CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t", count=4)]))
+        assert second.value.code is ErrorCode.NOT_CONTROLLER
+
+    with pytest.RaisesGroup(pytest.RaisesExc(OSError if where == "write" else KeyError), flatten_subgroups=True):
+        async with running(tmp_path) as (quorum, _metadata, controller):
+            await start_broker(quorum, controller)
+            owner, name = (quorum.log, "append") if where == "write" else (ControllerCore, "replay")
+            monkeypatch.setattr(owner, name, fail)
+            await ask_twice(controller)
+            await trio.sleep_forever()
+    async with running(tmp_path) as (_, metadata, _):
+        assert not metadata.image.topics
 
 
 async def test_what_is_no_request_to_a_controller(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from kraft.node.metadata import Metadata, SnapshotPolicy
 from kraft.raft.messages import SnapshotId
 from kraft.simulation import virtual_time
 from kraft.storage.errors import StorageError
-from tests.node.quorums import committed_image, running
+from tests.node.quorums import append, committed_image, running
 from tests.node.scripted_leader import EPOCH, Leader, answer, at_once, follower_of, opening, topics
 
 
@@ -32,8 +32,8 @@ async def test_what_was_committed_meanwhile_comes_as_one_change(tmp_path: Path) 
     async with running(tmp_path) as (quorum, metadata):
         reader = metadata.subscribe()
         for number in range(5):
-            quorum.append([topic(number)], 1)
-        quorum.append([RemoveTopicRecord(topic_id=UUID(int=1000))], 1)
+            append(quorum, [topic(number)], 1)
+        append(quorum, [RemoveTopicRecord(topic_id=UUID(int=1000))], 1)
         await quorum.committed(quorum.end_offset - 1)
         await committed_image(quorum, metadata)
         image, changes = await reader.next()
@@ -46,9 +46,9 @@ async def test_a_transaction_is_one_change(tmp_path: Path) -> None:
     """KIP-868: nothing of a metadata transaction is seen before its end."""
     async with running(tmp_path) as (quorum, metadata):
         reader = metadata.subscribe()
-        await quorum.committed(quorum.append([BeginTransactionRecord(name="x"), topic(1)], 1))
+        await quorum.committed(append(quorum, [BeginTransactionRecord(name="x"), topic(1)], 1))
         assert not (await committed_image(quorum, metadata)).topics
-        quorum.append([topic(2), EndTransactionRecord()], 1)
+        append(quorum, [topic(2), EndTransactionRecord()], 1)
         with trio.fail_after(30):
             image, changes = await reader.next()
         assert sorted(image.topic_ids) == ["t1", "t2"]
@@ -59,13 +59,13 @@ async def test_the_features_have_the_epoch_of_their_last_change(tmp_path: Path) 
     """KIP-584: the epoch tells newer features from older ones, so it stays while only other metadata changes."""
     async with running(tmp_path, policy=SnapshotPolicy(max_bytes=1)) as (quorum, metadata):
         assert metadata.features_epoch == -1
-        changed_at = quorum.append([topic(1), FeatureLevelRecord(name="metadata.version", feature_level=20)], 1)
+        changed_at = append(quorum, [topic(1), FeatureLevelRecord(name="metadata.version", feature_level=20)], 1)
         await quorum.committed(changed_at)
-        await quorum.committed(quorum.append([topic(2)], 1))
+        await quorum.committed(append(quorum, [topic(2)], 1))
         await committed_image(quorum, metadata)
         assert metadata.features_epoch == changed_at
         with trio.fail_after(30):
-            while quorum.log.snapshot is None:
+            while (quorum.log.snapshot or SnapshotId(0, 0)).end_offset <= changed_at:
                 await trio.lowlevel.checkpoint()
     async with running(tmp_path) as (quorum, metadata):
         snapshot = quorum.log.snapshot
@@ -78,8 +78,8 @@ async def test_a_record_that_contradicts_the_metadata_is_named_with_its_file_and
     where = rf"__cluster_metadata-0/{0:020}\.log: damaged at offset 2: RemoveTopicRecord names topic .*, which does not"
     with pytest.RaisesGroup(pytest.RaisesExc(StorageError, match=where), flatten_subgroups=True):
         async with running(tmp_path) as (quorum, metadata):
-            quorum.append([topic(1)], 1)
-            await quorum.committed(quorum.append([gone], 1))
+            append(quorum, [topic(1)], 1)
+            await quorum.committed(append(quorum, [gone], 1))
             await committed_image(quorum, metadata)
 
 
@@ -98,7 +98,7 @@ async def test_others_have_their_turns_while_a_long_log_is_replayed(tmp_path: Pa
 
         nursery.start_soon(take_turns)
         for number in range(500):
-            last = quorum.append([topic(number)], 1)
+            last = append(quorum, [topic(number)], 1)
         await quorum.committed(last)
         await committed_image(quorum, metadata)
         nursery.cancel_scope.cancel()
@@ -113,7 +113,7 @@ async def test_a_snapshot_is_written_when_it_is_due_and_a_restart_loads_it(tmp_p
         with trio.fail_after(30):
             number = 0
             while quorum.log.snapshot is None:
-                await quorum.committed(quorum.append([topic(number)], 1))
+                await quorum.committed(append(quorum, [topic(number)], 1))
                 number += 1
         snapshot = quorum.log.snapshot
     async with running(tmp_path) as (quorum, metadata):

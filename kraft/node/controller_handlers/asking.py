@@ -10,7 +10,7 @@ from kraft.node.control_plane import ControlPlane
 from kraft.node.quorum.refusals import Asked, Doubt, Refusal, Refused
 from kraft.node.quorum.service import request_value, response_message
 from kraft.raft import messages as raft
-from kraft.rpc.channel import Parked, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 
@@ -18,33 +18,35 @@ from kraft.wire.schema import Message
 _PIECE_BYTES = 2**20
 
 
-def ask(plane: ControlPlane, request: Request, message: Any) -> Parked:
+async def ask(plane: ControlPlane, request: Request, message: Any) -> Reply:
     """The quorum's answer. A Fetch may wait for the log to grow, and any answer for the disk."""
+    quorum, host, version = plane.quorum, request.connection.host, request.api_version
+    try:
+        value = request_value(message, version, quorum.identity)
+    except Refused as refused:
+        quorum.note_refusal(refused.refusal, host)
+        return _message(plane, version, *refused.answer(quorum.epoch, quorum.leader_id))
+    if isinstance(value, raft.FetchRequest) and value.replica_id >= 0:
+        plane.controller.directories.note(value.replica_id, message.topics[0].partitions[0].replica_directory_id)
+    limit = message.max_bytes if isinstance(value, raft.FetchRequest | raft.FetchSnapshotRequest) else 0
+    asked = await quorum.ask(value, limit)
 
     async def answer() -> Message:
-        return await _answer(plane, request.connection.host, message, request.api_version)
+        answer = await asked.answer()
+        response, data = answer.response, answer.data
+        if isinstance(value, raft.FetchSnapshotRequest) and isinstance(response, raft.FetchSnapshotResponse):
+            response, data = _with_piece(plane, host, value, response, limit)
+        return _message(plane, version, value, response, data)
 
     return Parked(answer)
 
 
-async def _answer(plane: ControlPlane, host: str, message: Any, version: int) -> Message:
-    """``host`` is where the request comes from. Raises KafkaError if it is refused as a whole."""
-    quorum, identity = plane.quorum, plane.quorum.identity
-    data = b""
-    try:
-        asked = request_value(message, version, identity)
-    except Refused as refused:
-        quorum.note_refusal(refused.refusal, host)
-        asked, response = refused.answer(quorum.epoch, quorum.leader_id)
-    else:
-        if isinstance(asked, raft.FetchRequest) and asked.replica_id >= 0:
-            plane.controller.directories.note(asked.replica_id, message.topics[0].partitions[0].replica_directory_id)
-        limit = message.max_bytes if isinstance(asked, raft.FetchRequest | raft.FetchSnapshotRequest) else 0
-        answer = await quorum.answer(asked, limit)
-        response, data = answer.response, answer.data
-        if isinstance(asked, raft.FetchSnapshotRequest) and isinstance(response, raft.FetchSnapshotResponse):
-            response, data = _with_piece(plane, host, asked, response, limit)
-    return response_message(asked, response, identity, version, data=data, log_start_offset=quorum.start_offset)
+def _message(
+    plane: ControlPlane, version: int, request: raft.Request, response: raft.Response, data: bytes = b""
+) -> Message:
+    quorum = plane.quorum
+    start_offset = quorum.start_offset
+    return response_message(request, response, quorum.identity, version, data=data, log_start_offset=start_offset)
 
 
 def _with_piece(

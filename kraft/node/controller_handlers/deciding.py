@@ -9,9 +9,10 @@ from kraft.rpc.channel import Parked, Request
 
 
 def decide(plane: ControlPlane, request: Request, message: Any) -> Parked:
-    """The controller's decision, once it is committed; NOT_CONTROLLER if this node's is not the active one."""
+    """The controller's decision, once it is committed. Raises KafkaError as ``Controller.decide``."""
+    decided = plane.controller.decide(message, request.api_version)
 
     async def answer() -> Any:
-        return await plane.controller.request(message, request.api_version)
+        return await plane.controller.committed(decided)
 
     return Parked(answer)

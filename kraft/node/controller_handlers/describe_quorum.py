@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.node.control_plane import ControlPlane
-from kraft.node.controller_handlers.deciding import decide
 from kraft.node.handlers.describe_quorum import error as error
 from kraft.rpc.channel import Reply, Request
 
 
 async def handle(plane: ControlPlane, request: Request, message: DescribeQuorumRequest) -> Reply:
-    return decide(plane, request, message)
+    return plane.controller.describe_quorum(message, request.api_version)

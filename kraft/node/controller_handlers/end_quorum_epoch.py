@@ -14,7 +14,7 @@ from kraft.wire.errors import ErrorCode
 
 
 async def handle(plane: ControlPlane, request: Request, message: EndQuorumEpochRequest) -> Reply:
-    return ask(plane, request, message)
+    return await ask(plane, request, message)
 
 
 def error(

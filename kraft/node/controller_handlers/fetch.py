@@ -17,7 +17,7 @@ from kraft.wire.errors import ErrorCode
 
 
 async def handle(plane: ControlPlane, request: Request, message: FetchRequest) -> Reply:
-    return ask(plane, request, message)
+    return await ask(plane, request, message)
 
 
 def error(message: FetchRequest, version: int, code: ErrorCode, text: str | None = None) -> FetchResponse:

@@ -14,7 +14,7 @@ from kraft.wire.errors import ErrorCode
 
 
 async def handle(plane: ControlPlane, request: Request, message: VoteRequest) -> Reply:
-    return ask(plane, request, message)
+    return await ask(plane, request, message)
 
 
 def error(message: VoteRequest, version: int, code: ErrorCode, text: str | None = None) -> VoteResponse:

@@ -14,13 +14,13 @@ A role is a scope: it lives exactly as long as the core stays in it; a transitio
 Commits are made in groups: an append is written at once, and one flush at a time covers all that was appended before it
 began. Nothing is committed, published or answered before the flush that covers it has returned.
 
-Readers pull: each follows the committed log at its own pace (``read``), the newest batches from memory and older ones
-from the file. So no reader can hold up a commit, and nothing queues up for a slow one.
+Readers pull: each waits for what it has not seen to be ``committed``, and takes it from the log at its own pace, the
+newest batches from memory and older ones from the file. So no reader can hold up a commit, and nothing queues up for a
+slow one.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import random
 import time
@@ -32,12 +32,14 @@ import attrs
 import trio
 
 from kraft.node.clock import Clock
+from kraft.node.quorum.asked import Asked, Questions
 from kraft.node.quorum.complaints import Complaints
 from kraft.node.quorum.election import ElectionFile
 from kraft.node.quorum.flusher import Flusher
-from kraft.node.quorum.log import MetadataBatch, MetadataLog
+from kraft.node.quorum.log import MetadataLog, Unit
 from kraft.node.quorum.peers import Connect, Peer
 from kraft.node.quorum.refusals import Refusal
+from kraft.node.quorum.snapshot_check import SnapshotCheck
 from kraft.node.quorum.wire import MAX_FETCH_BYTES, NOBODY, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
@@ -55,10 +57,9 @@ from kraft.raft.events import (
     SnapshotCreated,
     SnapshotRejected,
     SnapshotStored,
-    StoreChunk,
     Timeout,
 )
-from kraft.raft.messages import FetchResponse, FetchSnapshotRequest, Request, Response, SnapshotId
+from kraft.raft.messages import FetchResponse, FetchSnapshotRequest, Request, SnapshotId
 from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
 from kraft.records.batch import CorruptBatch
@@ -77,21 +78,6 @@ InThread = Callable[..., Awaitable[Any]]
 
 class NotLeader(Exception):
     """This node does not lead the epoch that the caller thinks it does."""
-
-
-@attrs.frozen
-class Answer:
-    """What the core says to a request, and the bytes of the records that ``response`` names."""
-
-    response: Response
-    data: bytes = b""
-
-
-@attrs.define(eq=False)
-class _Caller:
-    max_bytes: int
-    answered: trio.Event = attrs.Factory(trio.Event)
-    answer: Answer | None = None
 
 
 @attrs.frozen
@@ -159,9 +145,9 @@ class Quorum:
         self._inbox, self._events = trio.open_memory_channel[tuple[Event | None, bytes]](_INBOX)
         self._deadline = now
         self._appended = False
-        self._callers: dict[int, _Caller] = {}
-        self._requests = 0
-        self._unchecked, self._to_check = trio.open_memory_channel[SnapshotId](1)
+        self._has_replied = False
+        self._questions = Questions(log)
+        self._snapshot_check = SnapshotCheck(log, in_thread)
         self._advanced = trio.Event()
         self._changed = trio.Event()
         self._leaving = False
@@ -234,18 +220,15 @@ class Quorum:
         while (self.leader_id, self.epoch) == (leader_id, epoch):
             await self._changed.wait()
 
-    async def answer(self, request: Request, max_bytes: int = MAX_FETCH_BYTES) -> Answer:
-        """Let the core answer a request of a peer. A Fetch waits as long as its ``max_wait_s`` allows."""
-        self._requests += 1
-        number, caller = self._requests, _Caller(min(max_bytes, MAX_FETCH_BYTES))
-        self._callers[number] = caller
+    async def ask(self, request: Request, max_bytes: int = MAX_FETCH_BYTES) -> Asked:
+        """Put a request of a peer to the core; what it says comes from ``Asked.answer``."""
+        asked = self._questions.add(max_bytes)
         try:
-            await self._report(RequestReceived(number, request))
-            await caller.answered.wait()
-        finally:
-            del self._callers[number]
-        assert caller.answer is not None
-        return caller.answer
+            await self._report(RequestReceived(asked.number, request))
+        except trio.Cancelled:
+            self._questions.withdraw(asked)
+            raise
+        return asked
 
     # The roles.
 
@@ -266,7 +249,7 @@ class Quorum:
                 for number, peer in self._peers.items():
                     nursery.start_soon(peer.run, name=f"peer {number}")
                 nursery.start_soon(self._flusher.run, self._report, name="flusher")
-                nursery.start_soon(self._check_snapshots, name="snapshot check")
+                nursery.start_soon(self._snapshot_check.run, self._judged, name="snapshot check")
                 await self._take(Timeout())
                 task_status.started()
                 while True:
@@ -291,13 +274,22 @@ class Quorum:
     async def _turn(self) -> None:
         event: Event | None = Timeout()
         data = b""
-        with trio.move_on_at(self._deadline):
-            event, data = await self._events.receive()
+        try:
+            event, data = self._events.receive_nowait()
+        except trio.WouldBlock:
+            with trio.move_on_at(self._deadline):
+                event, data = await self._events.receive()
         began = time.perf_counter()
         await self._take_appended()
         if event is not None and (not isinstance(event, Timeout) or trio.current_time() >= self._deadline):
             await self._take(event, data)
         while self._flusher.is_due:
+            if self._has_replied:  # let the answers out: the followers' disks work while this one does
+                self._has_replied = False
+                self.busy_s += time.perf_counter() - began
+                await trio.lowlevel.checkpoint()
+                await trio.lowlevel.checkpoint()  # whatever the order of the first round
+                began = time.perf_counter()
             await self._take_appended()
             if (flushed := self._flusher.flush()) is not None:
                 await self._take(flushed)
@@ -309,7 +301,10 @@ class Quorum:
             await self._take(LogAppended(self.log.end_offset, self.epoch))
 
     async def _report(self, event: Event, data: bytes = b"", /) -> None:
-        await self._inbox.send((event, data))
+        try:
+            self._inbox.send_nowait((event, data))
+        except trio.WouldBlock:
+            await self._inbox.send((event, data))
 
     async def _take(self, event: Event, data: bytes = b"") -> None:
         """Step the core, perform the effects, and do the same with what those lead to."""
@@ -394,10 +389,11 @@ class Quorum:
             self._complaints.look_for_other_voters(data, self.epoch)
         if effects.flush:
             self._flusher.want()
-        if effects.store is not None and not self._store(effects.store, data):
+        if effects.store is not None and not self._snapshot_check.store(effects.store, data):
             events.append(SnapshotRejected(effects.store.snapshot))
         for reply in effects.replies:
-            self._reply(reply.request_id, reply.response)
+            self._questions.settle(reply.request_id, reply.response)
+            self._has_replied = True
         for send in effects.sends:
             self._peers[send.to].send(send)
         if effects.high_watermark is not None:
@@ -414,61 +410,37 @@ class Quorum:
         for witness in self._witnesses:
             witness(effects)
 
-    def _store(self, chunk: StoreChunk, data: bytes) -> bool:
-        """Keep a piece of a snapshot, and have the whole looked through after the last; False if that cannot be."""
-        if not self.log.store_chunk(chunk, data):
-            return False
-        if chunk.last:
-            with contextlib.suppress(trio.WouldBlock):
-                self._to_check.receive_nowait()  # nobody asks for that of a former leader any more
-            self._unchecked.send_nowait(chunk.snapshot)
-        return True
-
-    def _reply(self, number: int, response: Response) -> None:
-        """Hand an answer to its caller, if that still waits. The log is read now: it may be another one later."""
-        caller = self._callers.get(number)
-        if caller is None:
-            return
-        data = b""
-        if isinstance(response, FetchResponse) and response.records is not None:
-            data, records = self.log.read(response.records.base_offset, caller.max_bytes)
-            response = attrs.evolve(response, records=records)
-        caller.answer = Answer(response, data)
-        caller.answered.set()
-
-    async def _check_snapshots(self) -> None:
-        """Look through each snapshot that was fetched before the log may rest on it."""
-        async for snapshot in self._to_check:
-            sound = await self._in_thread(self.log.complete_snapshot, snapshot)
-            self._judge_snapshot(snapshot, sound)
-            await self._report(SnapshotStored(snapshot) if sound else SnapshotRejected(snapshot))
-
-    def _judge_snapshot(self, snapshot: SnapshotId, sound: bool) -> None:
+    async def _judged(self, verdict: SnapshotStored | SnapshotRejected) -> None:
         """Hold a damaged snapshot against the leader, which it came from."""
         peer = self._peers.get(NOBODY if self.leader_id is None else self.leader_id)
-        if peer is None:
-            return
-        asked = FetchSnapshotRequest(self.epoch, self.node_id, snapshot, 0)
-        if sound:
-            peer.be_content(asked)
-        else:
-            peer.complain(asked, "sent a snapshot that cannot be used, it is asked for again", f": {snapshot}")
+        if peer is not None:
+            asked = FetchSnapshotRequest(self.epoch, self.node_id, verdict.snapshot, 0)
+            if isinstance(verdict, SnapshotStored):
+                peer.be_content(asked)
+            else:
+                reason = "sent a snapshot that cannot be used, it is asked for again"
+                peer.complain(asked, reason, f": {verdict.snapshot}")
+        await self._report(verdict)
 
     # Appending.
 
-    def append(self, records: Sequence[Any], epoch: int) -> int:
-        """Append metadata records as the leader of ``epoch``, as one unit; return the offset of the last one.
+    def encode(self, records: Sequence[Any], epoch: int) -> Unit:
+        """Make metadata records what the leader of ``epoch`` appends next, as one unit.
 
-        They are in the log, not yet durable, when this returns; wait for ``committed`` before anyone hears of them.
-        Nothing else may be appended between looking at ``end_offset`` and this call, so there is no checkpoint in it.
-
-        Raises:
-            NotLeader: nothing was appended.
+        Nothing else may be appended before that, so there is no checkpoint between. Raises NotLeader, and KafkaError
+        RECORD_LIST_TOO_LARGE for a record that fits in no batch.
         """
         if not self.is_leader or self.epoch != epoch:
             raise NotLeader
+        return self.log.encode(records, epoch, self._clock.now_ms())
+
+    def append(self, unit: Unit) -> int:
+        """Append what ``encode`` made; return the offset of the last record.
+
+        They are in the log, not yet durable, when this returns; wait for ``committed`` before anyone hears of them.
+        """
         began = time.perf_counter()
-        self.log.append_records(records, epoch, self._clock.now_ms())
+        self.log.append(unit)
         if not self._appended:
             self.appended_at = began
             self._appended = True
@@ -513,15 +485,6 @@ class Quorum:
                 return
             await self._advanced.wait()
         raise NotLeader
-
-    async def read(self, offset: int) -> tuple[MetadataBatch, ...]:
-        """Wait until something is committed at ``offset``; return the batches from there on, as far as at hand.
-
-        ``offset`` is that of a batch's first record, and not below ``start_offset``. Raises StorageError if the log is
-        damaged there.
-        """
-        await self.committed(offset)
-        return self.log.batches(offset, self.high_watermark)
 
     # Snapshots.
 

@@ -74,6 +74,18 @@ class MetadataBatch:
         return self.last_offset + 1
 
 
+@attrs.frozen
+class Unit:
+    """Metadata records that are appended as one, MAX_BATCH_RECORDS at most to a batch: as objects and as bytes."""
+
+    batches: Sequence[MetadataBatch]
+    data: Buffer
+
+    @property
+    def next_offset(self) -> int:
+        return self.batches[-1].next_offset
+
+
 class MetadataLog:
     """The files of the metadata log. Its owner is the driver of the quorum; any method may raise OSError.
 
@@ -170,11 +182,10 @@ class MetadataLog:
 
     # Appending.
 
-    def append_records(self, records: Sequence[Any], epoch: int, timestamp_ms: int) -> None:
-        """Append metadata records as the leader of ``epoch``, up to MAX_BATCH_RECORDS of them as one unit.
+    def encode(self, records: Sequence[Any], epoch: int, timestamp_ms: int) -> Unit:
+        """Make metadata records what the leader of ``epoch`` appends next, as one unit.
 
-        Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch. Whatever is raised, nothing was
-        appended.
+        Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch.
         """
         batches: list[MetadataBatch] = []
         buffer = bytearray()
@@ -184,8 +195,12 @@ class MetadataLog:
             batches.append(MetadataBatch(offset, last_offset, epoch, timestamp_ms, tuple(part), len(data)))
             buffer += data
             offset = last_offset + 1
-        self._log.append_as_follower(buffer, timestamp_ms)
-        for batch in batches:
+        return Unit(batches, buffer)
+
+    def append(self, unit: Unit) -> None:
+        """Append what ``encode`` made, if nothing else was appended since."""
+        self._log.append_as_follower(unit.data, unit.batches[0].timestamp_ms)
+        for batch in unit.batches:
             self._remember(batch)
 
     def append_leader_change(self, change: LeaderChange, timestamp_ms: int) -> None:

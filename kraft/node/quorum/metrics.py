@@ -159,7 +159,7 @@ class QuorumMetrics:
             self._leaderless_since = math.nan
 
     def _note_appends(self, high_watermark: int | None) -> None:
-        """Measure from when this leader appended to when that was committed, in ms."""
+        """Measure from the writing of encoded records, as Apache Kafka does, until they are committed; in ms."""
         end_offset = self._quorum.end_offset
         if end_offset > self._end_offset:
             self._appended.record(end_offset - self._end_offset)

@@ -77,13 +77,13 @@ class Peer:
     report: Report
     connected: bool = False
     _waiting: dict[type, Send] = attrs.Factory(dict)
-    _wanted: trio.Event = attrs.Factory(trio.Event)
+    _idle: trio.lowlevel.ParkingLot = attrs.Factory(trio.lowlevel.ParkingLot)
     _troubles: dict[type, _Trouble] = attrs.Factory(dict)
 
     def send(self, send: Send) -> None:
         """Have a request sent as soon as may be; what becomes of it is reported."""
         self._waiting[type(send.request)] = send
-        self._wanted.set()
+        self._idle.unpark()
 
     def complain(self, request: Request, reason: str, detail: str = "") -> None:
         """An answer to this kind of request was of no use. A change of ``reason`` is news, one of ``detail`` is not."""
@@ -112,7 +112,8 @@ class Peer:
         """
         host, port, timeout_s = self.voter.host, self.voter.port, self.timing.request_timeout_s
         while True:
-            await self._wanted.wait()
+            if not self._waiting:
+                await self._idle.park()
             try:
                 async with self.connect(host, port, str(self.identity.node_id), timeout_s) as connection:
                     self.connected = True
@@ -120,30 +121,32 @@ class Peer:
                     await self._carry(connection)
             except (OSError, trio.TooSlowError, KafkaError) as error:
                 logger.debug("voter %s at %s: %s", self.voter.node_id, address(host, port), error)
-                for send in self._take():
-                    await self._fail(send)
+                while self._waiting:
+                    await self._fail(self._take())
             if self.connected:
                 self.connected = False
                 logger.info("disconnected from voter %s", self.voter)
             await trio.sleep(_RECONNECT_BACKOFF_S)
 
-    def _take(self) -> list[Send]:
-        self._wanted = trio.Event()
-        sends = list(self._waiting.values())
-        self._waiting.clear()
-        return sends
+    def _take(self) -> Send:
+        """What has waited longest."""
+        return self._waiting.pop(next(iter(self._waiting)))
 
     async def _carry(self, connection: Connection) -> None:
         """Send what is wanted for as long as the connection holds."""
-        slots = trio.CapacityLimiter(_IN_FLIGHT)
-        async with trio.open_nursery() as requests:
-            while not connection.closed:
-                for send in self._take():
-                    name = f"{type(send.request).__name__} {send.number}"
-                    requests.start_soon(self._ask, connection, send, slots, name=name)
-                await self._wanted.wait()
+        async with trio.open_nursery() as nursery:
+            for number in range(_IN_FLIGHT):
+                nursery.start_soon(self._send_each, connection, name=f"sender {number} to {self.voter.node_id}")
 
-    async def _ask(self, connection: Connection, send: Send, slots: trio.CapacityLimiter) -> None:
+    async def _send_each(self, connection: Connection) -> None:
+        while not connection.closed:
+            if self._waiting:
+                await self._ask(connection, self._take())
+            else:
+                await self._idle.park()
+        self._idle.unpark_all()  # so that every sender sees the end of the connection
+
+    async def _ask(self, connection: Connection, send: Send) -> None:
         request = send.request
         try:
             message = request_message(request, self.identity, self.voter.node_id, connection.versions)
@@ -154,10 +157,8 @@ class Peer:
             await trio.sleep_until(self._troubles[type(request)].until)
         try:
             wait_s = request.max_wait_s if isinstance(request, FetchRequest) else 0.0
-            async with slots:
-                answer = await connection.request(
-                    message.message, message.version, timeout_s=self.timing.request_timeout_s + wait_s
-                )
+            timeout_s = self.timing.request_timeout_s + wait_s
+            answer = await connection.request(message.message, message.version, timeout_s=timeout_s)
             response, data = response_value(request, answer, message.version)
         except BadResponse as error:
             self.complain(request, f"gives no good answer to {kind_of(request)}: {error}")
@@ -165,7 +166,6 @@ class Peer:
         except (OSError, trio.TooSlowError, KafkaError) as error:
             logger.debug("voter %s: %s: %s", self.voter, type(request).__name__, error)
             await self._fail(send)
-            self._wanted.set()  # so that the end of the connection is seen
         else:
             if response.error not in _USUAL:
                 self.complain(request, f"refuses {kind_of(request)}: {response.error.name}")

@@ -135,9 +135,9 @@ class MetadataSnapshots:
         download.size += len(data)
         if chunk.last:
             self._download = None
-            for path in self._fetched.values():
-                _unlink(path)
-            self._fetched = {chunk.snapshot: download.path}
+            older, self._fetched = self._fetched, {chunk.snapshot: download.path}
+            for other in list(older):
+                _unlink(older.pop(other, None))  # unless ``complete`` took it meanwhile, on its thread
         return True
 
     def _forget(self, download: _Download | None) -> None:

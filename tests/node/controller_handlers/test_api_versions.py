@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.no_op_record import NoOpRecord
 from tests.node.controller_handlers.serving import Serving
-from tests.node.quorums import committed_image
+from tests.node.quorums import append, committed_image
 
 
 async def test_the_epoch_of_the_features_stays_while_the_log_grows(active: Serving) -> None:
@@ -13,7 +13,7 @@ async def test_the_epoch_of_the_features_stays_while_the_log_grows(active: Servi
     request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
     plane = active.plane
     first = (await active.ask(request)).finalized_features_epoch
-    await plane.quorum.committed(plane.quorum.append([NoOpRecord()], plane.quorum.epoch))
+    await plane.quorum.committed(append(plane.quorum, [NoOpRecord()], plane.quorum.epoch))
     image = await committed_image(plane.quorum, plane.metadata)
     assert 0 <= first < image.offset
     assert (await active.ask(request)).finalized_features_epoch == first

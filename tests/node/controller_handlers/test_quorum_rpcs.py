@@ -27,7 +27,7 @@ from kraft.records.batch import iter_headers
 from kraft.rpc.client import connect
 from kraft.wire.errors import ErrorCode
 from tests.node.controller_handlers.serving import VOTER_2, Serving
-from tests.node.quorums import CLUSTER_ID, identity
+from tests.node.quorums import CLUSTER_ID, append, identity
 
 KEYS = {
     VoteRequest: ApiKey.VOTE,
@@ -160,7 +160,7 @@ async def test_a_fetch_with_nothing_to_bring_waits_for_the_log_to_grow(active: S
             with trio.fail_after(10):
                 await other.request(ApiVersionsRequest("test", "1"))
         assert not fetched
-        quorum.append([NoOpRecord()], quorum.epoch)
+        append(quorum, [NoOpRecord()], quorum.epoch)
     assert [header.base_offset for _, header in iter_headers(fetched[0])] == [end]
 
 

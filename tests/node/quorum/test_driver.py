@@ -23,7 +23,7 @@ from kraft.storage.flush import Flush
 from kraft.storage.log import Log
 from kraft.storage.quorum_state import QuorumState, read_quorum_state, write_quorum_state
 from kraft.wire.uuids import METADATA_TOPIC_ID
-from tests.node.quorums import committed_image, running
+from tests.node.quorums import append, committed_image, running
 
 
 def topic(number: int) -> TopicRecord:
@@ -66,10 +66,10 @@ async def test_nothing_is_committed_before_its_flush_and_one_flush_commits_many(
             committed.append(offset)
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(wait_for, quorum.append([topic(1)], 1))
+            nursery.start_soon(wait_for, append(quorum, [topic(1)], 1))
             await trio.testing.wait_all_tasks_blocked()  # the flusher waits for the disk with the first record alone
             for number in range(2, 7):
-                nursery.start_soon(wait_for, quorum.append([topic(number)], 1))
+                nursery.start_soon(wait_for, append(quorum, [topic(number)], 1))
             await trio.testing.wait_all_tasks_blocked()
             assert (committed, quorum.high_watermark, quorum.end_offset) == ([], 1, 7)
             disk.let_through()
@@ -96,7 +96,7 @@ async def test_a_failed_fsync_ends_the_quorum(tmp_path: Path, failing_flush: int
 
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
         async with running(tmp_path, sync=fail) as (quorum, _):
-            await quorum.committed(quorum.append([topic(1)], quorum.epoch))
+            await quorum.committed(append(quorum, [topic(1)], quorum.epoch))
             acknowledged = True
     assert not acknowledged
     assert flushes == failing_flush
@@ -109,7 +109,7 @@ async def test_a_restart_finds_everything_in_a_new_epoch(tmp_path: Path) -> None
             image = await committed_image(quorum, metadata)
             assert sorted(image.topic_ids) == [f"t{number}" for number in range(start)]
             assert (image.offset, image.epoch) == (quorum.high_watermark - 1, quorum.epoch)
-            await quorum.committed(quorum.append([topic(start)], quorum.epoch))
+            await quorum.committed(append(quorum, [topic(start)], quorum.epoch))
 
 
 async def test_a_cancelled_quorum_leaves_its_log_as_it_is_and_one_that_was_told_to_stop_closes_it(
@@ -119,7 +119,7 @@ async def test_a_cancelled_quorum_leaves_its_log_as_it_is_and_one_that_was_told_
     directory = tmp_path / METADATA_PARTITION
     for is_told in False, True:
         async with running(tmp_path) as (quorum, _):
-            await quorum.committed(quorum.append([topic(quorum.epoch)], quorum.epoch))
+            await quorum.committed(append(quorum, [topic(quorum.epoch)], quorum.epoch))
             if is_told:
                 await quorum.shut_down()
             before = {path.name: path.read_bytes() for path in directory.iterdir()}
@@ -131,7 +131,7 @@ async def test_nobody_appends_for_another_epoch(tmp_path: Path) -> None:
     """KAFKA-10527: an (epoch, offset) pair may be written by one leader only."""
     async with running(tmp_path) as (quorum, _):
         with pytest.raises(NotLeader):
-            quorum.append([topic(1)], quorum.epoch - 1)
+            append(quorum, [topic(1)], quorum.epoch - 1)
         assert quorum.end_offset == 1
 
 
@@ -161,7 +161,7 @@ async def test_a_flipped_bit_is_found_on_load(tmp_path: Path) -> None:
     """Records are checked against the checksum of their batch before they are replayed; only a torn tail is cut."""
     async with running(tmp_path) as (quorum, _):
         for number in range(3):
-            await quorum.committed(quorum.append([topic(number)], quorum.epoch))
+            await quorum.committed(append(quorum, [topic(number)], quorum.epoch))
     path = tmp_path / METADATA_PARTITION / f"{0:020}.log"
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -178,11 +178,11 @@ async def test_a_leader_stops_rather_than_send_what_rotted_since_the_start(tmp_p
         pytest.RaisesExc(StorageError, match=f"{path.name}: damaged at offset 1: checksum "), flatten_subgroups=True
     ):
         async with running(tmp_path) as (quorum, _):
-            await quorum.committed(quorum.append([topic(1)], quorum.epoch))
+            await quorum.committed(append(quorum, [topic(1)], quorum.epoch))
             data = path.read_bytes()
             path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
             with trio.fail_after(30):
-                await quorum.answer(FetchRequest(quorum.epoch, 9, 1, quorum.epoch, 0.0))
+                await (await quorum.ask(FetchRequest(quorum.epoch, 9, 1, quorum.epoch, 0.0))).answer()
 
 
 @pytest.mark.parametrize("damaged", ["log", "quorum-state"])

@@ -22,7 +22,7 @@ from kraft.node.quorum.snapshots import MetadataSnapshots
 from kraft.raft.messages import BeginQuorumEpochRequest, SnapshotId
 from kraft.simulation import virtual_time
 from kraft.storage.flush import Flush
-from tests.node.quorums import idle, open_quorum, running
+from tests.node.quorums import append, idle, open_quorum, running
 from tests.node.scripted_leader import EPOCH, Leader, answer, follower_of, opening, piece, topics
 
 SNAPSHOT = SnapshotId(10, EPOCH)
@@ -105,7 +105,7 @@ async def _three_snapshots(directory: Path) -> None:
         with trio.fail_after(20):
             for epoch in range(EPOCH, EPOCH + 4):
                 if epoch > EPOCH:
-                    await quorum.answer(BeginQuorumEpochRequest(epoch, 1))
+                    await (await quorum.ask(BeginQuorumEpochRequest(epoch, 1))).answer()
                 await trio.sleep(1)
             assert (pieces, disk.waiting) == (4, 1), "each was fetched once, and the first is being looked through"
             disk.gate.set()
@@ -123,7 +123,7 @@ async def _grow(quorum: Quorum, metadata: Metadata, count: int) -> Image:
     """The image after ``count`` topics more."""
     for _ in range(count):
         number = len(metadata.image.topics)
-        await quorum.committed(quorum.append([topic(number)], quorum.epoch))
+        await quorum.committed(append(quorum, [topic(number)], quorum.epoch))
         await metadata.replayed(quorum.high_watermark)
     return metadata.image
 

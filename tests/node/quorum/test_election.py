@@ -17,6 +17,7 @@ from kraft.node.quorum.log import MetadataLog
 from kraft.raft.state import ElectionState
 from kraft.storage.errors import StorageError
 from kraft.storage.quorum_state import FILE_NAME, QuorumState, write_quorum_state
+from tests.node.metadata_logs import append_records
 
 VOTERS = (1, 2, 3)
 
@@ -30,7 +31,7 @@ def log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[MetadataLo
 
 
 def append(log: MetadataLog, epoch: int) -> None:
-    log.append_records([TopicRecord(name="t", topic_id=UUID(int=1000))], epoch, 1000)
+    append_records(log, [TopicRecord(name="t", topic_id=UUID(int=1000))], epoch, 1000)
 
 
 def stored(log: MetadataLog, state: QuorumState, node_id: int = 1) -> ElectionState:

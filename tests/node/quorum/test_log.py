@@ -24,6 +24,7 @@ from kraft.wire.codec import decode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import METADATA_TOPIC_ID
 from tests.node.metadata_logs import (
+    append_records,
     content,
     fetch,
     fetch_snapshot,
@@ -66,7 +67,7 @@ def test_batches_are_as_apache_writes_them(tmp_path: Path) -> None:
     """Magic 2, no codec, no producer, create time; a LeaderChange is a control batch and the first of its epoch."""
     log = open_log(tmp_path)
     log.append_leader_change(LeaderChange(4, 2, (1, 2, 3), (2, 3)), 77)
-    log.append_records([topic(1), topic(2)], 4, 78)
+    append_records(log, [topic(1), topic(2)], 4, 78)
     data, records = log.read(0, 2**20)
     assert records == LogSlice(0, (EpochEnd(4, 3),))
     (at, control), (_, batch) = iter_headers(data)
@@ -85,7 +86,7 @@ def test_a_leader_sends_nothing_that_is_damaged(tmp_path: Path) -> None:
     """Followers would refuse it and ask again, and nothing would be committed as long as it leads."""
     log = open_log(tmp_path)
     for number in range(3):
-        log.append_records([topic(number)], 1, 1000)
+        append_records(log, [topic(number)], 1, 1000)
     path = Path(log.directory) / f"{0:020}.log"
     data = path.read_bytes()
     at, header = list(iter_headers(data))[1]
@@ -118,8 +119,8 @@ def test_when_the_last_record_was_written(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     found = [log.last_timestamp_ms]
     log.append_leader_change(LeaderChange(4, 2, (1, 2, 3), (2, 3)), 77)
-    log.append_records([topic(1), topic(2)], 4, 78)
-    log.append_records([topic(3), topic(4)], 4, 79)
+    append_records(log, [topic(1), topic(2)], 4, 78)
+    append_records(log, [topic(3), topic(4)], 4, 79)
     found.append(log.last_timestamp_ms)
     log.close()
     log = open_log(tmp_path)
@@ -135,7 +136,7 @@ def test_what_is_in_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     log = open_log(tmp_path)
     fill(log, 1, 20)
     assert sum(batch.size for batch in log._recent) <= 300
-    log.append_records([ConfigRecord(resource_type=2, resource_name="x", name="k", value="v" * 1000)], 1, 0)
+    append_records(log, [ConfigRecord(resource_type=2, resource_name="x", name="k", value="v" * 1000)], 1, 0)
     assert not log._recent
     assert log.batches(21, 22)[0].records[0].value == "v" * 1000
 
@@ -143,7 +144,7 @@ def test_what_is_in_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_many_records_are_cut_into_batches_and_written_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraft.node.quorum.batches.MAX_BATCH_RECORDS", 4)
     log = open_log(tmp_path)
-    log.append_records([topic(number) for number in range(10)], 1, 0)
+    append_records(log, [topic(number) for number in range(10)], 1, 0)
     assert [len(batch.records) for batch in log.batches(0, 10)] == [4, 4, 2]
     assert log.end_offset == 10
 
@@ -152,15 +153,15 @@ def test_a_batch_never_outgrows_what_apache_reads(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("kraft.node.quorum.batches.MAX_BATCH_BYTES", 1000)
     log = open_log(tmp_path)
     values = ["v" * size for size in (500, 300, 800, 10, 10, 850)]
-    log.append_records(
-        [ConfigRecord(resource_type=2, resource_name="x", name="k", value=value) for value in values], 1, 0
+    append_records(
+        log, [ConfigRecord(resource_type=2, resource_name="x", name="k", value=value) for value in values], 1, 0
     )
     sizes = [header.size for _, header in iter_headers(content(log))]
     assert len(sizes) == 4
     assert max(sizes) <= 1000
     with pytest.raises(KafkaError) as refused:
-        log.append_records(
-            [topic(1), ConfigRecord(resource_type=2, resource_name="x", name="k", value="v" * 1000)], 1, 0
+        append_records(
+            log, [topic(1), ConfigRecord(resource_type=2, resource_name="x", name="k", value="v" * 1000)], 1, 0
         )
     assert refused.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
     assert log.end_offset == len(values)
@@ -218,7 +219,7 @@ def test_what_parts_from_the_leader_is_cut(tmp_path: Path) -> None:
 
 def test_a_cut_inside_of_a_batch_stops_the_node(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    log.append_records([topic(1), topic(2)], 1, 0)
+    append_records(log, [topic(1), topic(2)], 1, 0)
     with pytest.raises(StorageError, match="cut at 1, and no batch ends there"):
         log.truncate(1)
 

@@ -21,7 +21,7 @@ from kraft.node.quorum.log import MetadataLog
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import SnapshotId
 from kraft.storage.snapshot import snapshot_name
-from tests.node.metadata_logs import content, fill, open_log, replayed, shape, snapshot_of, topic
+from tests.node.metadata_logs import append_records, content, fill, open_log, replayed, shape, snapshot_of, topic
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.eventually import eventually
 from tests.support.node_process import NodeProcess
@@ -49,7 +49,7 @@ def log(node: NodeProcess) -> MetadataLog:
     log = open_log(node.log_directory)
     log.append_leader_change(LeaderChange(1, 1, (1,), (1,)), 1000)
     features = FeatureLevelRecord(name="metadata.version", feature_level=21)
-    log.append_records([features, ZkMigrationStateRecord()], 1, 1000)
+    append_records(log, [features, ZkMigrationStateRecord()], 1, 1000)
     for number in range(20):
         if number == 10:
             log.append_leader_change(LeaderChange(2, 1, (1,), (1,)), 1010)
@@ -63,7 +63,7 @@ def log(node: NodeProcess) -> MetadataLog:
             partition_epoch=0,
             directories=[DIRECTORY_UNASSIGNED],
         )
-        log.append_records([topic(number), partition], 1 + number // 10, 1000 + number)
+        append_records(log, [topic(number), partition], 1 + number // 10, 1000 + number)
     log.trim(snapshot_of(log, 13))
     assert snapshot_of(log, 26) == SnapshotId(26, 2)
     assert shape(log) == (13, 1, 44, [(1, 13), (2, 23)], SnapshotId(26, 2))

@@ -15,6 +15,7 @@ from kraft.storage.errors import StorageError
 from kraft.storage.snapshot import snapshot_name
 from tests.node.metadata_logs import (
     Crashes,
+    append_records,
     content,
     fetch,
     fetch_snapshot,
@@ -191,7 +192,7 @@ def test_after_a_power_cut_epochs_are_those_of_the_batches(tmp_path: Path) -> No
     path = tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint"
     stale = path.read_bytes()
     log.truncate(3)
-    log.append_records([topic(number) for number in range(9)], 1, 0)
+    append_records(log, [topic(number) for number in range(9)], 1, 0)
     log.close()
     path.write_bytes(stale)
     assert shape(open_log(tmp_path, last_stop=LastStop.POWER_LOST)) == (0, 0, 12, [(1, 0)], None)

@@ -1,0 +1,70 @@
+"""Requests of peers that were put to the core, until it has answered them."""
+
+from __future__ import annotations
+
+import attrs
+import trio
+
+from kraft.node.quorum.log import MetadataLog
+from kraft.node.quorum.wire import MAX_FETCH_BYTES
+from kraft.raft.messages import FetchResponse, Response
+
+
+@attrs.frozen
+class Answer:
+    """What the core says to a request, and the bytes of the records that ``response`` names."""
+
+    response: Response
+    data: bytes = b""
+
+
+@attrs.define(eq=False)
+class Asked:
+    """One request; a Fetch takes up to ``max_bytes`` of records."""
+
+    number: int
+    max_bytes: int
+    _answered: trio.Event = attrs.Factory(trio.Event)
+    _answer: Answer | None = None
+
+    async def answer(self) -> Answer:
+        """Wait for what the core says."""
+        await self._answered.wait()
+        assert self._answer is not None
+        return self._answer
+
+    def settle(self, answer: Answer) -> None:
+        """The core has spoken."""
+        self._answer = answer
+        self._answered.set()
+
+
+class Questions:
+    """The requests that the core has not answered. It answers each, a Fetch within what its ``max_wait_s`` allows."""
+
+    def __init__(self, log: MetadataLog) -> None:
+        self._log = log
+        self._numbers = 0
+        self._open: dict[int, Asked] = {}
+
+    def add(self, max_bytes: int) -> Asked:
+        """A request that is about to be put to the core."""
+        self._numbers += 1
+        asked = self._open[self._numbers] = Asked(self._numbers, min(max_bytes, MAX_FETCH_BYTES))
+        return asked
+
+    def withdraw(self, asked: Asked) -> None:
+        """It did not come to the core."""
+        del self._open[asked.number]
+
+    def settle(self, number: int, response: Response) -> None:
+        """Give the core's answer to whoever asked. The log is read now: it may be another one later.
+
+        Raises StorageError if it is damaged there.
+        """
+        asked = self._open.pop(number)
+        data = b""
+        if isinstance(response, FetchResponse) and response.records is not None:
+            data, records = self._log.read(response.records.base_offset, asked.max_bytes)
+            response = attrs.evolve(response, records=records)
+        asked.settle(Answer(response, data))
