@@ -19,6 +19,7 @@ def _table() -> Table:
 
 
 def test_a_cell_is_median_and_range_and_the_last_column_the_ratio_of_medians() -> None:
+    assert as_markdown(_table())[0] == "**A table**, 3 rounds"
     assert as_markdown(_table())[-1] == "| speed, MB/s | 2.00 (1.00–3.00) | 4.00 (2.00–8.00) | 0.50 |"
 
 

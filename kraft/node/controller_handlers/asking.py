@@ -29,10 +29,10 @@ async def ask(plane: ControlPlane, request: Request, message: Any) -> Reply:
     if isinstance(value, raft.FetchRequest) and value.replica_id >= 0:
         plane.controller.directories.note(value.replica_id, message.topics[0].partitions[0].replica_directory_id)
     limit = message.max_bytes if isinstance(value, raft.FetchRequest | raft.FetchSnapshotRequest) else 0
-    asked = await quorum.ask(value, limit)
+    question = await quorum.ask(value, limit)
 
     async def answer() -> Message:
-        answer = await asked.answer()
+        answer = await question.answer()
         response, data = answer.response, answer.data
         if isinstance(value, raft.FetchSnapshotRequest) and isinstance(response, raft.FetchSnapshotResponse):
             response, data = _with_piece(plane, host, value, response, limit)

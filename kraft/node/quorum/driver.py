@@ -32,12 +32,12 @@ import attrs
 import trio
 
 from kraft.node.clock import Clock
-from kraft.node.quorum.asked import Asked, Questions
 from kraft.node.quorum.complaints import Complaints
 from kraft.node.quorum.election import ElectionFile
 from kraft.node.quorum.flusher import Flusher
 from kraft.node.quorum.log import MetadataLog, Unit
 from kraft.node.quorum.peers import Connect, Peer
+from kraft.node.quorum.questions import Question, Questions
 from kraft.node.quorum.refusals import Refusal
 from kraft.node.quorum.snapshot_check import SnapshotCheck
 from kraft.node.quorum.wire import MAX_FETCH_BYTES, NOBODY, Identity
@@ -220,15 +220,15 @@ class Quorum:
         while (self.leader_id, self.epoch) == (leader_id, epoch):
             await self._changed.wait()
 
-    async def ask(self, request: Request, max_bytes: int = MAX_FETCH_BYTES) -> Asked:
-        """Put a request of a peer to the core; what it says comes from ``Asked.answer``."""
-        asked = self._questions.add(max_bytes)
+    async def ask(self, request: Request, max_bytes: int = MAX_FETCH_BYTES) -> Question:
+        """Put a request of a peer to the core; what it says comes from ``Question.answer``."""
+        question = self._questions.add(max_bytes)
         try:
-            await self._report(RequestReceived(asked.number, request))
+            await self._report(RequestReceived(question.number, request))
         except trio.Cancelled:
-            self._questions.withdraw(asked)
+            self._questions.withdraw(question)
             raise
-        return asked
+        return question
 
     # The roles.
 

@@ -19,7 +19,7 @@ class Answer:
 
 
 @attrs.define(eq=False)
-class Asked:
+class Question:
     """One request; a Fetch takes up to ``max_bytes`` of records."""
 
     number: int
@@ -45,26 +45,26 @@ class Questions:
     def __init__(self, log: MetadataLog) -> None:
         self._log = log
         self._numbers = 0
-        self._open: dict[int, Asked] = {}
+        self._open: dict[int, Question] = {}
 
-    def add(self, max_bytes: int) -> Asked:
+    def add(self, max_bytes: int) -> Question:
         """A request that is about to be put to the core."""
         self._numbers += 1
-        asked = self._open[self._numbers] = Asked(self._numbers, min(max_bytes, MAX_FETCH_BYTES))
-        return asked
+        question = self._open[self._numbers] = Question(self._numbers, min(max_bytes, MAX_FETCH_BYTES))
+        return question
 
-    def withdraw(self, asked: Asked) -> None:
+    def withdraw(self, question: Question) -> None:
         """It did not come to the core."""
-        del self._open[asked.number]
+        del self._open[question.number]
 
     def settle(self, number: int, response: Response) -> None:
         """Give the core's answer to whoever asked. The log is read now: it may be another one later.
 
         Raises StorageError if it is damaged there.
         """
-        asked = self._open.pop(number)
+        question = self._open.pop(number)
         data = b""
         if isinstance(response, FetchResponse) and response.records is not None:
-            data, records = self._log.read(response.records.base_offset, asked.max_bytes)
+            data, records = self._log.read(response.records.base_offset, question.max_bytes)
             response = attrs.evolve(response, records=records)
-        asked.settle(Answer(response, data))
+        question.settle(Answer(response, data))
