@@ -12,6 +12,7 @@ from kraft.metadata.bootstrap import bootstrap_checkpoint
 from kraft.node.node import open_directories
 from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
 from kraft.storage.format import format_directories
+from kraft.storage.snapshot import snapshot_batches
 from kraft.testing.embedded import SETTINGS
 from tests.node.nodes import CLUSTER_ID, node_in
 from tests.node.talk import create, end_offset
@@ -50,6 +51,8 @@ async def test_a_metadata_log_in_another_directory(tmp_path: Path) -> None:
     formatted(first, dirs)
     async with node_in(first, dirs) as running:
         await create(running.broker, TOPIC)
+    for directory in (first, second):
+        (directory / ".lock").unlink()  # a directory that is only opened has one
     before = everything_below(tmp_path)
     exchanged = from_mapping({**SETTINGS, "log.dirs": f"{second},{first}"}).config
     with pytest.raises(LogDirectoryError) as refused, open_directories(exchanged):
@@ -101,14 +104,25 @@ async def test_the_bootstrap_is_that_of_the_metadata_directory(tmp_path: Path) -
         await create(running.broker, TOPIC)
 
 
-async def test_a_bootstrap_of_a_newer_kafka(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("bootstrap", "says"),
+    [
+        (bootstrap_checkpoint(30), "at offset 1: metadata.version 30 (4.3-IV0) needs a newer kraft"),
+        (
+            b"".join(snapshot_batches([b"\x01\x7f\x00\x00"], epoch=0, timestamp=0)),
+            "a metadata record of unknown type 127",
+        ),
+    ],
+    ids=["level", "type"],
+)
+async def test_a_bootstrap_of_a_newer_kafka(tmp_path: Path, bootstrap: bytes, says: str) -> None:
     """KIP-778: a node does not begin a log at a level that it does not know, nor does it begin it and end."""
     formatted(tmp_path)
-    (tmp_path / "bootstrap.checkpoint").write_bytes(bootstrap_checkpoint(30))
+    (tmp_path / "bootstrap.checkpoint").write_bytes(bootstrap)
     before = set(everything_below(tmp_path))
     error = await refusal(tmp_path)
     assert isinstance(error, UnsupportedFormat)
-    assert str(error).startswith(f"{tmp_path / 'bootstrap.checkpoint'}: at offset 1: metadata.version 30 (4.3-IV0) ")
+    assert str(error).startswith(f"{tmp_path / 'bootstrap.checkpoint'}: {says}")
     assert set(everything_below(tmp_path)) - before == {tmp_path / ".lock"}
 
 

@@ -14,7 +14,9 @@ from kraft.messages.kraft_version_record import KRaftVersionRecord
 from kraft.messages.voters_record import VotersRecord
 from kraft.metadata.frame import encode_record
 from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.node.quorum.support import require_static_voters
 from kraft.raft.messages import SnapshotId
+from kraft.records.batch import CHECKED_POSITION, CorruptBatch
 from kraft.records.control import ControlType, control_record
 from kraft.records.record import Record, encode_batch
 from kraft.simulation import virtual_time
@@ -27,6 +29,7 @@ from tests.node.scripted_leader import EPOCH, Leader, answer, follower_of, openi
 LEVEL_30 = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=30), 0)
 LEVEL_21 = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=21), 0)
 UNKNOWN_TYPE = b"\x01\x7f\x00\x00"
+CHECKSUM_POSITION = CHECKED_POSITION - 4
 
 
 def kraft_version(level: int) -> tuple[ControlType, bytes]:
@@ -105,6 +108,18 @@ def test_a_snapshot_with_dynamic_voters(tmp_path: Path, end_offset: int) -> None
     assert refusal(tmp_path).startswith(f"{path}: at offset 1: kraft.version 1")
 
 
+@pytest.mark.parametrize(("oldest", "newest"), [(True, False), (False, True)], ids=["oldest", "newest"])
+def test_one_of_two_snapshots_with_dynamic_voters(tmp_path: Path, oldest: bool, newest: bool) -> None:
+    """The first may be all that says so: a newer one of Kafka before KIP-853 would not."""
+    written(tmp_path)
+    paths = []
+    for snapshot_id, dynamic in ((SnapshotId(0, 0), oldest), (SnapshotId(2, 1), newest)):
+        paths.append(tmp_path / METADATA_PARTITION / snapshot_name(snapshot_id))
+        said = (kraft_version(1), VOTERS) if dynamic else ()
+        paths[-1].write_bytes(snapshot([] if dynamic else [LEVEL_21], *said, epoch=snapshot_id.epoch))
+    assert refusal(tmp_path).startswith(f"{paths[0] if oldest else paths[1]}: at offset 1: kraft.version 1")
+
+
 @pytest.mark.parametrize("in_snapshot", [False, True])
 def test_a_level_of_a_newer_kafka(tmp_path: Path, in_snapshot: bool) -> None:
     path = written(tmp_path, *([] if in_snapshot else [data(2, UNKNOWN_TYPE, LEVEL_30)]))
@@ -117,6 +132,34 @@ def test_a_level_of_a_newer_kafka(tmp_path: Path, in_snapshot: bool) -> None:
     assert "up to 21 (3.9-IV0)" in line
 
 
+@pytest.mark.parametrize(
+    "before",
+    [[data(2, LEVEL_21)], [data(2, LEVEL_21), data(3, LEVEL_21)], [data(2, LEVEL_30[:-1])]],
+    ids=["a level", "two levels", "damage"],
+)
+def test_a_level_behind_others(tmp_path: Path, before: list[bytes]) -> None:
+    offset = 2 + len(before)
+    segment = written(tmp_path, *before, data(offset, LEVEL_30))
+    assert refusal(tmp_path).startswith(f"{segment}: at offset {offset}: metadata.version 30")
+
+
+def test_a_level_behind_what_is_no_record(tmp_path: Path) -> None:
+    segment = written(tmp_path, data(2, LEVEL_30[:-1], LEVEL_30))
+    assert refusal(tmp_path).startswith(f"{segment}: at offset 3: metadata.version 30")
+
+
+def test_a_level_where_a_snapshot_ends(tmp_path: Path) -> None:
+    segment = written(tmp_path, data(2, LEVEL_30))
+    (tmp_path / METADATA_PARTITION / snapshot_name(SnapshotId(2, 1))).write_bytes(snapshot([LEVEL_21], epoch=1))
+    assert refusal(tmp_path).startswith(f"{segment}: at offset 2: metadata.version 30")
+
+
+def test_what_is_no_kraft_version_is_damage() -> None:
+    record = control_record(ControlType.KRAFT_VERSION, b"\0", offset=3, timestamp=5)
+    with pytest.raises(CorruptBatch, match=r"malformed kraft\.version"):
+        require_static_voters(record, "here")
+
+
 def test_a_level_that_a_snapshot_has_overtaken(tmp_path: Path) -> None:
     written(tmp_path, data(2, LEVEL_30))
     (tmp_path / METADATA_PARTITION / snapshot_name(SnapshotId(3, 1))).write_bytes(snapshot([LEVEL_21], epoch=1))
@@ -127,7 +170,7 @@ def test_a_level_that_a_snapshot_has_overtaken(tmp_path: Path) -> None:
 def test_damage_is_told_as_damage(tmp_path: Path) -> None:
     """A level in a batch whose checksum does not fit is none."""
     batch = bytearray(data(2, LEVEL_30))
-    batch[-1] ^= 1
+    batch[CHECKSUM_POSITION] ^= 1
     segment = written(tmp_path, bytes(batch), data(3, LEVEL_21))
     with pytest.raises(Exception, match="damaged") as refused:
         open_log(tmp_path)
