@@ -24,18 +24,19 @@ def block(language: str, words: str) -> str:
 
 
 def shell(line: str, directory: Path) -> str:
-    """What a line prints, with the interpreter that runs this test and the ``kraft`` of this checkout."""
+    """What a terminal shows after a line; ``python3`` is what runs this test, ``kraft`` that of this checkout."""
     names = f'python3() {{ {sys.executable} "$@"; }}; kraft() {{ python3 -m kraft "$@"; }}; '
     ran = subprocess.run(
         ["bash", "-c", names + line],
         cwd=directory,
         env=environment(),
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         timeout=60,
         check=False,
     )
-    assert ran.returncode == 0, f"{line}\n{ran.stdout}{ran.stderr}"
+    assert ran.returncode == 0, f"{line}\n{ran.stdout}"
     return ran.stdout
 
 

@@ -131,25 +131,7 @@ to the high watermark.
 Fetch timeout 1 s, election timeout 0.5 to 1 s. Times are medians (and the worst) in seconds, all processes on one
 machine of two cores.
 """
-_WHY = """
-## Why some take more than one epoch
-
-The table does not tell, so it was looked into with the journal of our voter, in runs of the two mixes with two of
-Apache's (40 leaders ended beside 3.9.2, 32 beside 4.3.1, half of them by `kill -9`). After SIGTERM no election took a
-second epoch: the leader names its successor. After `kill -9` 17 of 20 did beside 3.9.2, and 4 of 16 beside 4.3.1.
-Nobody says then that the leader is gone, so the two who are left miss it at the same time, when the fetch timeout is
-over, and their votes are split:
-
-- 3.9 knows no pre-vote (KIP-996), and beside such a voter ours leaves its own out. Each of the two stands at once, in
-  the same epoch, and votes for itself. The pause after a lost election, which is left to chance, parts them. In the
-  nine of these elections that our voter took part in, it had refused the other's vote eight times as
-  VOTED_FOR_MYSELF, some 20 ms after it stood itself, and once for a shorter log.
-- 4.3 asks first, and so does ours. A split now takes pre-votes that cross: each grants the other's before it hears
-  that the other stands. So it was in the three of these elections that our voter took part in.
-
-Of those in which our voter was the one killed there is no journal; that the two of Apache's split their votes
-likewise is likely, and was not seen.
-"""
+MARKER = "<!-- What follows is written by hand, and is kept when the page is written anew. -->"
 _COLUMNS = (
     "voters",
     "ended by `kill -9`",
@@ -163,10 +145,11 @@ _COLUMNS = (
 )
 
 
-def render(outcomes: Mapping[str, Outcome], kills: int) -> str:
-    """The page of a run."""
+def render(outcomes: Mapping[str, Outcome], kills: int, before: str = "") -> str:
+    """The page of a run; ``before`` is the page as it was, of which all behind the marker is kept."""
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(name, outcome) for name, outcome in outcomes.items())]
-    return "\n".join([_HEAD.format(kills=kills), *(f"| {' | '.join(row)} |" for row in rows), _WHY])
+    kept = before.partition(MARKER)[2] or "\n"
+    return "\n".join([_HEAD.format(kills=kills), *(f"| {' | '.join(row)} |" for row in rows), "", MARKER]) + kept
 
 
 def _row(name: str, outcome: Outcome) -> tuple[str, ...]:
@@ -208,11 +191,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="kraft-mixed-") as directory:
             outcomes[name] = run_mix(Path(directory), kinds, options.kills)
         print(f"{name}: {len(outcomes[name].changes)} leaders ended, {outcomes[name].topics} topics", flush=True)
-    page = render(outcomes, options.kills)
     if options.write is None:
-        print(page)
+        print(render(outcomes, options.kills))
     else:
-        options.write.write_text(page)
+        before = options.write.read_text() if options.write.exists() else ""
+        options.write.write_text(render(outcomes, options.kills, before))
 
 
 if __name__ == "__main__":
