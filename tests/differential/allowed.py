@@ -245,7 +245,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("SaslHandshake", "", "SASL is not served."),
         Allowed("Fetch 3", "", OLD_VERSIONS, V3),
     ],
-    "change_voters": [Allowed("UPDATE*", "errorCode", STATIC, V4)],
+    "update_voters": [Allowed("*", "errorCode", STATIC, V4)],
     "replica_fetch_snapshot": [
         *(
             Allowed(f"*: {case}", "*", NO_PIECE)

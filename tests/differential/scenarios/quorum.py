@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kraft.messages.registry import ApiKey
@@ -280,44 +280,35 @@ def without_times(answer: Body) -> Body:
 
 
 def change_voters(talk: Talk) -> None:
-    """Static voters cannot be changed. Apache ends at an update from itself."""
-    epoch = present_epoch(talk)
-    listeners = [{"name": "CONTROLLER", "host": "127.0.0.1", "port": 9093}]
-
-    def relevant(answer: Body) -> Body:
-        if "currentLeader" in answer:
-            answer["currentLeader"]["leaderEpoch"] -= epoch
-        return answer
-
-    def sweep(case: str, api: int, body: Body) -> None:
-        for version in talk.versions(api):
-            talk.ask(case, api, version, body, relevant=relevant)
-
-    for voter in (NODE_ID, OTHER_VOTER, -1):
-        for cluster in (CLUSTER_ID, None, OTHER_CLUSTER):
-            for directory in (OTHER_ID, "AAAAAAAAAAAAAAAAAAAAAA"):
-                body = {
-                    "clusterId": cluster,
-                    "timeoutMs": 1000,
-                    "voterId": voter,
-                    "voterDirectoryId": directory,
-                    "listeners": listeners,
-                    "kRaftVersionFeature": {"minSupportedVersion": 0, "maxSupportedVersion": 1},
-                    "currentLeaderEpoch": epoch,
-                }
-                case = f"voter {voter} of {cluster}, {directory}"
-                sweep(case, ApiKey.ADD_RAFT_VOTER, body)
-                sweep(case, ApiKey.REMOVE_RAFT_VOTER, body)
-                if voter != NODE_ID:
-                    sweep(case, ApiKey.UPDATE_RAFT_VOTER, body)
-    good = {**body, "clusterId": CLUSTER_ID, "voterId": OTHER_VOTER, "voterDirectoryId": OTHER_ID}
+    """Static voters are not changed, and a broker says so, too."""
+    for case, body in _voters():
+        talk.sweep(case, ApiKey.ADD_RAFT_VOTER, body)
+        talk.sweep(case, ApiKey.REMOVE_RAFT_VOTER, body)
     for case, more in {
         "no listeners": {"listeners": []},
         "other listener": {"listeners": [{"name": "OTHER", "host": "127.0.0.1", "port": 9093}]},
         "no wait for the commit": {"ackWhenCommitted": False},
         "no time": {"timeoutMs": 0},
     }.items():
-        sweep(case, ApiKey.ADD_RAFT_VOTER, {**good, **more})
+        talk.sweep(case, ApiKey.ADD_RAFT_VOTER, {**_voter(OTHER_VOTER), **more})
+
+
+def update_voters(talk: Talk) -> None:
+    """Static voters tell nothing of themselves. Apache ends at an update from itself."""
+    epoch = present_epoch(talk)
+
+    def update(case: str, body: Body) -> None:
+        for version in talk.versions(ApiKey.UPDATE_RAFT_VOTER):
+            asked = {"currentLeaderEpoch": epoch, **body}
+            talk.ask(case, ApiKey.UPDATE_RAFT_VOTER, version, asked, relevant=relevant)
+
+    def relevant(answer: Body) -> Body:
+        answer["currentLeader"]["leaderEpoch"] -= epoch
+        return answer
+
+    for case, body in _voters():
+        if body["voterId"] != NODE_ID:
+            update(case, body)
     for case, more in {
         "no listeners": {"listeners": []},
         "epoch stale": {"currentLeaderEpoch": epoch - 1},
@@ -325,4 +316,23 @@ def change_voters(talk: Talk) -> None:
         "versions upside down": {"kRaftVersionFeature": {"minSupportedVersion": 1, "maxSupportedVersion": 0}},
         "version 0 only": {"kRaftVersionFeature": {"minSupportedVersion": 0, "maxSupportedVersion": 0}},
     }.items():
-        sweep(case, ApiKey.UPDATE_RAFT_VOTER, {**good, **more})
+        update(case, {**_voter(OTHER_VOTER), **more})
+
+
+def _voters() -> Iterator[tuple[str, Body]]:
+    """Voters of this cluster and of others, as a change of them names them."""
+    for voter in (NODE_ID, OTHER_VOTER, -1):
+        for cluster in (CLUSTER_ID, None, OTHER_CLUSTER):
+            for directory in (OTHER_ID, "AAAAAAAAAAAAAAAAAAAAAA"):
+                yield f"voter {voter} of {cluster}, {directory}", _voter(voter, cluster, directory)
+
+
+def _voter(voter: int, cluster: str | None = CLUSTER_ID, directory: str = OTHER_ID) -> Body:
+    return {
+        "clusterId": cluster,
+        "timeoutMs": 1000,
+        "voterId": voter,
+        "voterDirectoryId": directory,
+        "listeners": [{"name": "CONTROLLER", "host": "127.0.0.1", "port": 9093}],
+        "kRaftVersionFeature": {"minSupportedVersion": 0, "maxSupportedVersion": 1},
+    }
