@@ -215,17 +215,17 @@ def take_snapshot_response(member: Member, now: float, event: ResponseReceived) 
 def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> None:
     """Let the log begin behind the snapshot, and fetch what follows it.
 
-    What is in a snapshot is committed, whoever leads by now: it is of use as long as it holds more than the log.
+    It is of use as long as it holds more than the log. Who follows nobody keeps it for when it does: only a follower
+    may replace its log.
     """
     snapshot, state = event.snapshot, member.state
     if not isinstance(state, Follower):
+        member.unused_snapshot = max(snapshot, member.unused_snapshot or snapshot)
         return
     download = state.download
     awaited = download is not None and download.complete and download.snapshot == snapshot
     if awaited or snapshot.end_offset > member.log.end_offset:
-        member.log.install(snapshot)
-        member.outcome.install = snapshot
-        member.commit(snapshot.end_offset)
+        member.install(snapshot)
         member.state = _asking_again(member, now, state)
 
 

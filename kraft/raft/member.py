@@ -70,7 +70,10 @@ class Outcome:
 
 
 class Member:
-    """One member: its log, its state, what it knows to be committed, and the outcome of the step that it is in."""
+    """One member: its log, its state, what it knows to be committed, and the outcome of the step that it is in.
+
+    ``unused_snapshot`` came from a leader and is stored, but was found sound when none was followed.
+    """
 
     def __init__(
         self, node_id: int, voters: tuple[int, ...], log: LogView, timing: Timing, jitter: Callable[[], float]
@@ -85,6 +88,7 @@ class Member:
         self.jitter = jitter
         self.high_watermark = log.snapshot.end_offset if log.snapshot else 0
         self.shutting_down = False
+        self.unused_snapshot: SnapshotId | None = None
         self.state: State = Unattached(0, math.inf)
         self.written = ElectionState()
         self.outcome = Outcome()
@@ -153,14 +157,17 @@ class Member:
                 self.refuse(parked.request_id, parked.request, parked.request.replica_id, Reason.NOT_LEADER)
 
     def detach(self, now: float, epoch: int, why: str) -> None:
-        """Enter ``epoch``, in which no leader is known. An election timeout that runs is not prolonged by it."""
+        """Enter ``epoch``, in which no leader is known. An election timeout that runs is not prolonged by it.
+
+        None runs while a snapshot is looked through for too long.
+        """
         self.become(Unattached(epoch, self._election_deadline(now), ask_at=self.next_question_at(now)), why)
 
     def _election_deadline(self, now: float) -> float:
         if not self.may_stand:
             return math.inf
         match self.state:
-            case Follower(fetch_deadline=deadline) | Unattached(election_deadline=deadline):
+            case Follower(fetch_deadline=deadline) | Unattached(election_deadline=deadline) if deadline < math.inf:
                 return deadline
             case Prospective(election_deadline=deadline) | Candidate(election_deadline=deadline):
                 return deadline
@@ -176,6 +183,9 @@ class Member:
         """Follow ``leader_id`` in ``epoch`` and fetch from it at once."""
         voted_for = self.state.voted_for if epoch == self.epoch else None
         self.become(Follower(epoch, leader_id, now + self.timing.fetch_timeout_s, voted_for, ask_at=now), why)
+        snapshot, self.unused_snapshot = self.unused_snapshot, None
+        if snapshot is not None and snapshot.end_offset > self.log.end_offset:
+            self.install(snapshot)
 
     def learn(self, now: float, epoch: int, leader_id: int | None, peer: int) -> None:
         """Move on to what a peer's response says of the epoch and its leader, if it is news.
@@ -206,6 +216,12 @@ class Member:
             return self.epoch + 1
         self.outcome.fatal = f"epoch {self.epoch} is the last that there can be"
         return None
+
+    def install(self, snapshot: SnapshotId) -> None:
+        """Let the log begin behind a stored snapshot of a leader: what is in it is committed, whoever leads by now."""
+        self.log.install(snapshot)
+        self.outcome.install = snapshot
+        self.commit(snapshot.end_offset)
 
     def commit(self, offset: int) -> None:
         """Everything below ``offset`` is committed."""

@@ -210,7 +210,7 @@ State = Unattached | Prospective | Candidate | Leader | Follower | Resigned
 
 #: Every legal change of state, and what brings it about. The ways into a newer epoch of the same state are here too.
 TRANSITIONS: Mapping[tuple[type[State], type[State]], str] = {
-    (Unattached, Unattached): "a newer epoch, or a vote for another",
+    (Unattached, Unattached): "a newer epoch",
     (Unattached, Prospective): "the election timeout passed",
     (Unattached, Follower): "a leader was found",
     (Prospective, Candidate): "a majority would grant its vote, or a voter knows no pre-vote",

@@ -155,14 +155,14 @@ def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, 
         state = attrs.evolve(state, granted=state.granted | {voter}, refused=state.refused - {voter})
         member.state = state
         if len(state.granted) >= member.majority:
-            stand(member, now, state, f"{_names(state.granted)} would grant their votes")
+            stand(member, now, state, _do(state.granted, "would grant"))
         return
     state = attrs.evolve(state, refused=state.refused | {voter})
     member.state = state
     if voter == state.leader_id == response.leader_id:
         give_way(member, now, state, f"{voter} says that it still leads")
     elif _is_lost(member, state.refused):
-        give_way(member, now, state, f"{_names(state.refused)} would refuse their votes")
+        give_way(member, now, state, _do(state.refused, "would refuse"))
 
 
 def give_way(member: Member, now: float, state: Prospective, why: str) -> None:
@@ -179,7 +179,8 @@ def count_vote(member: Member, now: float, state: Candidate, voter: int) -> None
     granted = state.granted | {voter}
     member.state = attrs.evolve(state, granted=granted)
     if len(granted) >= member.majority:
-        leader.lead(member, now, granted, f"{_names(granted)} granted their votes")
+        alone = granted == {member.node_id}
+        leader.lead(member, now, granted, "with its own vote alone" if alone else _do(granted, "granted"))
 
 
 def _count_refusal(member: Member, now: float, state: Candidate, voter: int) -> None:
@@ -231,5 +232,7 @@ def _is_lost(member: Member, refused: frozenset[int]) -> bool:
     return len(refused) > len(member.voters) - member.majority
 
 
-def _names(voters: frozenset[int]) -> str:
-    return " and ".join(map(str, sorted(voters)))
+def _do(voters: frozenset[int], what: str) -> str:
+    """That these voters do something with their votes."""
+    *names, last = map(str, sorted(voters))
+    return f"{', '.join(names)} and {last} {what} their votes" if names else f"{last} {what} its vote"

@@ -31,6 +31,8 @@ RARE_STATES = (
     "refused: UNKNOWN_EPOCH",
     "refused: VOTED_FOR_ANOTHER",
     "snapshot installed",
+    "snapshot kept for a later leader",
+    "snapshot looked through past the fetch timeout",
     "snapshot rejected",
     "those ahead die",
     "torn write",

@@ -20,6 +20,7 @@ class Observed(Protocol):
 
     node_id: int
     up: bool
+    stopping: bool
     disk: Disk
     core: RaftCore
 

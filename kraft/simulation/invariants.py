@@ -17,6 +17,7 @@ SAFETY: Mapping[str, str] = {
     "OneVotePerEpoch": "No voter votes for two in one epoch, and each starts with the vote that it stored.",
     "VoteIsDurable": "A vote is on disk before the candidate is told of it.",
     "ElectedByDurableVotes": "A candidate counts only votes that are on disk, for it, in its epoch; its own too.",
+    "NobodyWaitsForEver": "A voter that knows no leader, and is not about to stop, has a time to stand at.",
     "MonotonicEpoch": "The stored epoch never goes back, is never behind what the node spoke of, and is the one that "
     "the node is in.",
     "CheckQuorum": "Nobody leads for longer than 1.5 times the fetch timeout while no majority fetches.",

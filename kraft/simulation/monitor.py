@@ -5,7 +5,9 @@ The monitor sees all nodes and their disks, which no node can. What concerns rec
 
 from __future__ import annotations
 
-from kraft.raft.events import Effects, Event, RequestReceived, Timeout
+import math
+
+from kraft.raft.events import Effects, Event, RequestReceived, SnapshotStored, Timeout
 from kraft.raft.messages import (
     FetchRequest,
     FetchResponse,
@@ -69,6 +71,8 @@ class Monitor:
             if state.epoch < before.epoch:
                 raise Violation("MonotonicEpoch", f"{node.node_id}: {before} -> {state}")
             self._check_state(node, state)
+            if _waits_for_a_check(state) and not _waits_for_a_check(before):
+                self.history.cover("snapshot looked through past the fetch timeout")
         for transition in effects.transitions:
             if (transition.before, transition.after) not in _LEGAL:
                 raise Violation("LegalTransitions", f"{node.node_id}: {transition}")
@@ -87,6 +91,8 @@ class Monitor:
             if not isinstance(state, Follower):
                 raise Violation("LeaderNeverLoadSnapshot", f"{node.node_id}: {state}")
             self.history.cover("snapshot installed")
+            if not isinstance(event, SnapshotStored):
+                self.history.cover("snapshot kept for a later leader")
 
     def _check_quorum(self, node: Observed, state: Leader, event: Event) -> None:
         """A leader that heard from no majority for 1.5 times the fetch timeout leads no more."""
@@ -112,6 +118,8 @@ class Monitor:
                 raise Violation("ElectionSafety", text)
         if not self._fits_role(node.node_id, state):
             raise Violation("StatesMatchRoles", f"{node.node_id} is {state}")
+        if _never_stands(state) and node.node_id in self.history.voters and not node.stopping:
+            raise Violation("NobodyWaitsForEver", f"{node.node_id} is {state}")
         if isinstance(state, Candidate):
             for voter in state.granted:
                 if (voter, state.epoch, node.node_id) not in self._durable_votes:
@@ -194,6 +202,15 @@ class Monitor:
         led = self.leaders.get(epoch) not in (None, node.node_id)
         reached = max(node.disk.log.end, node.disk.durable.end)
         return led and end > 0 and reached <= end and len(safe) >= history.majority
+
+
+def _waits_for_a_check(state: State) -> bool:
+    """Whether a follower gives its leader all the time that a snapshot takes to be looked through."""
+    return isinstance(state, Follower) and math.isinf(state.fetch_deadline)
+
+
+def _never_stands(state: State) -> bool:
+    return isinstance(state, Unattached) and math.isinf(state.election_deadline)
 
 
 def _grants(request: VoteRequest, response: Response) -> bool:

@@ -384,19 +384,25 @@ class SimulatedNode:
             self.history.check_epochs(self)
 
     def _store_chunk(self, chunk: StoreChunk, state: int) -> None:
-        """Take a piece of a leader's snapshot; with the last one it is checked and kept."""
-        if not chunk.last:
-            return
-        if self.chance.happens(0.1):
-            self.timeline.cover("snapshot rejected")
-            self.receive(self.life, SnapshotRejected(chunk.snapshot))
-            return
-        self.timeline.call_in(self.fsync_time(), self._snapshot_stored, self.life, chunk.snapshot, state)
+        """Take a piece of a leader's snapshot; after the last one it is looked through, and kept if it is sound."""
+        if chunk.last:
+            sound = not self.chance.happens(0.1)
+            self.timeline.call_in(self._check_time(), self._snapshot_checked, self.life, chunk.snapshot, state, sound)
 
-    def _snapshot_stored(self, life: int, snapshot: SnapshotId, state: int) -> None:
-        if self.up and life == self.life:
+    def _check_time(self) -> float:
+        """How long a snapshot is looked through: while there are faults, perhaps for several fetch timeouts."""
+        longest = 0.0 if self.timeline.faults_over else self.knobs.check_s
+        return self.fsync_time() + self.chance.between(0, longest)
+
+    def _snapshot_checked(self, life: int, snapshot: SnapshotId, state: int, sound: bool) -> None:
+        if not self.up or life != self.life:
+            return
+        if sound:
             self._keep_snapshot(snapshot, state)
             self.receive(life, SnapshotStored(snapshot))
+        else:
+            self.timeline.cover("snapshot rejected")
+            self.receive(life, SnapshotRejected(snapshot))
 
     def _keep_snapshot(self, snapshot: SnapshotId, state: int) -> None:
         self.history.on_snapshot(self, snapshot, state)

@@ -94,6 +94,7 @@ class Knobs:
     Per message: ``straggler`` is the probability of up to 3 s on top of a delay of 0.5 to 1.5 times ``delay_s``,
     ``loss`` and ``duplication`` those of none and of two. Per fsync: 0.5 to 2 times ``fsync_s``, a hundred times as
     long with a probability of ``stall``, and followed with that of ``idle_flush`` by one that nobody asked for.
+    A snapshot that was fetched is looked through for an fsync and up to ``check_s`` more.
     ``fault_spans`` are how long faults last, give or take half. With ``bad_moment`` the faults may end before their
     time, when few voters are ahead of the others, and it is those that die for good.
     """
@@ -121,6 +122,7 @@ class Knobs:
     aim_at_leader: float
     timing: Timing
     bad_moment: bool
+    check_s: float
 
 
 _SKIP_PROBABILITY = 0.4
@@ -163,6 +165,7 @@ def _draw_mixed(chance: Chance, profile: Profile) -> Knobs:
         aim_at_leader=0.8 if profile is Profile.LEADERS else 0.3,
         timing=Timing(retry_backoff_s=0.1),
         bad_moment=chance.happens(0.5),
+        check_s=chance.pick((0.0, 0.0, 1.0, 8.0)),
     )
 
 
@@ -210,6 +213,7 @@ def _draw_elections(chance: Chance) -> Knobs:
             fetch_max_wait_s=timeout_s / 2,
         ),
         bad_moment=chance.happens(0.5),
+        check_s=chance.pick((0.0, 8 * timeout_s)),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from kraft.raft.core import RaftCore
@@ -11,6 +13,7 @@ from kraft.raft.events import (
     RequestFailed,
     RequestReceived,
     Send,
+    ShutDown,
     SnapshotRejected,
     SnapshotStored,
     StoreChunk,
@@ -339,6 +342,72 @@ def test_a_snapshot_that_comes_too_late_is_left_alone() -> None:
     respond(core, send, come, 0.3)
     core.step(0.3, LogFlushed(8))
     assert core.step(0.4, SnapshotStored(SNAPSHOT)).install is None
+
+
+def checking_for_too_long() -> RaftCore:
+    """A follower whose snapshot is still looked through when its leader's time is over; its log is (1, 3)."""
+    core, send = downloading(log_of((1, 3)))
+    chunk(core, send, 0, size=10)
+    core.step(2.2, Timeout())
+    return core
+
+
+@pytest.mark.parametrize("vote", [VoteRequest(6, 3, 0, 0), VoteRequest(6, 3, 9, 5)])
+def test_whoever_loses_its_leader_while_a_snapshot_is_looked_through_stands_in_time(vote: VoteRequest) -> None:
+    """KIP-595: a voter that has granted no vote, and hears of no leader, becomes a candidate after a random election
+    timeout. The time of the leader that it had was without end."""
+    core = checking_for_too_long()
+    granted = vote.last_offset == 9
+    assert answer(core, vote, 3.0).granted is granted
+    assert isinstance(core.state, Unattached)
+    timing = Timing()
+    assert 3.0 + timing.election_timeout_s <= core.state.election_deadline <= 3.0 + 2 * timing.election_timeout_s
+    (transition,) = core.step(core.state.election_deadline, Timeout()).transitions
+    assert transition.after == "Prospective"
+
+
+def test_a_newer_epoch_without_a_leader_does_not_make_a_checking_follower_wait_for_ever() -> None:
+    """The same, where a peer's response tells of the epoch: it answers what was asked before."""
+    core, send = downloading()
+    chunk(core, send, 0, size=10)
+    core.step(2.2, Timeout())
+    respond(core, send, FetchSnapshotResponse(ErrorCode.FENCED_LEADER_EPOCH, 6, None, 0), 3.0)
+    assert isinstance(core.state, Unattached)
+    assert core.state.election_deadline < math.inf
+
+
+def test_who_is_about_to_stop_waits_for_no_election() -> None:
+    core, send = downloading()
+    chunk(core, send, 0, size=10)
+    core.step(2.2, Timeout())
+    core.step(2.5, ShutDown())
+    respond(core, send, FetchSnapshotResponse(ErrorCode.FENCED_LEADER_EPOCH, 6, None, 0), 3.0)
+    assert isinstance(core.state, Unattached)
+    assert core.state.election_deadline == math.inf
+
+
+def test_a_snapshot_that_was_stored_without_a_leader_is_of_use_under_the_next() -> None:
+    """KIP-630: what is in a snapshot is committed, so the log may begin with it; and is not fetched twice."""
+    core = checking_for_too_long()
+    answer(core, VoteRequest(6, 3, 0, 0), 3.0)
+    effects = core.step(3.1, SnapshotStored(SNAPSHOT))
+    assert effects.install is None, "only a follower replaces its log"
+    core.step(3.2, SnapshotStored(SnapshotId(5, 4)))
+    effects = core.step(3.3, RequestReceived(2, BeginQuorumEpochRequest(6, 3)))
+    assert (effects.install, effects.high_watermark) == (SNAPSHOT, 7)
+    assert [sent.request for sent in effects.sends] == [FetchRequest(6, 1, 7, 4, 0.5, 7)]
+    assert core.step(3.4, RequestReceived(3, BeginQuorumEpochRequest(7, 2))).install is None
+
+
+def test_a_snapshot_that_holds_less_than_the_log_stays_unused() -> None:
+    core, send = downloading(log_of((1, 9)))
+    chunk(core, send, 0, size=10)
+    core.step(2.2, Timeout())
+    answer(core, VoteRequest(6, 3, 0, 0), 3.0)
+    core.step(3.1, SnapshotStored(SNAPSHOT))
+    effects = core.step(3.3, RequestReceived(2, BeginQuorumEpochRequest(6, 3)))
+    assert effects.install is None
+    assert [sent.request for sent in effects.sends] == [FetchRequest(6, 1, 9, 1, 0.5, 0)]
 
 
 def test_a_question_that_may_wait_has_the_time_to_wait_on_top() -> None:

@@ -350,6 +350,14 @@ def no_election_deadline(give_way: Any) -> Any:
     return give_way_for_good
 
 
+def waits_for_a_check(election_deadline: Any) -> Any:
+    def deadline(member: Any, now: float) -> float:
+        waits = isinstance(member.state, Follower) and math.isinf(member.state.fetch_deadline)
+        return math.inf if waits else float(election_deadline(member, now))
+
+    return deadline
+
+
 def epoch_unwritten(take: Any) -> Any:
     """Writes leaders and votes, but not a new epoch without either."""
 
@@ -418,6 +426,9 @@ MUTANTS = {
     "never gives a leader up": Mutant("the fetch timeout", follower, "take_timeout", patient),
     "never resigns": Mutant("check-quorum", Timing, "check_quorum_s", as_property(1e9)),
     "never stands again": Mutant("a lost election is followed by another", voting, "give_way", no_election_deadline),
+    "waits for ever behind a snapshot": Mutant(
+        "a voter without a leader stands by itself", Member, "_election_deadline", waits_for_a_check
+    ),
     "sends no snapshot": Mutant("a short log is replaced by a snapshot", leader, "_snapshot_for", returning(None)),
     "keeps the log under a snapshot": Mutant(
         "a snapshot replaces the log", follower, "take_stored_snapshot", installs_nothing
