@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.differential.allowed import ALLOWED
@@ -20,8 +22,9 @@ wrote to quorum-state, beside {_NEW} and beside {_OLD}.
 Ids, ports, times and the wording of texts may differ; whether there is a text may not. What is not in this list, and is
 asked by a scenario, is the same.
 
-"Where" is the scenario, the request with its version and case, and the field; `*` stands for anything. A place with a
-version behind it is one where that version alone differs.
+{{count}} differences are known. Folded under each are the places where it is allowed: the scenario, the request with its
+version and case, and the field; `*` stands for anything. A place with a version behind it is one where that version alone
+differs.
 """
 
 
@@ -32,9 +35,13 @@ def render() -> str:
             request = " ".join(entry.label.split())
             place = f"{scenario}: `{request}`, `{entry.path or '(the whole answer)'}`"
             reasons.setdefault(entry.why, []).append(f"{place} ({entry.beside})" if entry.beside else place)
-    lines = ["| difference | where |", "|---|---|"]
-    lines += [f"| {why} | {'<br>'.join(dict.fromkeys(places))} |" for why, places in sorted(reasons.items())]
-    return "\n".join([_HEAD, *lines, ""])
+    folded = [_folded(why, dict.fromkeys(places)) for why, places in sorted(reasons.items())]
+    return "\n".join([_HEAD.format(count=len(folded)), *folded])
+
+
+def _folded(why: str, places: Iterable[str]) -> str:
+    listed = "\n".join(f"- {place}" for place in places)
+    return f"<details><summary>{html.escape(why, quote=False)}</summary>\n\n{listed}\n\n</details>\n"
 
 
 if __name__ == "__main__":
