@@ -22,9 +22,9 @@ wrote to quorum-state, beside {_NEW} and beside {_OLD}.
 Ids, ports, times and the wording of texts may differ; whether there is a text may not. What is not in this list, and is
 asked by a scenario, is the same.
 
-{{count}} differences are known. Folded under each are the places where it is allowed: the scenario, the request with its
-version and case, and the field; `*` stands for anything. A place with a version behind it is one where that version alone
-differs.
+{{count}} differences are known. Folded under each are the places where it is allowed: the scenario, the request with
+its version and case, and the field; `*` stands for anything. A place with a version behind it is one where that version
+alone differs.
 """
 
 
