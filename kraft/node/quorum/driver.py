@@ -144,6 +144,7 @@ class Quorum:
         }
         self._inbox, self._events = trio.open_memory_channel[tuple[Event | None, bytes]](_INBOX)
         self._deadline = now
+        self._is_waiting = False
         self._appended = False
         self._has_replied = False
         self._questions = Questions(log)
@@ -277,8 +278,10 @@ class Quorum:
         try:
             event, data = self._events.receive_nowait()
         except trio.WouldBlock:
+            self._is_waiting = True
             with trio.move_on_at(self._deadline):
                 event, data = await self._events.receive()
+            self._is_waiting = False
         began = time.perf_counter()
         await self._take_appended()
         if event is not None and (not isinstance(event, Timeout) or trio.current_time() >= self._deadline):
@@ -449,7 +452,8 @@ class Quorum:
         return self.log.end_offset - 1
 
     def _wake(self) -> None:
-        if self._inbox.statistics().tasks_waiting_receive:
+        if self._is_waiting:
+            self._is_waiting = False
             self._inbox.send_nowait((None, b""))
 
     async def resign(self, epoch: int) -> None:
