@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TextIO
 
 import click
@@ -32,7 +33,9 @@ _LOG_INTERVAL_S = 30.0
 @click.option("--json", "figures", type=click.File("w", lazy=True), help="With --seeds: write the figures to a file.")
 @click.option("--seed", type=click.IntRange(0), help="Run one seed.")
 @click.option("--trace", is_flag=True, help="With --seed: print every event.")
-@click.option("--shrink", "make_small", is_flag=True, help="With --seed: print a failing plan made as small as can be.")
+@click.option(
+    "--shrink", "make_small", is_flag=True, help="With --seed: print its plan, made as small as can be if it fails."
+)
 @click.option("--plan", type=click.File(), help="With --seed: a file of faults to strike instead of the seed's own.")
 def command(
     seeds: str | None,
@@ -72,17 +75,19 @@ def _replay(seed: int, trace: bool, make_small: bool, plan_text: str | None) -> 
         plan = draw_plan(seed, knobs) if plan_text is None else plan_from_json(plan_text)
     except (ValueError, TypeError) as error:
         raise click.BadParameter(f"not a plan: {error}", param_hint="--plan") from None
-    verdict = run_seed(seed, plan, trace=click.echo if trace else None)
-    if make_small and verdict.invariant is not None:
-        struck = [fault for fault in plan if fault.at <= verdict.simulated_s]
-        plan = shrink(struck, lambda less: run_seed(seed, less).invariant == verdict.invariant)
+    say = partial(click.echo, err=make_small)  # then the plan alone is the output, and may be kept as a file
+    verdict = run_seed(seed, plan, trace=say if trace else None)
+    if make_small:
+        if verdict.invariant is not None:
+            struck = [fault for fault in plan if fault.at <= verdict.simulated_s]
+            plan = shrink(struck, lambda less: run_seed(seed, less).invariant == verdict.invariant)
         click.echo(plan_to_json(plan))
-    click.echo(
+    say(
         f"seed {seed}: {knobs.profile.value}, {knobs.voters} voters, {knobs.observers} observers, {len(plan)} faults, "
         f"{verdict.simulated_s:.1f} s, {verdict.events} events, {verdict.committed} records committed, "
         f"trace {verdict.trace_hash}"
     )
-    click.echo(verdict.text or "every invariant held")
+    say(verdict.text or "every invariant held")
     return 1 if verdict.invariant else 0
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from kraft.cli import simulate
 from kraft.cli.main import cli
 from tests.simulation.hunt import recorded
 from tests.simulation.mutants import MUTANTS
+from tests.simulation.page import PROSE
 
 SEED = str(recorded()["votes for a shorter log"].seed)
 
@@ -75,17 +78,39 @@ def test_one_seed_is_replayed_event_by_event() -> None:
     assert output.rstrip().endswith("every invariant held")
 
 
-def test_a_failing_plan_is_made_small_and_can_be_given_back(tmp_path: object) -> None:
+def kept_plan(tmp_path: Path) -> tuple[int, str]:
+    """The exit status of ``--shrink > plan``, and the path of the plan: all that was printed, but for stderr."""
+    result = CliRunner().invoke(cli, ["simulate", "--seed", SEED, "--shrink"], standalone_mode=False)
+    assert f"seed {SEED}: " in result.stderr
+    path = tmp_path / "plan"
+    path.write_text(result.stdout)
+    return int(result.return_value), str(path)
+
+
+def test_a_failing_plan_is_made_small_and_can_be_given_back(tmp_path: Path) -> None:
     with MUTANTS["votes for a shorter log"].planted():
-        status, output = run("--seed", SEED, "--shrink")
-    assert status == 1
-    plan = output[: output.index(f"seed {SEED}")]
-    path = f"{tmp_path}/plan.json"
-    with open(path, "w") as file:
-        file.write(plan)
-    with MUTANTS["votes for a shorter log"].planted():
+        status, path = kept_plan(tmp_path)
+        assert status == 1
         assert run("--seed", SEED, "--plan", path)[0] == 1
     assert run("--seed", SEED, "--plan", path)[0] == 0
+
+
+def test_the_plan_of_a_seed_that_holds_is_its_own(tmp_path: Path) -> None:
+    status, path = kept_plan(tmp_path)
+    assert status == 0
+    assert run("--seed", SEED, "--plan", path) == run("--seed", SEED)
+
+
+def test_what_the_page_says_of_one_seed_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/simulation.md: each works after those before it."""
+    monkeypatch.chdir(tmp_path)
+    typed = re.findall(r"^\$ kraft (simulate --seed .*?)(?: > (\w+))? +#", PROSE.read_text(), re.MULTILINE)
+    assert [file for _, file in typed] == ["", "plan", ""]
+    for arguments, file in typed:
+        result = CliRunner().invoke(cli, shlex.split(arguments), standalone_mode=False)
+        assert (result.exception, result.return_value) == (None, 0), arguments
+        if file:
+            Path(file).write_text(result.stdout)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ puts the files together as the campaign. Those of the same seeds under other Pyt
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from collections import Counter
@@ -114,18 +113,22 @@ def _campaign(figures: dict[str, Any]) -> str:
 
 
 def merge(pieces: Sequence[dict[str, Any]], commit: str) -> dict[str, Any]:
-    """One campaign: its pieces follow each other without a gap in the Python that ran most, others compare one of them.
+    """One campaign: its pieces follow each other without a gap in the Python that ran most.
 
-    Raises ValueError if there is a gap, or a difference.
+    The pieces of other Pythons are compared with its piece of the same seeds, which may also lie within a longer one.
+    Raises ValueError if there is a gap, or a difference, or nothing to compare with.
     """
     main_python = Counter(piece["python"] for piece in pieces).most_common(1)[0][0]
     others = [piece for piece in pieces if piece["python"] != main_python]
-    pieces = sorted((piece for piece in pieces if piece["python"] == main_python), key=lambda piece: int(piece["from"]))
-    if any(before["to"] != after["from"] for before, after in itertools.pairwise(pieces)):
-        raise ValueError("the pieces do not follow each other")
+    pieces = [piece for piece in pieces if piece["python"] == main_python]
     traces = {(piece["from"], piece["to"]): piece["trace"] for piece in pieces}
-    if any(traces[other["from"], other["to"]] != other["trace"] for other in others):
-        raise ValueError("the same seeds have other traces in another Python")
+    for other in others:
+        seeds = (other["from"], other["to"])
+        if seeds not in traces:
+            raise ValueError(f"Python {other['python']} ran {seeds}, and no piece has the same seeds")
+        if traces[seeds] != other["trace"]:
+            raise ValueError("the same seeds have other traces in another Python")
+    pieces = _in_a_row(pieces)
     same = {
         "seeds": max((other["seeds"] for other in others), default=0),
         "pythons": sorted({main_python, *(other["python"] for other in others)}) if others else [],
@@ -146,6 +149,18 @@ def merge(pieces: Sequence[dict[str, Any]], commit: str) -> dict[str, Any]:
         "trace": f"{sum(int(piece['trace'], 16) for piece in pieces) % 2**128:032x}",
         "coverage": dict(sorted(coverage.items())),
     }
+
+
+def _in_a_row(pieces: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The pieces that follow each other; what lies within one of them is left out."""
+    row: list[dict[str, Any]] = []
+    for piece in sorted(pieces, key=lambda piece: (piece["from"], -piece["to"])):
+        if row and piece["to"] <= row[-1]["to"]:
+            continue
+        if row and piece["from"] != row[-1]["to"]:
+            raise ValueError("the pieces do not follow each other")
+        row.append(piece)
+    return row
 
 
 SUMS = ("seeds", "simulated_s", "events", "committed", "wall_s", "cpu_s")

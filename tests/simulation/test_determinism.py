@@ -59,8 +59,8 @@ def test_the_recorded_seeds_are_of_every_profile() -> None:
 
 
 def test_a_seed_is_the_run_that_was_recorded() -> None:
-    """Recorded on another machine. If cores or world are meant to behave differently now, record them anew:
-    ``python -m tests.simulation.golden``."""
+    """Recorded by another process, some time ago. If cores or world are meant to behave differently now, record them
+    anew: ``python -m tests.simulation.golden``."""
     assert hashes() == recorded()
 
 

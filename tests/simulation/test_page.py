@@ -38,8 +38,14 @@ def test_another_python_must_come_to_the_same() -> None:
     assert campaign["seeds"] == 3
     assert campaign["same"]["seeds"] == 2
     assert "3.99.0" in campaign["same"]["pythons"]
+    longer = merge([piece(0, 3), piece(0, 2), other], "c0ffee")
+    assert {key: longer[key] for key in ("seeds", "trace", "same")} == {
+        key: campaign[key] for key in ("seeds", "trace", "same")
+    }
     with pytest.raises(ValueError, match="other traces"):
         merge([piece(0, 2), piece(2, 3), {**other, "trace": "1"}], "c0ffee")
+    with pytest.raises(ValueError, match="same seeds"):
+        merge([piece(0, 3), other], "c0ffee")
 
 
 def test_a_gap_between_pieces_is_noticed() -> None:
