@@ -13,7 +13,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-WIDTH = 40
+WIDTH = 44
 #: What these commands do is not told by a line of its own; ``Stage`` has their meaning.
 _COMMANDS = {"hold": "has a slow disk from now on", "flush": "has all that it wrote on disk"}
 _TIME = re.compile(r"^[0-9.]+ s  ")
