@@ -6,6 +6,8 @@ one of them does not hide a mistake in the cores.
 
 from __future__ import annotations
 
+import math
+
 from kraft.raft.events import Effects, ResponseReceived, Send
 from kraft.raft.messages import FetchRequest, SnapshotId, VoteRequest, VoteResponse
 from kraft.raft.state import TRANSITIONS, Follower, Leader, State, Unattached
@@ -67,6 +69,8 @@ class WatchedCores(Cores):
             require(known == leader, "ElectionSafety", f"epoch {state.epoch} has the leaders {known} and {leader}")
         if node.node_id not in self.voters:
             require(isinstance(state, Unattached | Follower), "ValidRolesAndStates", f"the observer is {state}")
+        elif isinstance(state, Unattached):
+            require(state.election_deadline < math.inf, "NobodyWaitsForEver", f"{node.node_id} is {state}")
 
     def _check_truncation(self, node: DrivenCore, end: int) -> None:
         log = node.disk.log
