@@ -129,7 +129,8 @@ def as_markdown(table: Table) -> list[str]:
     ratio = table.base if table.base in subjects else None
     head = ["", *subjects, *([f"{subjects[0]} / {ratio}"] if ratio else [])]
     rounds = max((len(samples) for row in table.rows for samples in row.samples.values()), default=0)
-    lines = [f"**{table.title}**, {rounds} round{'s' * (rounds > 1)}", "", _line(head), _line(["---"] + ["---:"] * (len(head) - 1))]
+    title = f"**{table.title}**, {rounds} round{'s' * (rounds > 1)}"
+    lines = [title, "", _line(head), _line(["---"] + ["---:"] * (len(head) - 1))]
     for row in table.rows:
         cells = [_cell(row.samples.get(subject)) for subject in subjects]
         if ratio:
