@@ -21,6 +21,7 @@ slow one.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import time
@@ -454,7 +455,8 @@ class Quorum:
     def _wake(self) -> None:
         if self._is_waiting:
             self._is_waiting = False
-            self._inbox.send_nowait((None, b""))
+            with contextlib.suppress(trio.WouldBlock):  # something else wakes it then
+                self._inbox.send_nowait((None, b""))
 
     async def resign(self, epoch: int) -> None:
         """Give up the leadership of ``epoch``, if this node has it."""
