@@ -7,11 +7,13 @@ not visible: the driver answers only when the records, and all before them, are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
 import attrs
+from immutables import Map
 
 from kraft.controller.alter_configs import alter_configs, incremental_alter_configs
 from kraft.controller.alter_partition import alter_partition
@@ -19,10 +21,12 @@ from kraft.controller.change_topics import create_partitions, delete_topics
 from kraft.controller.cluster import activation_records, allocate_producer_ids, register_controller
 from kraft.controller.context import Context, ControllerConfig, Decision, Randomness
 from kraft.controller.create_topics import create_topics
+from kraft.controller.departures import Departures, Goal
 from kraft.controller.directories import assign_replicas_to_dirs
 from kraft.controller.elect_leaders import elect_leaders
+from kraft.controller.elections import departed, take_out
 from kraft.controller.features import update_features
-from kraft.controller.heartbeats import broker_heartbeat, fence
+from kraft.controller.heartbeats import broker_heartbeat
 from kraft.controller.reassignment import alter_partition_reassignments, list_partition_reassignments
 from kraft.controller.registration import register_broker, unregister_broker
 from kraft.controller.sessions import Sessions
@@ -43,7 +47,7 @@ from kraft.messages.incremental_alter_configs_request import IncrementalAlterCon
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.messages.update_features_request import UpdateFeaturesRequest
-from kraft.metadata.image import Image
+from kraft.metadata.image import Broker, Image
 from kraft.metadata.loader import Loader
 
 HANDLERS: dict[type, Callable[[Context, Any], Decision]] = {
@@ -88,7 +92,7 @@ class Request:
 
 @attrs.frozen
 class Timeout:
-    """``deadline_ms`` has passed: fence a broker that was not heard of, or do what else is due."""
+    """``deadline_ms`` has passed: go on with what is not finished, or do what else is due."""
 
 
 Event = Activated | Request | Timeout
@@ -119,6 +123,7 @@ class ControllerCore:
         for broker in loader.image.brokers.values():
             if not broker.fenced:
                 self._sessions.touch(broker.id, broker.epoch, -1, False, now_ms)
+        self._departures = Departures()
         self._upkeep = Upkeep(config, now_ms)
         self._active_of: object = None
         self._active_brokers: frozenset[int] = frozenset()
@@ -130,7 +135,9 @@ class ControllerCore:
 
     @property
     def deadline_ms(self) -> float:
-        """When to send Timeout; infinity for not at all."""
+        """When to send Timeout: infinity for not at all, minus infinity for at once, if others had their turn."""
+        if any(self._departures):
+            return -math.inf
         return min(self._sessions.next_deadline_ms(), self._upkeep.deadline_ms(self.image))
 
     def step(self, now_ms: float, event: Event) -> Decision:
@@ -143,7 +150,7 @@ class ControllerCore:
             case Request(message, version, gone):
                 return HANDLERS[type(message)](self._context(now_ms, version, gone), message)
             case Timeout():
-                return self._fence_one(now_ms) or Decision(self._upkeep.do(self._context(now_ms)), None)
+                return Decision(self._due(now_ms), None)
 
     def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
         """Take in the records of a decision, which end just below ``next_offset`` in the log."""
@@ -151,28 +158,41 @@ class ControllerCore:
         self._loader.load(records, next_offset - 1, epoch, timestamp_ms)
         self._upkeep.replayed(records)
 
-    def _fence_one(self, now_ms: float) -> Decision | None:
-        """Fence the broker that is overdue longest; one at a time, so that one unit of records stays small."""
+    def _due(self, now_ms: float) -> tuple[Any, ...]:
+        """The next records of what is due: brokers that are overdue first, and who is so longest first of all."""
         for broker_id in self._sessions.expired(now_ms):
             self._sessions.forget(broker_id)
             broker = self.image.brokers.get(broker_id)
             if broker is not None and not broker.fenced:
-                return Decision(tuple(fence(self._context(now_ms), broker)), None)
-        return None
+                self._departures.begin(self.image, broker, Goal.FENCED)
+        context = self._context(now_ms)
+        for departure in self._departures:
+            records = take_out(context, departure)
+            if departure.walk.finished:
+                records += departed(context, departure, self._next_offset + len(records))
+            return tuple(records)
+        return self._upkeep.do(context)
 
-    def _active(self) -> frozenset[int]:
-        brokers = self.image.brokers
+    def _foreseen(self) -> Image:
+        image = self.image
+        if not any(self._departures):
+            return image
+        return attrs.evolve(image, brokers=self._departures.foreseen(image.brokers))
+
+    def _active(self, brokers: Map[int, Broker]) -> frozenset[int]:
         if brokers is not self._active_of:
             self._active_of = brokers
             self._active_brokers = frozenset(broker.id for broker in brokers.values() if broker.active)
         return self._active_brokers
 
     def _context(self, now_ms: float, version: int = 0, former_incarnation_gone: bool = False) -> Context:
+        image = self._foreseen()
         return Context(
             config=self._config,
-            image=self.image,
-            active=self._active(),
+            image=image,
+            active=self._active(image.brokers),
             sessions=self._sessions,
+            departures=self._departures,
             next_offset=self._next_offset,
             now_ms=now_ms,
             version=version,

@@ -1,80 +1,91 @@
-"""Elections that nobody asked for: brokers go and come, leadership drifts, and topics come to allow unclean leaders."""
+"""Elections that nobody asked for: brokers go and come, leadership drifts, and topics come to allow unclean leaders.
+
+None looks at more than ``partitions_at_once`` partitions in one decision.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from typing import Any
 from uuid import UUID
 
+import attrs
+
 from kraft.controller.context import Context
+from kraft.controller.departures import Departure, Goal
 from kraft.controller.partition_change import Election, Target, partition_change
+from kraft.controller.walk import Found
+from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
-from kraft.metadata.image import Topic
-from kraft.metadata.index import LEADERLESS, NOT_PREFERRED
-from kraft.metadata.partitions import Partition
+from kraft.metadata.image import Broker
+from kraft.metadata.partitions import NO_LEADER
 
-#: How many elections one check for imbalance, or for partitions without a leader, makes at a time.
-MAX_ELECTIONS = 1000
-
-Found = tuple[Topic, int, Partition]
+_YES = 1
 
 
-def without_broker(context: Context, broker_id: int) -> Iterator[PartitionChangeRecord]:
-    """The records that take a broker out of every ISR and leadership: it is fenced, shutting down or gone."""
-    return _taken_out(context, broker_id, context.image.partitions_of(broker_id))
+def depart(
+    context: Context, broker: Broker, goal: Goal, directories: frozenset[UUID] = frozenset()
+) -> tuple[list[Any], Departure]:
+    """Begin to take a broker out of ISRs and leadership: the records of the first partitions.
+
+    If the departure's walk is finished with them, the caller says what becomes of the broker; else Timeouts go on.
+    """
+    departure = context.departures.begin(context.image, broker, goal, directories)
+    brokers = context.departures.foreseen(context.image.brokers)
+    active = context.active - {broker.id} if context.departures.is_leaving(broker.id) else context.active
+    context = attrs.evolve(context, image=attrs.evolve(context.image, brokers=brokers), active=active)
+    return take_out(context, departure), departure
 
 
-def without_directories(
-    context: Context, broker_id: int, directories: Iterable[UUID]
-) -> Iterator[PartitionChangeRecord]:
-    """The records that take a broker out of ISR and leadership where its replica is in one of these directories."""
-    lost = set(directories)
-    found = context.image.partitions_of(broker_id)
-    held = (each for each in found if broker_id in each[2].replicas and each[2].directory(broker_id) in lost)
-    return _taken_out(context, broker_id, held)
-
-
-def _taken_out(context: Context, broker_id: int, found: Iterable[Found]) -> Iterator[PartitionChangeRecord]:
-    active = context.active - {broker_id}
-    for topic, index, partition in found:
+def take_out(context: Context, departure: Departure) -> list[Any]:
+    """The records of the next partitions."""
+    records: list[Any] = []
+    broker_id, lost = departure.broker.id, departure.directories
+    for topic, index, partition in departure.walk.some(context.image, context.config.partitions_at_once):
+        if broker_id not in partition.isr or (lost and partition.directory(broker_id) not in lost):
+            continue
+        departure.led |= partition.leader == broker_id
         target = Target.of(partition, isr=[replica for replica in partition.isr if replica != broker_id])
-        record = partition_change(context, topic, index, target, Election.CONFIGURED, active)
+        record = partition_change(context, topic, index, target, Election.CONFIGURED)
         if record is not None:
-            yield record
+            records.append(record)
+    if departure.walk.finished:
+        context.departures.end(departure)
+    return records
 
 
-def with_broker(context: Context, broker_id: int) -> Iterator[PartitionChangeRecord]:
-    """The records that give leaderless partitions a leader now that a broker is active."""
-    active = context.active | {broker_id}
-    for topic, index, partition in context.image.partitions_of(LEADERLESS):
-        record = partition_change(context, topic, index, Target.of(partition), Election.CONFIGURED, active)
-        if record is not None:
-            yield record
+def departed(context: Context, departure: Departure, offset: int) -> list[BrokerRegistrationChangeRecord]:
+    """What a departure that is finished says of its broker, at ``offset``.
+
+    Who gave up what it led in controlled shutdown stays until the others know; who led nothing is fenced at once.
+    """
+    broker = departure.broker
+    change = BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch)
+    if departure.fences:
+        context.sessions.fence(broker.id)
+        change.fenced = _YES
+    elif departure.goal is Goal.WITHOUT_DIRECTORIES:
+        change.log_dirs = list(departure.directories_left)
+    elif broker.in_controlled_shutdown:
+        context.sessions.begin_shutdown(broker.id, offset - 1)
+        return []
+    else:
+        context.sessions.begin_shutdown(broker.id, offset)
+        change.in_controlled_shutdown = _YES
+    return [change]
 
 
-def leads_any(context: Context, broker_id: int) -> bool:
-    """Whether a broker leads a partition; who leads is in the ISR."""
-    return any(partition.leader == broker_id for _, _, partition in context.image.partitions_of(broker_id))
+def preferred(context: Context, found: Found) -> PartitionChangeRecord | None:
+    """The record that gives leadership back to the preferred replica, if that can take it."""
+    topic, index, partition = found
+    first = partition.replicas[0]
+    if partition.leader == first or first not in partition.isr or first not in context.active:
+        return None
+    return partition_change(context, topic, index, Target.of(partition), Election.PREFERRED)
 
 
-def balanced(context: Context) -> tuple[PartitionChangeRecord, ...]:
-    """The records that give leadership back to preferred replicas, MAX_ELECTIONS at most."""
-    able = (
-        (topic, index, partition)
-        for topic, index, partition in context.image.partitions_of(NOT_PREFERRED)
-        if partition.replicas[0] in partition.isr and partition.replicas[0] in context.active
-    )
-    return _elected(context, able, Election.PREFERRED)
-
-
-def unclean(context: Context) -> tuple[PartitionChangeRecord, ...]:
-    """The records that give leaderless partitions a leader where the topic allows any, MAX_ELECTIONS at most."""
-    leaderless = context.image.partitions_of(LEADERLESS)
-    return _elected(context, (each for each in leaderless if context.allows_unclean(each[0].name)), Election.UNCLEAN)
-
-
-def _elected(context: Context, found: Iterable[Found], election: Election) -> tuple[PartitionChangeRecord, ...]:
-    changes = (
-        partition_change(context, topic, index, Target.of(partition), election) for topic, index, partition in found
-    )
-    return tuple(islice((record for record in changes if record is not None), MAX_ELECTIONS))
+def led_again(context: Context, found: Found) -> PartitionChangeRecord | None:
+    """The record that gives a partition without a leader one, if there is who may lead it."""
+    topic, index, partition = found
+    if partition.leader != NO_LEADER:
+        return None
+    return partition_change(context, topic, index, Target.of(partition), Election.CONFIGURED)

@@ -1,23 +1,21 @@
 """BrokerHeartbeat (63) and the end of sessions (KIP-631, KIP-841, KIP-858).
 
 A broker is unfenced once its heartbeats show that it has replayed its own registration, fenced again when its session
-is over, and on its way out in controlled shutdown, where it gives up what it leads. Whenever it stops being active it
-leaves every ISR in the same unit of records; when one of its directories fails (v1+), those of the replicas there.
+is over, and on its way out in controlled shutdown, where it gives up what it leads. Before it stops being active it
+leaves every ISR; when one of its directories fails (v1+), those of the replicas there. If that takes several decisions
+(``kraft.controller.departures``), the answer is what holds until the last of them.
 
 v2 tells cordoned directories, which the levels of metadata.version here do not know: they are taken no notice of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from enum import Enum
 from typing import Any
 from uuid import UUID
 
-import attrs
-
 from kraft.controller.context import Context, Decision
-from kraft.controller.elections import leads_any, with_broker, without_broker, without_directories
+from kraft.controller.departures import Goal
+from kraft.controller.elections import depart, departed
 from kraft.controller.registration import registered
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -26,16 +24,7 @@ from kraft.metadata.image import Broker
 from kraft.metadata.levels import DIRECTORIES
 from kraft.wire.errors import ErrorCode, KafkaError
 
-_FENCE, _UNFENCE, _IN_CONTROLLED_SHUTDOWN = 1, -1, 1
-
-
-class BrokerState(Enum):
-    """Where a broker stands, as its heartbeat is judged."""
-
-    FENCED = "registered, leads nothing, in no ISR"
-    UNFENCED = "active"
-    CONTROLLED_SHUTDOWN = "giving up what it leads"
-    SHUTDOWN_NOW = "may stop: nothing depends on it any more"
+_UNFENCE = -1
 
 
 def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decision:
@@ -44,81 +33,73 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
         broker = registered(context, request.broker_id, request.broker_epoch)
     except KafkaError as error:
         return Decision((), BrokerHeartbeatResponse(error_code=error.code))
-    lost = _lost_directories(context, broker, request)
-    left = [directory for directory in broker.log_dirs if directory not in lost]
-    # Without a directory there is nothing to lead from. The log cannot say so: no directories means no change.
-    want_fence = request.want_fence or (bool(lost) and not left)
-    current, following = _states(context, broker, request, want_fence=want_fence)
     records: list[Any] = []
-    if lost and left:
-        records.append(BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, log_dirs=left))
-        seen = attrs.evolve(broker, log_dirs=tuple(left))
-        context = attrs.evolve(
-            context, image=attrs.evolve(context.image, brokers=context.image.brokers.set(broker.id, seen))
-        )
-    if following is not current:
-        records += _transition(context, broker, following)
-    elif lost:
-        records += without_directories(context, broker.id, lost)
-    fenced = following in (BrokerState.FENCED, BrokerState.SHUTDOWN_NOW)
+    if context.departures.is_leaving(broker.id):
+        fenced = False  # not yet; what this heartbeat wants comes after
+    elif broker.fenced:
+        records, fenced = _fenced(context, broker, request)
+    else:
+        records, fenced = _unfenced(context, broker, request)
     context.sessions.touch(broker.id, broker.epoch, request.current_metadata_offset, fenced, context.now_ms)
-    if following is not current and following is BrokerState.CONTROLLED_SHUTDOWN:
-        context.sessions.begin_shutdown(broker.id, context.next_offset + len(records) - 1)
+    has_shut_down = broker.in_controlled_shutdown and not broker.fenced
     return Decision(
         tuple(records),
         BrokerHeartbeatResponse(
             error_code=ErrorCode.NONE,
             is_caught_up=request.current_metadata_offset >= broker.epoch,
             is_fenced=fenced,
-            should_shut_down=following is BrokerState.SHUTDOWN_NOW,
+            should_shut_down=fenced and (request.want_shut_down or has_shut_down),
         ),
     )
 
 
-def _states(
-    context: Context, broker: Broker, request: BrokerHeartbeatRequest, *, want_fence: bool
-) -> tuple[BrokerState, BrokerState]:
-    """Where the broker stands and where this heartbeat takes it."""
-    if broker.fenced:
-        if request.want_shut_down:
-            return BrokerState.FENCED, BrokerState.SHUTDOWN_NOW
-        caught_up = request.current_metadata_offset >= broker.epoch
-        return BrokerState.FENCED, BrokerState.UNFENCED if caught_up and not want_fence else BrokerState.FENCED
-    if broker.in_controlled_shutdown:
-        done = context.sessions.may_stop(broker.id) and not leads_any(context, broker.id)
-        return BrokerState.CONTROLLED_SHUTDOWN, BrokerState.SHUTDOWN_NOW if done else BrokerState.CONTROLLED_SHUTDOWN
-    if want_fence:
-        return BrokerState.UNFENCED, BrokerState.SHUTDOWN_NOW if request.want_shut_down else BrokerState.FENCED
-    if request.want_shut_down:
-        leads = leads_any(context, broker.id)
-        return BrokerState.UNFENCED, BrokerState.CONTROLLED_SHUTDOWN if leads else BrokerState.SHUTDOWN_NOW
-    return BrokerState.UNFENCED, BrokerState.UNFENCED
-
-
-def _transition(context: Context, broker: Broker, following: BrokerState) -> Iterator[Any]:
+def _fenced(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> tuple[list[Any], bool]:
+    """What is to be said of a fenced broker, and whether it is fenced then. Those without a leader are seen to soon."""
+    lost, left = _directories(context, broker, request)
     change = BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch)
-    if following is BrokerState.UNFENCED:
+    if lost:
+        change.log_dirs = left
+    wants_fence = request.want_fence or request.want_shut_down or (bool(lost) and not left)
+    if request.current_metadata_offset >= broker.epoch and not wants_fence:
         change.fenced = _UNFENCE
-        yield change
-        # Who was fenced on the way out comes back without leading: only a new incarnation ends a controlled shutdown.
-        if not broker.in_controlled_shutdown:
-            yield from with_broker(context, broker.id)
-    elif following is BrokerState.CONTROLLED_SHUTDOWN:
-        change.in_controlled_shutdown = _IN_CONTROLLED_SHUTDOWN
-        yield change
-        yield from without_broker(context, broker.id)
-    elif not broker.fenced:
-        yield from fence(context, broker)
+    return [change] if change.log_dirs or change.fenced else [], not change.fenced
 
 
-def fence(context: Context, broker: Broker) -> Iterator[Any]:
-    """The records that fence a broker and give what it led to others."""
-    yield from without_broker(context, broker.id)
-    yield BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, fenced=_FENCE)
+def _unfenced(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> tuple[list[Any], bool]:
+    """What is to be said of an unfenced broker and its partitions, and whether it is fenced then."""
+    lost, left = _directories(context, broker, request)
+    goal = _goal(context, broker, request, lost, left)
+    if goal is None:
+        return [], False
+    records, departure = depart(context, broker, goal, lost)
+    if not departure.walk.finished:
+        return records, False
+    records += departed(context, departure, context.next_offset + len(records))
+    if lost and left and goal is not Goal.WITHOUT_DIRECTORIES:
+        records.append(BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, log_dirs=left))
+    return records, departure.fences
 
 
-def _lost_directories(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> list[UUID]:
-    """The directories that have failed since the last heartbeat."""
+def _goal(
+    context: Context, broker: Broker, request: BrokerHeartbeatRequest, lost: frozenset[UUID], left: list[UUID]
+) -> Goal | None:
+    """What the broker is to become, if not what it is."""
+    if broker.in_controlled_shutdown:
+        if context.sessions.may_stop(broker.id):
+            return Goal.IN_CONTROLLED_SHUTDOWN
+    # Without a directory there is nothing to lead from. The log cannot say so: no directories means no change.
+    elif request.want_fence or (lost and not left):
+        return Goal.FENCED
+    elif request.want_shut_down:
+        return Goal.IN_CONTROLLED_SHUTDOWN
+    return Goal.WITHOUT_DIRECTORIES if lost and left else None
+
+
+def _directories(
+    context: Context, broker: Broker, request: BrokerHeartbeatRequest
+) -> tuple[frozenset[UUID], list[UUID]]:
+    """The directories that have failed since the last heartbeat, and those that are left."""
     if context.level < DIRECTORIES:
-        return []
-    return [directory for directory in broker.log_dirs if directory in request.offline_log_dirs]
+        return frozenset(), []
+    lost = frozenset(broker.log_dirs).intersection(request.offline_log_dirs)
+    return lost, [directory for directory in broker.log_dirs if directory not in lost]

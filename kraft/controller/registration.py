@@ -12,7 +12,8 @@ from typing import Any
 
 from kraft.config.features import METADATA_VERSION
 from kraft.controller.context import Context, Decision
-from kraft.controller.elections import without_broker
+from kraft.controller.departures import Goal
+from kraft.controller.elections import depart
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest
 from kraft.messages.broker_registration_response import BrokerRegistrationResponse
 from kraft.messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
@@ -42,20 +43,32 @@ def register_broker(context: Context, request: BrokerRegistrationRequest) -> Dec
     try:
         _check_registration(context, request)
     except KafkaError as error:
-        return Decision((), BrokerRegistrationResponse(error_code=error.code))
+        return _refused(error.code)
     records: list[Any] = []
     existing = context.image.brokers.get(request.broker_id)
     if existing is not None and existing.incarnation_id == request.incarnation_id:
         record = _record(context, request, existing.epoch)
         record.fenced, record.in_controlled_shutdown = existing.fenced, existing.in_controlled_shutdown
     else:
-        # What a former incarnation led nobody leads, and what it had in memory is gone.
-        records += without_broker(context, request.broker_id)
+        if existing is not None and _is_in_sync(context, existing):
+            # What a former incarnation led nobody leads, and what it had in memory is gone.
+            records, departure = depart(context, existing, Goal.FENCED)
+            if not departure.walk.finished:
+                return _refused(ErrorCode.DUPLICATE_BROKER_REGISTRATION, records)
         record = _record(context, request, context.next_offset + len(records))
     records.append(record)
     context.sessions.touch(request.broker_id, record.broker_epoch, -1, record.fenced, context.now_ms)
     response = BrokerRegistrationResponse(error_code=ErrorCode.NONE, broker_epoch=record.broker_epoch)
     return Decision(tuple(records), response)
+
+
+def _refused(code: ErrorCode, records: Iterable[Any] = ()) -> Decision:
+    return Decision(tuple(records), BrokerRegistrationResponse(error_code=code))
+
+
+def _is_in_sync(context: Context, broker: Broker) -> bool:
+    """Whether a broker may lead or be one of several in an ISR. Who is fenced is out of them before."""
+    return not broker.fenced or broker.id in context.departures
 
 
 def _record(context: Context, request: BrokerRegistrationRequest, epoch: int) -> RegisterBrokerRecord:
@@ -84,9 +97,11 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
     if request.cluster_id != context.config.cluster_id:
         raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID)
     existing = context.image.brokers.get(request.broker_id)
-    if (
+    if existing is not None and existing.incarnation_id == request.incarnation_id:
+        if existing.id in context.departures:  # what it would come back as is not said yet
+            raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+    elif (
         existing is not None
-        and existing.incarnation_id != request.incarnation_id
         and not context.former_incarnation_gone
         and not existing.in_controlled_shutdown
         and context.sessions.is_alive(existing.id, existing.epoch, context.now_ms)
@@ -140,9 +155,14 @@ def unregister_broker(context: Context, request: UnregisterBrokerRequest) -> Dec
         message = f"Broker ID {request.broker_id} is not currently registered"
         code = ErrorCode.BROKER_ID_NOT_REGISTERED
         return Decision((), UnregisterBrokerResponse(error_code=code, error_message=message))
+    records: list[Any] = []
+    if _is_in_sync(context, broker):
+        records, departure = depart(context, broker, Goal.FENCED)
+        if not departure.walk.finished:
+            # Apache Kafka's admin client asks again on this code, and finds the broker fenced.
+            message = f"Broker ID {broker.id} is being taken out of its partitions"
+            code = ErrorCode.REQUEST_TIMED_OUT
+            return Decision(tuple(records), UnregisterBrokerResponse(error_code=code, error_message=message))
     context.sessions.forget(broker.id)
-    records = (
-        *without_broker(context, broker.id),
-        UnregisterBrokerRecord(broker_id=broker.id, broker_epoch=broker.epoch),
-    )
-    return Decision(records, UnregisterBrokerResponse(error_code=ErrorCode.NONE, error_message=None))
+    records.append(UnregisterBrokerRecord(broker_id=broker.id, broker_epoch=broker.epoch))
+    return Decision(tuple(records), UnregisterBrokerResponse(error_code=ErrorCode.NONE, error_message=None))

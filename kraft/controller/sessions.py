@@ -42,6 +42,12 @@ class Sessions:
         """Note that a broker gave up what it led by records up to ``offset``."""
         self._sessions[broker_id] = attrs.evolve(self._sessions[broker_id], shutdown_offset=offset)
 
+    def fence(self, broker_id: int) -> None:
+        """Note that a broker is fenced, if it was heard of at all."""
+        session = self._sessions.get(broker_id)
+        if session is not None:
+            self._sessions[broker_id] = attrs.evolve(session, fenced=True)
+
     def may_stop(self, broker_id: int) -> bool:
         """Whether every other active broker has replayed that this one gave up what it led."""
         session = self._sessions.get(broker_id)

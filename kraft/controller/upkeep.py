@@ -1,9 +1,10 @@
-"""What an active controller does unasked: leadership goes back to preferred replicas, and partitions that nobody in
-sync can lead get an unclean leader where the topic has come to allow it.
+"""What an active controller does unasked: leadership goes back to preferred replicas, and partitions without a leader
+get one where there is who may lead them.
 
 Each is looked after at an interval: auto.leader.rebalance.enable with leader.imbalance.check.interval.seconds, and
-every five minutes. Partitions without a leader also when unclean.leader.election.enable changes. A look makes
-MAX_ELECTIONS at most, so that requests get their turn; the next one follows soon if there may be more.
+every five minutes. Partitions without a leader also when a broker is unfenced, when unclean.leader.election.enable
+changes, and by a controller that takes over, whose predecessor may not have come to the end. A look goes past
+``partitions_at_once`` partitions at a time, so that all else gets its turn in between.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from collections.abc import Callable, Iterable
 import attrs
 
 from kraft.controller.context import Context, ControllerConfig
-from kraft.controller.elections import MAX_ELECTIONS, balanced, unclean
+from kraft.controller.elections import led_again, preferred
+from kraft.controller.walk import Found, Walk
+from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.image import Image
 from kraft.metadata.index import LEADERLESS, NOT_PREFERRED
 
-_UNCLEAN_INTERVAL_MS = 300_000
-_SOON_MS = 10
+_LEADERLESS_INTERVAL_MS = 300_000
+_UNFENCED = -1
 
 Records = tuple[PartitionChangeRecord, ...]
 
@@ -31,9 +34,26 @@ class _Check:
     """A look at the partitions under a key of the index, due again at ``due_ms`` if there are any."""
 
     key: int
-    elect: Callable[[Context], Records]
+    elect: Callable[[Context, Found], PartitionChangeRecord | None]
     interval_ms: float
     due_ms: float
+    walk: Walk | None = None
+
+    def deadline_ms(self, image: Image) -> float:
+        if self.walk is not None:
+            return -math.inf
+        return self.due_ms if self.key in image.index else math.inf
+
+    def do(self, context: Context) -> Records:
+        """The records of the next partitions."""
+        if self.walk is None:
+            self.walk = Walk(context.image, self.key)
+            self.due_ms = context.now_ms + self.interval_ms
+        found = self.walk.some(context.image, context.config.partitions_at_once)
+        if self.walk.finished:
+            self.walk = None
+        changes = (self.elect(context, each) for each in found)
+        return tuple(record for record in changes if record is not None)
 
 
 class Upkeep:
@@ -41,12 +61,12 @@ class Upkeep:
 
     def __init__(self, config: ControllerConfig, now_ms: float) -> None:
         interval_ms = config.leader_imbalance_check_interval_ms if config.auto_leader_rebalance_enable else math.inf
-        self._balance = _Check(NOT_PREFERRED, balanced, interval_ms, now_ms + interval_ms)
-        self._unclean = _Check(LEADERLESS, unclean, _UNCLEAN_INTERVAL_MS, now_ms + _UNCLEAN_INTERVAL_MS)
+        self._balance = _Check(NOT_PREFERRED, preferred, interval_ms, now_ms + interval_ms)
+        self._leaderless = _Check(LEADERLESS, led_again, _LEADERLESS_INTERVAL_MS, -math.inf)
 
     def deadline_ms(self, image: Image) -> float:
-        """When something is to be done; infinity for never."""
-        return min((check.due_ms for check in self._checks() if check.key in image.index), default=math.inf)
+        """When something is to be done; infinity for never, and minus infinity while a look is not finished."""
+        return min(check.deadline_ms(image) for check in self._checks())
 
     def skip(self, now_ms: float, image: Image) -> None:
         """Put off the looks that were due with nothing to look at: what comes up now waits for an interval."""
@@ -55,19 +75,25 @@ class Upkeep:
                 check.due_ms = now_ms + check.interval_ms
 
     def replayed(self, records: Iterable[object]) -> None:
-        """Look at once at what has no leader if it may now have an unclean one."""
-        if any(isinstance(r, ConfigRecord) and r.name == "unclean.leader.election.enable" for r in records):
-            self._unclean.due_ms = -math.inf
+        """Look at once, or once more, at what has no leader if it may now have one."""
+        if any(map(_may_bring_leaders, records)):
+            self._leaderless.due_ms = -math.inf
 
     def do(self, context: Context) -> Records:
-        """The records of one look that is due, if one is."""
+        """The records of the next step of one look that is due, if one is."""
         for check in self._checks():
-            if check.due_ms <= context.now_ms:
-                records = check.elect(context)
-                more = len(records) == MAX_ELECTIONS
-                check.due_ms = context.now_ms + (_SOON_MS if more else check.interval_ms)
-                return records
+            if check.deadline_ms(context.image) <= context.now_ms:
+                return check.do(context)
         return ()
 
     def _checks(self) -> tuple[_Check, _Check]:
-        return self._unclean, self._balance
+        return self._leaderless, self._balance
+
+
+def _may_bring_leaders(record: object) -> bool:
+    match record:
+        case ConfigRecord(name="unclean.leader.election.enable"):
+            return True
+        case BrokerRegistrationChangeRecord(fenced=fenced):
+            return fenced == _UNFENCED
+    return False

@@ -21,8 +21,10 @@ from kraft.node.quorum.driver import InThread, Quorum
 
 logger = logging.getLogger("kraft.metadata")
 
-_BATCHES_AT_A_STRETCH = 32
+_RECORDS_AT_A_STRETCH = 1000
 """Then everybody else has a turn: a node that replays a long log still has to answer its peers in time."""
+_BATCH_IN_RECORDS = 30
+"""What the image after a batch costs, beside its records."""
 
 
 @attrs.frozen
@@ -159,7 +161,8 @@ class Metadata:
         batches = self._quorum.log.batches(self._next_offset, high_watermark)
         if not batches:
             await self._quorum.committed(high_watermark)  # it is inside of a batch
-        for number, batch in enumerate(batches, 1):
+        stretch = 0
+        for batch in batches:
             try:
                 published = self._loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
             except MetadataError as error:
@@ -168,7 +171,9 @@ class Metadata:
             self._bytes_since_snapshot += batch.size
             if published is not None:
                 self._publish(*published)
-            if number % _BATCHES_AT_A_STRETCH == 0:
+            stretch += _BATCH_IN_RECORDS + len(batch.records)
+            if stretch >= _RECORDS_AT_A_STRETCH:
+                stretch = 0
                 await trio.lowlevel.checkpoint()
         if self._bytes_since_snapshot >= self._policy.max_bytes and not self._loader.in_transaction:
             self._snapshot_due.set()

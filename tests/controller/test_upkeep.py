@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from kraft.controller import elections, upkeep
 from kraft.controller.context import ControllerConfig
+from kraft.controller.core import Timeout
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -21,13 +21,14 @@ INTERVAL_MS = 60_000
 SESSION_MS = 10_000_000
 
 
-def cluster(partitions: int = 1, *, enabled: bool = True) -> ToyCluster:
+def cluster(partitions: int = 1, *, enabled: bool = True, partitions_at_once: int = 500) -> ToyCluster:
     """Led by 2 although 1 is preferred, and in sync."""
     config = ControllerConfig(
         CLUSTER_ID,
         broker_session_timeout_ms=SESSION_MS,
         auto_leader_rebalance_enable=enabled,
         leader_imbalance_check_interval_ms=INTERVAL_MS,
+        partitions_at_once=partitions_at_once,
     )
     toy = ToyCluster(config)
     toy.start(1, 2)
@@ -71,18 +72,72 @@ def test_a_preferred_replica_out_of_sync_is_waited_for() -> None:
     assert (len(toy.log), toy.core.deadline_ms) == (length, 2 * INTERVAL_MS)
 
 
-def test_many_elections_are_made_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_elections_are_made_in_portions() -> None:
     """So that requests have their turn in between."""
-    for module in (elections, upkeep):
-        monkeypatch.setattr(module, "MAX_ELECTIONS", 2)
-    toy = cluster(partitions=5)
-    toy.pass_time(INTERVAL_MS)
-    assert [toy.partition(index=index).leader for index in range(5)] == [1, 1, 2, 2, 2]
-    assert toy.core.deadline_ms - toy.now_ms < 100
-    for _ in range(2):
-        toy.pass_time(10)
-    assert [toy.partition(index=index).leader for index in range(5)] == [1] * 5
+    toy = cluster(partitions=5, partitions_at_once=2)
+    toy.now_ms += INTERVAL_MS
+    for led_by_the_preferred in (2, 4, 5):
+        assert toy.core.deadline_ms <= toy.now_ms
+        toy.send(Timeout())
+        assert [toy.partition(index=index).leader for index in range(5)].count(1) == led_by_the_preferred
     assert math.isclose(toy.core.deadline_ms, SESSION_MS)
+
+
+def test_what_cannot_be_elected_is_passed_once() -> None:
+    """However many partitions wait for a broker that is away, those behind them have their turn."""
+    toy = cluster(partitions=5, partitions_at_once=2)
+    toy.heartbeat(1, fence=True)
+    toy.now_ms += INTERVAL_MS
+    for _ in range(3):
+        assert toy.core.deadline_ms <= toy.now_ms
+        assert toy.send(Timeout()) is None
+    assert toy.core.deadline_ms == 2 * INTERVAL_MS
+
+
+def leaderless(partitions: int) -> ToyCluster:
+    """A broker alone that was fenced."""
+    toy = ToyCluster(ControllerConfig(CLUSTER_ID, partitions_at_once=2))
+    toy.start(1)
+    toy.create(assignment={index: [1] for index in range(partitions)})
+    toy.heartbeat(1, fence=True)
+    return toy
+
+
+def led(toy: ToyCluster) -> int:
+    return sum(partition.leader != NO_LEADER for partition in toy.topic().partitions.values())
+
+
+def test_a_broker_that_comes_back_leads_again_in_portions() -> None:
+    toy = leaderless(5)
+    toy.settles = False
+    assert not toy.heartbeat(1).is_fenced
+    for count in (2, 4, 5):
+        toy.send(Timeout())
+        assert led(toy) == count
+    assert toy.core.deadline_ms > toy.now_ms
+
+
+def test_who_comes_back_while_a_look_is_under_way_is_looked_for_again() -> None:
+    toy = ToyCluster(ControllerConfig(CLUSTER_ID, partitions_at_once=2))
+    toy.start(1, 2)
+    toy.create(assignment={0: [1], 1: [1], 2: [1], 3: [2], 4: [2]})
+    toy.heartbeat(1, fence=True)
+    toy.heartbeat(2, fence=True)
+    toy.settles = False
+    toy.heartbeat(2)
+    toy.send(Timeout())
+    toy.heartbeat(1)
+    toy.settle()
+    assert led(toy) == 5
+
+
+def test_a_new_controller_finishes_what_it_does_not_know_was_begun() -> None:
+    toy = leaderless(5)
+    toy.settles = False
+    toy.heartbeat(1)
+    toy.send(Timeout())
+    successor = ToyCluster(toy.config, log=toy.log)
+    assert led(successor) == 5
 
 
 def allow_unclean(toy: ToyCluster, kind: int, name: str) -> None:
