@@ -13,10 +13,11 @@ import attrs
 from kraft.controller.context import Context
 from kraft.controller.departures import Departure, Goal
 from kraft.controller.partition_change import Election, Target, partition_change
-from kraft.controller.walk import Found
+from kraft.controller.walk import Found, Walk
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.image import Broker
+from kraft.metadata.index import LEADERLESS
 from kraft.metadata.partitions import NO_LEADER
 
 _YES = 1
@@ -89,3 +90,15 @@ def led_again(context: Context, found: Found) -> PartitionChangeRecord | None:
     if partition.leader != NO_LEADER:
         return None
     return partition_change(context, topic, index, Target.of(partition), Election.CONFIGURED)
+
+
+def led_with(context: Context, broker: Broker) -> list[PartitionChangeRecord]:
+    """The records that give the first partitions without a leader one, with a broker as it is from now on.
+
+    Upkeep looks at the others.
+    """
+    brokers = context.image.brokers.set(broker.id, broker)
+    active = context.active | {broker.id} if broker.active else context.active
+    context = attrs.evolve(context, image=attrs.evolve(context.image, brokers=brokers), active=active)
+    found = Walk(context.image, LEADERLESS).some(context.image, context.config.partitions_at_once)
+    return [record for each in found if (record := led_again(context, each)) is not None]

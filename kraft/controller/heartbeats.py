@@ -13,9 +13,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+import attrs
+
 from kraft.controller.context import Context, Decision
 from kraft.controller.departures import Goal
-from kraft.controller.elections import depart, departed
+from kraft.controller.elections import depart, departed, led_with
 from kraft.controller.registration import registered
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -54,15 +56,16 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
 
 
 def _fenced(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> tuple[list[Any], bool]:
-    """What is to be said of a fenced broker, and whether it is fenced then. Those without a leader are seen to soon."""
+    """What is to be said of a fenced broker, and of what it now leads, and whether it is fenced then."""
     lost, left = _directories(context, broker, request)
     change = BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch)
     if lost:
         change.log_dirs = left
     wants_fence = request.want_fence or request.want_shut_down or (bool(lost) and not left)
-    if request.current_metadata_offset >= broker.epoch and not wants_fence:
-        change.fenced = _UNFENCE
-    return [change] if change.log_dirs or change.fenced else [], not change.fenced
+    if request.current_metadata_offset < broker.epoch or wants_fence:
+        return [change] if change.log_dirs else [], True
+    change.fenced = _UNFENCE
+    return [change, *led_with(context, attrs.evolve(broker, fenced=False, log_dirs=tuple(left)))], False
 
 
 def _unfenced(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> tuple[list[Any], bool]:
@@ -100,6 +103,6 @@ def _directories(
 ) -> tuple[frozenset[UUID], list[UUID]]:
     """The directories that have failed since the last heartbeat, and those that are left."""
     if context.level < DIRECTORIES:
-        return frozenset(), []
+        return frozenset(), list(broker.log_dirs)
     lost = frozenset(broker.log_dirs).intersection(request.offline_log_dirs)
     return lost, [directory for directory in broker.log_dirs if directory not in lost]
