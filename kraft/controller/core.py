@@ -1,8 +1,9 @@
 """The active controller: one object that lives as long as its node leads the quorum.
 
-``step(now_ms, event) -> Decision`` decides; the driver appends the records and hands them back to ``replay``, at once
+``step(now_ms, event) -> Decision`` decides; the driver hands the records back to ``replay`` and appends them, at once
 and before the next step, so that every decision sees the ones before it, committed or not. What is not committed is
-not visible: the driver answers only when the records, and all before them, are.
+not visible: the driver answers only when the records, and all before them, are. Sessions and departures are moved by
+``step`` itself: they are not in the log, and end with this object.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ class ControllerCore:
                 return Decision(self._due(now_ms), None)
 
     def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
-        """Take in the records of a decision, which end just below ``next_offset`` in the log."""
+        """Take in the records of a decision, which will end just below ``next_offset`` in the log."""
         self._next_offset = next_offset
         self._loader.load(records, next_offset - 1, epoch, timestamp_ms)
         self._upkeep.replayed(records)

@@ -160,8 +160,9 @@ class Controller:
     async def lead(self, epoch: int) -> None:
         """Be the active controller of ``epoch``, until cancelled or no longer the leader.
 
-        Error handling: OSError from the log and MetadataError (the log contradicts itself) end it, and must end the
-        node. A request that cannot be decided is answered UNKNOWN_SERVER_ERROR and logged.
+        Error handling: whatever a replay or an append raises (OSError from the log; MetadataError, a decision that
+        contradicts the image) ends it, and must end the node; no request is decided in between. A request that cannot
+        be decided is answered UNKNOWN_SERVER_ERROR and logged.
         """
         try:
             active = await self._activate(epoch)

@@ -1,4 +1,4 @@
-"""The way to another voter: one task, one connection, and at most one request of a kind that waits to be sent.
+"""The way to another voter: one connection, a few senders on it, and at most one request of a kind that waits for them.
 
 A newer request replaces an older one of its kind that is still waiting, so a peer that is away costs no memory. The
 core decides what is asked again and when; here nothing is repeated.
