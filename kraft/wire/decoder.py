@@ -230,7 +230,7 @@ class _DecoderWriter:
         table = source.constant("shapes", shapes)
         source.first(f"{read} = {'None' if arrays else f'{table}[()]'}")
         with source.block(f"while {left}"):
-            with source.block(f"if {read}"):
+            with source.block(f"if {read} and {left} > 1"):  # one alone is read faster field by field
                 source.line(f"p, {left} = {read}(b, p, end, {left}, {local})")
                 with source.block(f"if not {left}"):
                     source.line("break")

@@ -18,7 +18,6 @@ from kraft.wire.decode_error import UnsupportedVersionError
 from kraft.wire.schema import FIXED, Field, Message, present_fields
 from kraft.wire.source import Source
 from kraft.wire.splice import FileSlice
-from kraft.wire.uuids import ZERO_UUID
 from kraft.wire.varint import uvarint
 
 __all__ = ["Encoder", "write_encoder"]
@@ -138,7 +137,7 @@ class _EncoderWriter:
             inner = (self.differs(f, f"{value}.{f.name}") for f in field.item_struct.FIELDS)
             return f"({null}{' or '.join(inner)})"
         if field.type == "uuid":
-            return f"{value} != {self.source.constant('ZERO_UUID', ZERO_UUID)}"
+            return f"{value}.int != 0"
         return f"{value} != {field.make_default()!r}"
 
     # Fields
@@ -248,15 +247,39 @@ class _EncoderWriter:
             source.line(f"out.append({' + '.join(flags)})")
             for flag, field in zip(flags, fields, strict=True):
                 with source.block(f"if {flag}"):
-                    source.line(f"out.append({field.tag})")
-                    start = source.local("start")
-                    source.line(f"{start} = len(out)")
-                    self.field(field, f"{var}.{field.name}")
-                    self.flush()
-                    size = source.constant("uvarint", uvarint)
-                    source.line(f"out[{start}:{start}] = {size}(len(out) - {start})")
+                    self.tagged_field(field, f"{var}.{field.name}")
         with source.block("else"):
             source.line("out.append(0)")
+
+    def tagged_field(self, field: Field, value: str) -> None:
+        """Write a field behind its tag and its size, which is known beforehand or put in afterwards."""
+        source, size = self.source, self.fixed_size(field)
+        if size is not None:
+            self.run += [_Part("B", str(field.tag)), _Part("B", str(size))]
+            self.field(field, value)
+            self.flush()
+            return
+        source.line(f"out.append({field.tag})")
+        start = source.local("start")
+        source.line(f"{start} = len(out)")
+        self.field(field, value)
+        self.flush()
+        source.line(f"out[{start}:{start}] = {source.constant('uvarint', uvarint)}(len(out) - {start})")
+
+    def fixed_size(self, field: Field) -> int | None:
+        """Return how many bytes every value of a field takes, if it is always the same number, of one byte."""
+        if field.type in FIXED:
+            return FIXED[field.type][1]
+        if field.type != "struct" or field.is_nullable(self.version):
+            return None
+        plain, tagged = present_fields(field.item_struct, self.version, self.flexible)
+        total = int(self.flexible)
+        for each in plain:
+            size = self.fixed_size(each)
+            if size is None:
+                return None
+            total += size
+        return None if tagged or total > 127 else total
 
     # Runs
 

@@ -46,6 +46,8 @@ def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
     Raises:
         DecodeError: It does not end, or needs more than 32 bits.
     """
+    if position < len(buffer) and (byte := buffer[position]) < 128:
+        return byte, position + 1
     return _read(buffer, position, 32)
 
 
