@@ -106,18 +106,18 @@ class RaftCore:
         """
         member = self._member
         match event:
+            case RequestReceived():
+                _answer(member, now, event.request_id, event.request)
             case ResponseReceived():
                 _take_response(member, now, event)
-            case RequestReceived(request_id, request):
-                _answer(member, now, request_id, request)
-            case Timeout():
-                _take_timeout(member, now)
-            case LogAppended(end_offset, epoch):
-                leader.take_append(member, end_offset, epoch)
-            case LogFlushed(end_offset, truncations):
-                grew = member.log.flushed(end_offset, truncations)
+            case LogAppended():
+                leader.take_append(member, event.end_offset, event.epoch)
+            case LogFlushed():
+                grew = member.log.flushed(event.end_offset, event.truncations)
                 if grew and isinstance(member.state, Leader):
                     leader.take_flush(member, member.state)
+            case Timeout():
+                _take_timeout(member, now)
             case ElectionStateWritten(election):
                 voting.count_own_vote(member, now, election.epoch, election.voted_for)
             case RequestFailed(request=VoteRequest()):

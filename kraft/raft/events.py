@@ -141,7 +141,7 @@ class LeaderChange:
     granting_voters: tuple[int, ...]
 
 
-@attrs.frozen
+@attrs.define
 class Reply:
     """The answer to the request that came in as ``request_id``."""
 
@@ -149,7 +149,7 @@ class Reply:
     response: Response
 
 
-@attrs.frozen
+@attrs.define
 class Send:
     """Send ``request`` to node ``to`` and report ResponseReceived or RequestFailed with the same ``number``.
 
@@ -228,9 +228,11 @@ class Transition:
         return f"{self.before} -> {self.after} in epoch {self.epoch}: {self.why}"
 
 
-@attrs.frozen
+@attrs.define
 class Effects:
     """What the driver must do, in field order: make durable, change the log, then speak, publish and sleep.
+
+    The core collects them during a step, and lets go of them at its end.
 
     - ``fatal``: going on would risk the log: stop the node with this line, and do nothing else.
     - ``election``: write it durably and report ElectionStateWritten before anything else is done.
@@ -254,9 +256,9 @@ class Effects:
     append: LeaderChange | LogSlice | None = None
     flush: bool = False
     store: StoreChunk | None = None
-    replies: tuple[Reply, ...] = ()
-    sends: tuple[Send, ...] = ()
+    replies: list[Reply] = attrs.field(factory=list)
+    sends: list[Send] = attrs.field(factory=list)
     high_watermark: int | None = None
-    transitions: tuple[Transition, ...] = attrs.field(default=(), eq=False)
-    verdicts: tuple[Verdict, ...] = attrs.field(default=(), eq=False)
+    transitions: list[Transition] = attrs.field(factory=list, eq=False)
+    verdicts: list[Verdict] = attrs.field(factory=list, eq=False)
     deadline: float = math.inf

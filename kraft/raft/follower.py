@@ -33,20 +33,20 @@ from kraft.wire.errors import ErrorCode
 def ask_if_due(member: Member, now: float) -> None:
     """Send the next Fetch, or the next FetchSnapshot, once its time has come and the whole log is durable."""
     state = member.state
-    if not isinstance(state, Follower | Unattached) or now < state.ask_at or not member.log.all_durable:
+    if not isinstance(state, (Follower, Unattached)) or now < state.ask_at or not member.log.all_durable:
         return
     again_at = now + member.timing.request_timeout_s
     if isinstance(state, Unattached):
         voter = member.others[int(member.jitter() * len(member.others))]
         number = member.send(voter, _fetch(member, max_wait_s=0.0))
+        member.state = attrs.evolve(state, asked=number, ask_at=again_at)
     elif state.download is not None:
         download = state.download
         request = FetchSnapshotRequest(state.epoch, member.node_id, download.snapshot, download.position)
-        number = member.send(state.leader_id, request)
+        member.state = state.asking(member.send(state.leader_id, request), again_at)
     else:
-        number = member.send(state.leader_id, _fetch(member, member.timing.fetch_max_wait_s))
-        again_at += member.timing.fetch_max_wait_s
-    member.state = attrs.evolve(state, asked=number, ask_at=again_at)
+        wait_s = member.timing.fetch_max_wait_s
+        member.state = state.asking(member.send(state.leader_id, _fetch(member, wait_s)), again_at + wait_s)
 
 
 def _fetch(member: Member, max_wait_s: float) -> FetchRequest:
@@ -111,7 +111,7 @@ def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> 
     state = _expected(member, now, event)
     if state is None:
         return
-    state = _heard(member, now, state)
+    member.state = state = state.heard(now, now + member.timing.fetch_timeout_s)
     if response.diverging is not None:
         _cut(member, now, state, response.diverging)
     elif response.snapshot is not None:
@@ -144,14 +144,6 @@ def _expected(member: Member, now: float, event: ResponseReceived) -> Follower |
     return state
 
 
-def _heard(member: Member, now: float, state: Follower) -> Follower:
-    """The leader is alive: ask on at once."""
-    deadline = now + member.timing.fetch_timeout_s
-    state = attrs.evolve(state, fetch_deadline=deadline, has_fetched=True, answered_badly=False, asked=None, ask_at=now)
-    member.state = state
-    return state
-
-
 def _begin_again(member: Member, now: float, state: Follower) -> None:
     """What the leader said is of no use: fetch in a while, which tells where to go on."""
     _retry(member, now, attrs.evolve(state, answered_badly=True, download=None))
@@ -160,13 +152,13 @@ def _begin_again(member: Member, now: float, state: Follower) -> None:
 def _cut(member: Member, now: float, state: Follower, leader_end: EpochEnd) -> None:
     offset = member.log.diverging_from(leader_end)
     if offset < member.high_watermark:
-        member.outcome.fatal = (
+        member.effects.fatal = (
             f"the leader {state.leader_id} of epoch {state.epoch} says that the logs part at {offset}, "
             f"but everything below {member.high_watermark} is committed"
         )
     elif offset < member.log.end_offset:
         member.log.truncate(offset)
-        member.outcome.truncate = offset
+        member.effects.truncate = offset
     else:
         _retry(member, now, state)
 
@@ -186,8 +178,8 @@ def _continues(member: Member, records: LogSlice) -> bool:
 def _append(member: Member, records: LogSlice) -> None:
     for run in records.runs:
         member.log.append(run.end_offset, run.epoch)
-    member.outcome.append = records
-    member.outcome.flush = True
+    member.effects.append = records
+    member.effects.flush = True
 
 
 # Snapshots (KIP-630).
@@ -204,10 +196,10 @@ def take_snapshot_response(member: Member, now: float, event: ResponseReceived) 
     if download is None or response.position != download.position or response.length <= 0:
         _begin_again(member, now, state)
         return
-    state = _heard(member, now, state)
+    state = state.heard(now, now + member.timing.fetch_timeout_s)
     position = download.position + response.length
     complete = position >= response.size
-    member.outcome.store = StoreChunk(download.snapshot, download.position, complete)
+    member.effects.store = StoreChunk(download.snapshot, download.position, complete)
     download = SnapshotDownload(download.snapshot, position, complete)
     member.state = attrs.evolve(state, download=download, ask_at=math.inf if complete else now)
 

@@ -23,6 +23,7 @@ from kraft.raft.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
+    LogSlice,
     SnapshotId,
 )
 from kraft.raft.state import Leader, ParkedFetch, Progress, Resigned
@@ -49,7 +50,7 @@ def lead(member: Member, now: float, granted: frozenset[int], why: str) -> None:
     member.become(state, why)
     for voter in member.others:
         member.send(voter, BeginQuorumEpochRequest(state.epoch, member.node_id))
-    member.outcome.append = LeaderChange(state.epoch, member.node_id, member.voters, tuple(sorted(granted)))
+    member.effects.append = LeaderChange(state.epoch, member.node_id, member.voters, tuple(sorted(granted)))
 
 
 # The leader's own log.
@@ -61,28 +62,26 @@ def take_append(member: Member, end_offset: int, epoch: int) -> None:
     assert isinstance(state, Leader), "only a leader appends"
     assert epoch == state.epoch, "a leader appends in its own epoch"
     member.log.append(end_offset, epoch)
-    member.outcome.flush = True
-    for parked in list(state.parked.values()):
-        _answer_parked(member, state, parked)
+    member.effects.flush = True
+    for owner in list(state.parked):
+        _answer_parked(member, state, owner)
 
 
 def take_flush(member: Member, state: Leader) -> None:
     """More of the leader's own log is durable."""
-    own = state.progress[member.node_id]
-    state.progress[member.node_id] = attrs.evolve(own, end_offset=member.log.durable_offset)
+    state.progress[member.node_id].end_offset = member.log.durable_offset
     advance_high_watermark(member, state)
 
 
 def advance_high_watermark(member: Member, state: Leader) -> None:
     """Commit what a majority holds, once that includes something of this epoch."""
-    ends = sorted((progress.end_offset for progress in state.progress.values()), reverse=True)
-    held_by_majority = ends[member.majority - 1]
-    if held_by_majority <= max(state.epoch_start, member.high_watermark):
+    ends = sorted([progress.end_offset for progress in state.progress.values()])
+    held_by_majority = ends[-member.majority]
+    if held_by_majority <= member.high_watermark or held_by_majority <= state.epoch_start:
         return
     member.commit(held_by_majority)
-    for parked in list(state.parked.values()):
-        if _lags(member, parked.request):
-            _answer_parked(member, state, parked)
+    for owner in [owner for owner, parked in state.parked.items() if _lags(member, state, parked.request)]:
+        _answer_parked(member, state, owner)
 
 
 # Fetches.
@@ -112,20 +111,20 @@ def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequ
     snapshot = _snapshot_for(member, request)
     diverging = None if snapshot else where_logs_part(member, request)
     if snapshot or diverging:
-        member.reply(request_id, _fetched(member, snapshot=snapshot, diverging=diverging))
+        member.reply(request_id, _fetched(member, state, snapshot=snapshot, diverging=diverging))
         return
     if not _note_progress(member, now, state, request):
         member.refuse(request_id, request, request.replica_id, Reason.TOO_MANY_OBSERVERS)
         return
-    deadline = now + min(request.max_wait_s, member.timing.fetch_timeout_s)
-    parked = ParkedFetch(request_id, request, deadline)
-    older = state.parked.pop(parked.owner, None)
+    owner = request.replica_id if request.replica_id >= 0 else -1 - request_id
+    older = state.parked.pop(owner, None)
     if older is not None:
-        member.reply(older.request_id, _fetched(member))
-    if request.fetch_offset < member.log.end_offset or request.max_wait_s <= 0 or _lags(member, request):
-        _answer_parked(member, state, parked)
+        member.reply(older.request_id, _fetched(member, state))
+    if request.fetch_offset < member.log.end_offset or request.max_wait_s <= 0 or _lags(member, state, request):
+        _bring(member, state, request_id, request)
     else:
-        state.parked[parked.owner] = parked
+        deadline = now + min(request.max_wait_s, member.timing.fetch_timeout_s)
+        state.parked[owner] = ParkedFetch(request_id, request, deadline)
 
 
 def _doubt_about_fetch(request: FetchRequest) -> Reason | None:
@@ -134,19 +133,17 @@ def _doubt_about_fetch(request: FetchRequest) -> Reason | None:
     return None
 
 
-def _high_watermark(member: Member) -> int:
+def _high_watermark(member: Member, state: Leader) -> int:
     """What a leader tells of the high watermark: -1 until something of its own epoch is committed.
 
     What it knows from before may be less than a follower does, and a high watermark never goes back.
     """
-    state = member.state
-    assert isinstance(state, Leader)
     return member.high_watermark if member.high_watermark > state.epoch_start else -1
 
 
-def _lags(member: Member, request: FetchRequest) -> bool:
+def _lags(member: Member, state: Leader, request: FetchRequest) -> bool:
     """Whether the replica said that it knows less to be committed than is (KIP-1166)."""
-    return request.high_watermark is not None and request.high_watermark < _high_watermark(member)
+    return request.high_watermark is not None and request.high_watermark < _high_watermark(member, state)
 
 
 def _snapshot_for(member: Member, request: FetchRequest) -> SnapshotId | None:
@@ -170,17 +167,19 @@ def _note_progress(member: Member, now: float, state: Leader, request: FetchRequ
     replica, offset = request.replica_id, request.fetch_offset
     if replica < 0:
         return len(state.parked) < MAX_OBSERVERS
-    book = state.progress if replica in state.progress else state.observers
-    if book is state.observers and replica not in book:
+    known = state.progress.get(replica) or state.observers.get(replica)
+    if known is None:
         _forget_observers(member, now, state)
-        if len(book) >= MAX_OBSERVERS:
+        if len(state.observers) >= MAX_OBSERVERS:
             return False
-    known = book.get(replica, Progress())
-    caught_up_at = now if offset >= member.log.end_offset else known.caught_up_at
-    book[replica] = Progress(offset, now, caught_up_at, acknowledged=True)
-    if book is state.progress:
+        known = state.observers[replica] = Progress()
+    known.end_offset, known.fetched_at, known.acknowledged = offset, now, True
+    if offset >= member.log.end_offset:
+        known.caught_up_at = now
+    if replica in state.progress:
         note_contact(member, state)
-        advance_high_watermark(member, state)
+        if offset > member.high_watermark:
+            advance_high_watermark(member, state)
     return True
 
 
@@ -192,28 +191,31 @@ def _forget_observers(member: Member, now: float, state: Leader) -> None:
 
 def note_contact(member: Member, state: Leader) -> None:
     """Put off the resignation: it is due when no majority, this leader in it, has fetched for the check-quorum time."""
-    contacts = sorted((state.progress[voter].fetched_at for voter in member.others), reverse=True)
-    state.check_quorum_at = contacts[member.majority - 2] + member.timing.check_quorum_s
+    contacts = sorted([state.progress[voter].fetched_at for voter in member.others])
+    state.check_quorum_at = contacts[1 - member.majority] + member.timing.check_quorum_s
 
 
-def _answer_parked(member: Member, state: Leader, parked: ParkedFetch) -> None:
-    state.parked.pop(parked.owner, None)
-    offset = parked.request.fetch_offset
+def _answer_parked(member: Member, state: Leader, owner: int) -> None:
+    parked = state.parked.pop(owner)
+    _bring(member, state, parked.request_id, parked.request)
+
+
+def _bring(member: Member, state: Leader, request_id: int, request: FetchRequest) -> None:
+    """Answer a Fetch with what there is, be it nothing."""
+    offset = request.fetch_offset
     records = member.log.read(offset) if offset < member.log.end_offset else None
-    member.reply(
-        parked.request_id,
-        member.respond(FetchResponse, ErrorCode.NONE, high_watermark=_high_watermark(member), records=records),
-    )
+    member.reply(request_id, _fetched(member, state, records))
 
 
-def _fetched(member: Member, snapshot: SnapshotId | None = None, diverging: EpochEnd | None = None) -> FetchResponse:
-    return member.respond(
-        FetchResponse,
-        ErrorCode.NONE,
-        high_watermark=_high_watermark(member),
-        snapshot=snapshot,
-        diverging=diverging,
-    )
+def _fetched(
+    member: Member,
+    state: Leader,
+    records: LogSlice | None = None,
+    diverging: EpochEnd | None = None,
+    snapshot: SnapshotId | None = None,
+) -> FetchResponse:
+    high_watermark = _high_watermark(member, state)
+    return FetchResponse(ErrorCode.NONE, state.epoch, member.node_id, high_watermark, records, diverging, snapshot)
 
 
 def answer_fetch_snapshot(member: Member, now: float, request_id: int, request: FetchSnapshotRequest) -> None:
@@ -229,7 +231,7 @@ def answer_fetch_snapshot(member: Member, now: float, request_id: int, request: 
     assert isinstance(state, Leader)
     if request.replica_id in member.others:
         known = state.progress[request.replica_id]
-        state.progress[request.replica_id] = attrs.evolve(known, fetched_at=now, acknowledged=True)
+        known.fetched_at, known.acknowledged = now, True
         note_contact(member, state)
     member.reply(request_id, member.respond(FetchSnapshotResponse, ErrorCode.NONE, position=request.position))
 
@@ -242,7 +244,7 @@ def take_begin_response(member: Member, now: float, event: ResponseReceived) -> 
     assert isinstance(response, BeginQuorumEpochResponse)
     member.learn(now, response.epoch, response.leader_id, event.to)
     if isinstance(state, Leader) and member.state is state and response.epoch == event.request.epoch == state.epoch:
-        state.progress[event.to] = attrs.evolve(state.progress[event.to], acknowledged=True)
+        state.progress[event.to].acknowledged = True
 
 
 def take_timeout(member: Member, now: float, state: Leader) -> None:
@@ -256,8 +258,8 @@ def take_timeout(member: Member, now: float, state: Leader) -> None:
             progress = state.progress[voter]
             if not progress.acknowledged or progress.fetched_at <= now - member.timing.begin_epoch_interval_s:
                 member.send(voter, BeginQuorumEpochRequest(state.epoch, member.node_id))
-    for parked in [parked for parked in state.parked.values() if now >= parked.deadline]:
-        _answer_parked(member, state, parked)
+    for owner in [owner for owner, parked in state.parked.items() if now >= parked.deadline]:
+        _answer_parked(member, state, owner)
 
 
 def resign(member: Member, now: float, why: str) -> None:

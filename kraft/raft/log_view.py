@@ -115,5 +115,4 @@ class LogView:
         """The log from ``offset`` to its end."""
         number = bisect_right(self._starts, offset)
         ends = [*self._starts[number:], self.end_offset]
-        runs = tuple(EpochEnd(epoch, end) for epoch, end in zip(self._epochs[number - 1 :], ends, strict=True))
-        return LogSlice(offset, runs)
+        return LogSlice(offset, tuple(map(EpochEnd, self._epochs[number - 1 :], ends)))

@@ -10,9 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import attrs
-
-from kraft.raft.events import Effects, LeaderChange, Reason, Reply, Send, StoreChunk, Transition, Verdict
+from kraft.raft.events import Effects, Reason, Reply, Send, Transition, Verdict
 from kraft.raft.log_view import LogView
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
@@ -23,7 +21,6 @@ from kraft.raft.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
-    LogSlice,
     Request,
     Response,
     SnapshotId,
@@ -52,25 +49,8 @@ LONGEST_LEAP = 2**24
 _AnyResponse = TypeVar("_AnyResponse", bound=Response)
 
 
-@attrs.define
-class Outcome:
-    """The effects of one step, while they are being collected."""
-
-    fatal: str | None = None
-    truncate: int | None = None
-    install: SnapshotId | None = None
-    append: LeaderChange | LogSlice | None = None
-    flush: bool = False
-    store: StoreChunk | None = None
-    replies: list[Reply] = attrs.field(factory=list)
-    sends: list[Send] = attrs.field(factory=list)
-    high_watermark: int | None = None
-    transitions: list[Transition] = attrs.field(factory=list)
-    verdicts: list[Verdict] = attrs.field(factory=list)
-
-
 class Member:
-    """One member: its log, its state, what it knows to be committed, and the outcome of the step that it is in.
+    """One member: its log, its state, what it knows to be committed, and the effects of the step that it is in.
 
     ``unused_snapshot`` came from a leader and is stored, but was found sound when none was followed.
     """
@@ -91,7 +71,7 @@ class Member:
         self.unused_snapshot: SnapshotId | None = None
         self.state: State = Unattached(0, math.inf)
         self.written = ElectionState()
-        self.outcome = Outcome()
+        self.effects = Effects()
         self._sent = 0
 
     @property
@@ -107,33 +87,14 @@ class Member:
     def may_stand(self) -> bool:
         return self.is_voter and not self.shutting_down
 
-    @property
-    def election(self) -> ElectionState:
-        """What must be durable of the present state."""
-        state = self.state
-        return ElectionState(state.epoch, state.leader_id, state.voted_for)
-
     def take_effects(self) -> Effects:
         """End a step: what the driver must do about it."""
-        outcome, self.outcome = self.outcome, Outcome()
-        election = self.election
-        changed = election != self.written
-        self.written = election
-        return Effects(
-            fatal=outcome.fatal,
-            election=election if changed else None,
-            truncate=outcome.truncate,
-            install=outcome.install,
-            append=outcome.append,
-            flush=outcome.flush,
-            store=outcome.store,
-            replies=tuple(outcome.replies),
-            sends=tuple(outcome.sends),
-            high_watermark=outcome.high_watermark,
-            transitions=tuple(outcome.transitions),
-            verdicts=tuple(outcome.verdicts),
-            deadline=self._deadline(),
-        )
+        effects, self.effects = self.effects, Effects()
+        state, written = self.state, self.written
+        if (state.epoch, state.leader_id, state.voted_for) != (written.epoch, written.leader_id, written.voted_for):
+            self.written = effects.election = ElectionState(state.epoch, state.leader_id, state.voted_for)
+        effects.deadline = self._deadline()
+        return effects
 
     def _deadline(self) -> float:
         state = self.state
@@ -151,7 +112,7 @@ class Member:
         assert (type(before), type(state)) in TRANSITIONS, f"{before} may not become {state}"
         assert state.epoch >= before.epoch, f"{before} may not go back to {state}"
         self.state = state
-        self.outcome.transitions.append(Transition(type(before).__name__, type(state).__name__, state.epoch, why))
+        self.effects.transitions.append(Transition(type(before).__name__, type(state).__name__, state.epoch, why))
         if isinstance(before, Leader):
             for parked in before.parked.values():
                 self.refuse(parked.request_id, parked.request, parked.request.replica_id, Reason.NOT_LEADER)
@@ -193,15 +154,13 @@ class Member:
         An observer takes no epoch without a leader. It might be that of a candidate which is gone, and nobody would
         ever lead it: the others, in an older one, would refuse the observer and learn nothing from it.
         """
-        if self.is_implausible(epoch):
+        state = self.state
+        if epoch < state.epoch or (epoch == state.epoch and state.leader_id is not None) or self.is_implausible(epoch):
             return
-        leader = leader_id if leader_id in self.voters and leader_id != self.node_id else None
-        if epoch > self.epoch and leader is not None:
-            self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
-        elif epoch > self.epoch and self.is_voter:
+        if leader_id is not None and leader_id in self.others:
+            self.follow(now, epoch, leader_id, f"{peer} knows the leader, {leader_id}")
+        elif epoch > state.epoch and self.is_voter:
             self.detach(now, epoch, f"{peer} knows a newer epoch")
-        elif epoch == self.epoch and leader is not None and self.state.leader_id is None:
-            self.follow(now, epoch, leader, f"{peer} knows the leader, {leader}")
 
     def is_implausible(self, epoch: int) -> bool:
         """Whether a peer names an epoch that cannot be. To believe it would use up the epochs, and they have an end.
@@ -214,37 +173,37 @@ class Member:
         """The epoch to stand in; None, and the end of this member, if there is none."""
         if self.epoch < MAX_EPOCH:
             return self.epoch + 1
-        self.outcome.fatal = f"epoch {self.epoch} is the last that there can be"
+        self.effects.fatal = f"epoch {self.epoch} is the last that there can be"
         return None
 
     def install(self, snapshot: SnapshotId) -> None:
         """Let the log begin behind a stored snapshot of a leader: what is in it is committed, whoever leads by now."""
         self.log.install(snapshot)
-        self.outcome.install = snapshot
+        self.effects.install = snapshot
         self.commit(snapshot.end_offset)
 
     def commit(self, offset: int) -> None:
         """Everything below ``offset`` is committed."""
         if offset > self.high_watermark:
-            self.high_watermark = self.outcome.high_watermark = offset
+            self.high_watermark = self.effects.high_watermark = offset
 
     # Speaking.
 
     def send(self, to: int, request: Request) -> int:
         """Send a request; return its number."""
         self._sent += 1
-        self.outcome.sends.append(Send(self._sent, to, request))
+        self.effects.sends.append(Send(self._sent, to, request))
         return self._sent
 
     def reply(self, request_id: int, response: Response) -> None:
-        self.outcome.replies.append(Reply(request_id, response))
+        self.effects.replies.append(Reply(request_id, response))
 
     def respond(self, kind: type[_AnyResponse], error: ErrorCode, **fields: Any) -> _AnyResponse:
         """A response with what every response says: the error, the epoch and its leader."""
         return kind(error=error, epoch=self.epoch, leader_id=self.leader_id, **fields)
 
     def judge(self, request: Request, peer: int, granted: bool, reason: Reason) -> None:
-        self.outcome.verdicts.append(Verdict(request, peer, granted, reason))
+        self.effects.verdicts.append(Verdict(request, peer, granted, reason))
 
     def refuse(self, request_id: int, request: Request, peer: int, reason: Reason) -> None:
         """Answer a request with the error that fits ``reason``."""

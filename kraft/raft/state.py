@@ -97,7 +97,7 @@ class Candidate:
         return min(self.election_deadline, self.ask_at)
 
 
-@attrs.frozen
+@attrs.define
 class Progress:
     """What a leader knows of a replica: how far it holds the log durably, and when it was last heard of.
 
@@ -110,7 +110,7 @@ class Progress:
     acknowledged: bool = False
 
 
-@attrs.frozen
+@attrs.define
 class ParkedFetch:
     """A Fetch that waits for the log to grow, at most until ``deadline``."""
 
@@ -118,18 +118,14 @@ class ParkedFetch:
     request: FetchRequest
     deadline: float
 
-    @property
-    def owner(self) -> int:
-        """Whose it is: the replica's id, or a number below -1 of one that has none, as consumers have."""
-        return self.request.replica_id if self.request.replica_id >= 0 else -1 - self.request_id
-
 
 @attrs.define
 class Leader:
     """Leads ``epoch``, whose first record (its LeaderChange) is at ``epoch_start``.
 
     The one state that is changed in place, being a ledger: ``progress`` has every voter, the leader included,
-    ``observers`` those that fetched of late, ``parked`` at most one Fetch of each.
+    ``observers`` those that fetched of late, ``parked`` at most one Fetch of each. Who has no id, as consumers have
+    none, is there under a number below -1.
     """
 
     epoch: int
@@ -149,7 +145,10 @@ class Leader:
     @property
     def deadline(self) -> float:
         first = min(self.check_quorum_at, self.begin_at)
-        return min([first, *(parked.deadline for parked in self.parked.values())]) if self.parked else first
+        for parked in self.parked.values():
+            if parked.deadline < first:
+                first = parked.deadline
+        return first
 
 
 @attrs.frozen
@@ -184,6 +183,34 @@ class Follower:
     @property
     def deadline(self) -> float:
         return min(self.fetch_deadline, self.ask_at)
+
+    def asking(self, number: int, again_at: float) -> Follower:
+        """With another request under way. Each commit comes by here, and ``attrs.evolve`` would take much longer."""
+        return Follower(
+            self.epoch,
+            self.leader_id,
+            self.fetch_deadline,
+            self.voted_for,
+            self.has_fetched,
+            self.resigned,
+            self.answered_badly,
+            asked=number,
+            ask_at=again_at,
+            download=self.download,
+        )
+
+    def heard(self, now: float, fetch_deadline: float) -> Follower:
+        """With a good answer to what was asked: the leader is alive, and is asked on at once."""
+        return Follower(
+            self.epoch,
+            self.leader_id,
+            fetch_deadline,
+            self.voted_for,
+            has_fetched=True,
+            resigned=self.resigned,
+            ask_at=now,
+            download=self.download,
+        )
 
 
 @attrs.frozen

@@ -306,7 +306,7 @@ class DrivenCore:
 
     # Speaking.
 
-    def _send(self, sends: tuple[Send, ...]) -> None:
+    def _send(self, sends: list[Send]) -> None:
         for request, group in itertools.groupby(sends, key=lambda send: send.request):
             alike = tuple(group)
             old = [send for send in alike if name_of(request) == "PreVote" and send.to in self.around.old]

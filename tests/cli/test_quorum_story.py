@@ -38,11 +38,11 @@ class World:
             self.journals[node].start(wrote_ms)
 
     def moves(self, node: int, before: str, after: str, epoch: int, why: str) -> None:
-        self.journals[node].note(Effects(transitions=(Transition(before, after, epoch, why),)))
+        self.journals[node].note(Effects(transitions=[Transition(before, after, epoch, why)]))
         self.now_ms += 10
 
     def judges(self, node: int, request: Request, peer: int, reason: Reason, *, granted: bool = False) -> None:
-        self.journals[node].note(Effects(verdicts=(Verdict(request, peer, granted, reason),)))
+        self.journals[node].note(Effects(verdicts=[Verdict(request, peer, granted, reason)]))
         self.now_ms += 10
 
     def elects(self, node: int, epoch: int, voter: int, before: str = "Follower", why: str = "no leader") -> None:

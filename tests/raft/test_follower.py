@@ -73,10 +73,10 @@ def test_what_comes_is_flushed_before_more_is_asked() -> None:
     """KIP-595: the fetch offset is an acknowledgement, so what lies below it is durable."""
     core, send = following()
     effects = respond(core, send, fetched(high_watermark=1, records=records(0, (5, 2))), 0.1)
-    assert (effects.append, effects.flush, effects.sends) == (records(0, (5, 2)), True, ())
+    assert (effects.append, effects.flush, effects.sends) == (records(0, (5, 2)), True, [])
     assert effects.high_watermark == 1
     effects = core.step(0.2, LogFlushed(1))
-    assert effects.sends == ()
+    assert effects.sends == []
     effects = core.step(0.2, LogFlushed(2))
     assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 2, 5, 0.5, 1)]
 
@@ -108,7 +108,7 @@ def test_a_flush_that_began_before_a_cut_says_nothing() -> None:
     core, send = following(log_of((1, 4)))
     effects = respond(core, send, fetched(diverging=EpochEnd(1, 2)), 0.1)
     respond(core, effects.sends[0], fetched(records=records(2, (5, 4))), 0.2)
-    assert core.step(0.3, LogFlushed(4, truncations=0)).sends == ()
+    assert core.step(0.3, LogFlushed(4, truncations=0)).sends == []
     assert len(core.step(0.3, LogFlushed(4, truncations=1)).sends) == 1
 
 
@@ -125,7 +125,7 @@ def test_records_that_do_not_fit_are_not_appended(bad: LogSlice) -> None:
 def test_only_the_answer_that_is_waited_for_counts() -> None:
     core, send = following()
     again = core.step(1.0, RequestFailed(send.number, 2, send.request))
-    assert again.sends == ()
+    assert again.sends == []
     second = core.step(1.1, Timeout()).sends[0]
     assert respond(core, send, fetched(records=records(0, (5, 2))), 1.2).append is None
     assert respond(core, second, fetched(records=records(0, (5, 2))), 1.2).append is not None
@@ -261,7 +261,7 @@ def test_a_snapshot_is_fetched_in_chunks_and_replaces_the_log() -> None:
     effects = chunk(core, send, 0)
     assert effects.store == StoreChunk(SNAPSHOT, 0, last=False)
     effects = chunk(core, effects.sends[0], 10)
-    assert (effects.store, effects.sends) == (StoreChunk(SNAPSHOT, 10, last=True), ())
+    assert (effects.store, effects.sends) == (StoreChunk(SNAPSHOT, 10, last=True), [])
     effects = core.step(0.3, SnapshotStored(SNAPSHOT))
     assert (effects.install, effects.high_watermark) == (SNAPSHOT, 7)
     assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 7, 4, 0.5, 7)]
@@ -298,11 +298,11 @@ def test_a_snapshot_may_be_looked_through_for_longer_than_the_fetch_timeout(node
     core, send = downloading(node_id=node_id)
     chunk(core, send, 0, size=10)
     for now in (2.2, 4.0, 60.0):
-        assert core.step(now, Timeout()).transitions == ()
+        assert core.step(now, Timeout()).transitions == []
     effects = core.step(70.0, SnapshotStored(SNAPSHOT))
     assert effects.install == SNAPSHOT
     assert [sent.request for sent in effects.sends] == [FetchRequest(5, node_id, 7, 4, 0.5, 7)]
-    assert core.step(71.9, Timeout()).transitions == ()
+    assert core.step(71.9, Timeout()).transitions == []
     assert len(core.step(72.0, Timeout()).transitions) == 1, "the leader has its time again, and no more"
 
 
@@ -311,7 +311,7 @@ def test_a_damaged_snapshot_gives_the_leader_its_time_again() -> None:
     chunk(core, send, 0, size=10)
     core.step(60.0, Timeout())
     core.step(70.0, SnapshotRejected(SNAPSHOT))
-    assert core.step(71.9, Timeout()).transitions == ()
+    assert core.step(71.9, Timeout()).transitions == []
     assert why_given_up(core, 72.0) == "2 gave no good answer in time"
 
 
@@ -416,5 +416,5 @@ def test_a_question_that_may_wait_has_the_time_to_wait_on_top() -> None:
     assert core.step(1.0, Timeout()).deadline == 2.0 == Timing().fetch_timeout_s
     core = member(election=ElectionState(5, leader_id=2), timing=Timing(fetch_timeout_s=30.0))
     core.step(0.0, Timeout())
-    assert core.step(2.4, Timeout()).sends == ()
+    assert core.step(2.4, Timeout()).sends == []
     assert len(core.step(2.5, Timeout()).sends) == 1

@@ -134,7 +134,7 @@ def test_those_who_are_no_replica_do_not_disturb_one_another() -> None:
     """Replica -1 is anybody who reads: any number may wait, and nobody keeps account of them."""
     core = leading().nodes[1].core
     for number in (20, 21, 22):
-        assert core.step(1.6, RequestReceived(number, fetch(1, replica=-1))).replies == ()
+        assert core.step(1.6, RequestReceived(number, fetch(1, replica=-1))).replies == []
     assert isinstance(core.state, Leader)
     assert not core.state.observers
     replies = core.step(99.0, LogAppended(2, 1)).replies

@@ -53,8 +53,7 @@ def verdict_is(wrong: Reason, right: Reason) -> Callable[[Any], Any]:
 def counts_unflushed(take_append: Any) -> Any:
     def take(member: Any, end_offset: int, epoch: int) -> None:
         take_append(member, end_offset, epoch)
-        own = member.state.progress[member.node_id]
-        member.state.progress[member.node_id] = attrs.evolve(own, end_offset=end_offset)
+        member.state.progress[member.node_id].end_offset = end_offset
         leader.advance_high_watermark(member, member.state)
 
     return take
@@ -192,7 +191,7 @@ def counts_observers(note: Any) -> Any:
 def installs_nothing(take: Any) -> Any:
     def take_stored(member: Any, now: float, event: Any) -> None:
         take(member, now, event)
-        member.outcome.install = None
+        member.effects.install = None
 
     return take_stored
 
@@ -200,7 +199,7 @@ def installs_nothing(take: Any) -> Any:
 def any_watermark(_: Any) -> Any:
     def commit(member: Any, offset: int) -> None:
         if offset != member.high_watermark:
-            member.high_watermark = member.outcome.high_watermark = offset
+            member.high_watermark = member.effects.high_watermark = offset
 
     return commit
 
@@ -269,7 +268,7 @@ def cuts_anything(_: Any) -> Any:
         offset = max(member.log.diverging_from(leader_end) - 1, member.log.start_offset)
         if offset < member.log.end_offset:
             member.log.truncate(offset)
-            member.outcome.truncate = offset
+            member.effects.truncate = offset
 
     return cut
 
@@ -278,7 +277,7 @@ def installs_whatever_it_is(_: Any) -> Any:
     def take_stored(member: Any, now: float, event: Any) -> None:
         if event.snapshot.end_offset > member.high_watermark:
             member.log.install(event.snapshot)
-            member.outcome.install = event.snapshot
+            member.effects.install = event.snapshot
             member.commit(event.snapshot.end_offset)
         if isinstance(member.state, Follower):
             member.state = attrs.evolve(member.state, download=None, ask_at=now)
@@ -287,7 +286,7 @@ def installs_whatever_it_is(_: Any) -> Any:
 
 
 def tells_what_it_remembers(_: Any) -> Any:
-    return lambda member: member.high_watermark
+    return lambda member, state: member.high_watermark
 
 
 def needs_all(_: Any) -> Any:
@@ -371,11 +370,19 @@ def epoch_unwritten(take: Any) -> Any:
     return take_effects
 
 
-def unwritten_leader(_: Any) -> Any:
-    return property(lambda member: attrs.evolve(ORIGINAL_ELECTION.fget(member), voted_for=None))
+def vote_unwritten(take: Any) -> Any:
+    """Writes epochs and leaders, but no votes."""
 
+    def take_effects(member: Any) -> Any:
+        before = attrs.evolve(member.written, voted_for=None)
+        effects = take(member)
+        if effects.election is not None:
+            election = attrs.evolve(effects.election, voted_for=None)
+            effects.election = election if election != before else None
+        return effects
 
-ORIGINAL_ELECTION: Any = Member.election
+    return take_effects
+
 
 MUTANTS = {
     "votes twice in an epoch": Mutant(
@@ -385,7 +392,7 @@ MUTANTS = {
         "only a log at least as long wins", voting, "judge_vote", verdict_is(Reason.GRANTED, Reason.SHORTER_LOG)
     ),
     "forgets its vote": Mutant("a vote outlives a restart", core, "_first_state", forgets(voted_for=None)),
-    "does not write its vote": Mutant("a vote is durable", Member, "election", unwritten_leader),
+    "does not write its vote": Mutant("a vote is durable", Member, "take_effects", vote_unwritten),
     "does not write new epochs": Mutant("an epoch is durable", Member, "take_effects", epoch_unwritten),
     "speaks before it wrote": Mutant("durable, then spoken", SimulatedNode, "_begin_election_write", speaks_first),
     "counts its vote at once": Mutant("one's own vote counts once durable", voting, "stand", votes_at_once),

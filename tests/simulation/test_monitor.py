@@ -36,7 +36,7 @@ def a_leader_becomes_a_candidate(world: World) -> None:
     assert node is not None
     assert isinstance(node.core.state, Leader)
     transition = Transition("Leader", "Candidate", node.core.epoch, "it felt like it")
-    world.monitor.after_step(node, node.core.state, Timeout(), Effects(transitions=(transition,)))
+    world.monitor.after_step(node, node.core.state, Timeout(), Effects(transitions=[transition]))
 
 
 BY_HAND: dict[str, Callable[[World], None]] = {

@@ -51,7 +51,7 @@ def lines(directory: Path) -> list[dict[str, Any]]:
 
 
 def test_a_change_of_state_is_a_line_with_its_reason(journal: QuorumJournal, tmp_path: Path) -> None:
-    journal.note(Effects(transitions=(STOOD,)))
+    journal.note(Effects(transitions=[STOOD]))
     assert lines(tmp_path) == [
         {"ms": 1000, "node": 2, "kind": "start", "wrote_ms": 990},
         {
@@ -67,7 +67,7 @@ def test_a_change_of_state_is_a_line_with_its_reason(journal: QuorumJournal, tmp
 
 
 def test_a_verdict_is_a_line_that_names_the_reason_and_says_it_in_words(journal: QuorumJournal, tmp_path: Path) -> None:
-    journal.note(Effects(verdicts=(vote(3, pre_vote=True),)))
+    journal.note(Effects(verdicts=[vote(3, pre_vote=True)]))
     assert lines(tmp_path)[1] == {
         "ms": 1000,
         "node": 2,
@@ -85,7 +85,7 @@ def test_a_verdict_is_a_line_that_names_the_reason_and_says_it_in_words(journal:
 def test_what_was_refused_without_the_core_is_such_a_line_too(journal: QuorumJournal, tmp_path: Path) -> None:
     for _ in range(3):
         journal.note_refusal(Refusal(Asked("Vote", 3, 5, True), Doubt.OTHER_CLUSTER))
-        journal.note(Effects(transitions=(STOOD,)))
+        journal.note(Effects(transitions=[STOOD]))
     journal.stop()
     first, *changes, again, _ = lines(tmp_path)[1:]
     assert [line["kind"] for line in changes] == ["transition"] * 3, "a voter that finds nobody has many"
@@ -106,26 +106,26 @@ def test_why_the_core_gave_up_is_written(journal: QuorumJournal, tmp_path: Path)
 
 def test_a_peer_that_asks_again_and_again_is_counted(journal: QuorumJournal, tmp_path: Path, clock: Clock) -> None:
     for asked in range(40):
-        journal.note(Effects(verdicts=(vote(3, epoch=5 + asked), vote(1, granted=True))))
+        journal.note(Effects(verdicts=[vote(3, epoch=5 + asked), vote(1, granted=True)]))
         clock.now_ms += 50
     assert [line["peer"] for line in lines(tmp_path)[1:]] == [3, 1]
     clock.now_ms += REPEAT_MS
-    journal.note(Effects(verdicts=(vote(3, epoch=50),)))
+    journal.note(Effects(verdicts=[vote(3, epoch=50)]))
     again = lines(tmp_path)[-1]
     assert (again["peer"], again["times"], again["epoch"], again["ms"]) == (3, 40, 50, clock.now_ms)
 
 
 def test_a_change_of_state_ends_the_counting(journal: QuorumJournal, tmp_path: Path) -> None:
     for _ in range(3):
-        journal.note(Effects(verdicts=(vote(3),)))
-    journal.note(Effects(transitions=(STOOD,), verdicts=(vote(3),)))
+        journal.note(Effects(verdicts=[vote(3)]))
+    journal.note(Effects(transitions=[STOOD], verdicts=[vote(3)]))
     told = [(line["kind"], line.get("times")) for line in lines(tmp_path)[1:]]
     assert told == [("verdict", None), ("verdict", 2), ("transition", None), ("verdict", None)]
 
 
 def test_a_flood_of_different_verdicts_is_counted_too(journal: QuorumJournal, tmp_path: Path) -> None:
     for peer in range(MAX_KINDS + 30):
-        journal.note(Effects(verdicts=(Verdict(BeginQuorumEpochRequest(9, peer), peer, False, Reason.NOT_A_VOTER),)))
+        journal.note(Effects(verdicts=[Verdict(BeginQuorumEpochRequest(9, peer), peer, False, Reason.NOT_A_VOTER)]))
     assert len(lines(tmp_path)) == 1 + MAX_KINDS
     journal.stop()
     assert [(line["kind"], line.get("times")) for line in lines(tmp_path)[-2:]] == [("omitted", 30), ("stop", None)]
@@ -134,7 +134,7 @@ def test_a_flood_of_different_verdicts_is_counted_too(journal: QuorumJournal, tm
 def test_the_journal_is_bounded(journal: QuorumJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quorum_journal, "MAX_BYTES", 1000)
     for epoch in range(100):
-        journal.note(Effects(transitions=(attrs.evolve(STOOD, epoch=epoch),)))
+        journal.note(Effects(transitions=[attrs.evolve(STOOD, epoch=epoch)]))
     current, older = tmp_path / FILE_NAME, tmp_path / (FILE_NAME + OLDER_SUFFIX)
     assert sorted(tmp_path.iterdir()) == [current, older]
     assert current.stat().st_size <= 1000
@@ -165,7 +165,7 @@ def test_an_error_is_said_once_and_ends_the_journal(
     with caplog.at_level(logging.WARNING):
         journal = QuorumJournal(tmp_path, 2, clock)
         for _ in range(3):
-            journal.note(Effects(transitions=(STOOD,)))
+            journal.note(Effects(transitions=[STOOD]))
         journal.close()
     (said,) = caplog.messages
     assert said.startswith(f"{tmp_path / FILE_NAME}: ")

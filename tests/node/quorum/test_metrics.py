@@ -133,7 +133,7 @@ def test_votes_are_counted_by_their_reasons(registry: Registry) -> None:
     metrics = QuorumMetrics(registry, Quorum(), is_voter=True)
     refused = Verdict(VoteRequest(2, 3, 0, 0), 3, False, Reason.SHORTER_LOG)
     metrics.note_refusal(Refusal(Asked("Fetch", 3), Doubt.OTHER_CLUSTER))
-    metrics.note(Effects(verdicts=(refused, refused), transitions=(Transition("Follower", "Prospective", 1, ""),)))
+    metrics.note(Effects(verdicts=[refused, refused], transitions=[Transition("Follower", "Prospective", 1, "")]))
     name = "kraft.server:type=QuorumVerdicts,name=VerdictsPerSec,request=Vote,granted=false,reason=SHORTER_LOG"
     assert registry.get(name).value == 2
     name = "kraft.server:type=QuorumTransitions,name=TransitionsPerSec,before=Follower,after=Prospective"
