@@ -115,4 +115,5 @@ class LogView:
         """The log from ``offset`` to its end."""
         number = bisect_right(self._starts, offset)
         ends = [*self._starts[number:], self.end_offset]
-        return LogSlice(offset, tuple(map(EpochEnd, self._epochs[number - 1 :], ends)))
+        runs = [EpochEnd(epoch, end) for epoch, end in zip(self._epochs[number - 1 :], ends, strict=True)]
+        return LogSlice(offset, tuple(runs))

@@ -38,6 +38,10 @@ CONTROL_BIT = 1 << 5
 DELETE_HORIZON_BIT = 1 << 6
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
+UNCHECKED = struct.Struct(">qiibI")
+"""The fields up to the checksum itself, which it does not cover."""
+CHECKED = struct.Struct(">hiqqqhii")
+"""The fields that it covers: all from the attributes on."""
 LOG_OVERHEAD = 12
 """Bytes of base offset and length, which the length does not count."""
 MINIMUM_LENGTH = HEADER_SIZE - LOG_OVERHEAD

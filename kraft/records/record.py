@@ -14,11 +14,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kraft.records.batch import (
-    CHECKED_POSITION,
+    CHECKED,
     CODEC_BITS,
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
-    HEADER,
     HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
     MAGIC,
@@ -27,6 +26,7 @@ from kraft.records.batch import (
     NO_SEQUENCE,
     NO_TIMESTAMP,
     TRANSACTIONAL_BIT,
+    UNCHECKED,
     BatchHeader,
     CorruptBatch,
     TimestampType,
@@ -103,7 +103,7 @@ def encode_batch(
         attributes=attributes,
         last_offset_delta=last_offset - base_offset,
         base_timestamp=base_timestamp,
-        max_timestamp=max((record.timestamp for record in records), default=NO_TIMESTAMP),
+        max_timestamp=max([record.timestamp for record in records], default=NO_TIMESTAMP),
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,
@@ -137,9 +137,10 @@ def recompress(
 
 def _join(header: BatchHeader, payload: bytes) -> bytes:
     """Header and compressed records as one batch, with its length and checksum."""
-    header = header._replace(length=MINIMUM_LENGTH + len(payload))
-    checked = HEADER.pack(*header)[CHECKED_POSITION:]
-    return HEADER.pack(*header._replace(crc=checksum(checked, payload))) + payload
+    base_offset, _, leader_epoch, magic, _, *fields = header
+    checked = CHECKED.pack(*fields)
+    length, crc = MINIMUM_LENGTH + len(payload), checksum(checked, payload)
+    return b"".join((UNCHECKED.pack(base_offset, length, leader_epoch, magic, crc), checked, payload))
 
 
 def _payload(buffer: Buffer, position: int, header: BatchHeader, max_bytes: int) -> bytes:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 from uuid import UUID
 
@@ -204,17 +204,18 @@ class Log:
         Raises KafkaError OFFSET_OUT_OF_RANGE if they do not follow the end of the log, CorruptBatch for broken headers.
         """
         headers = list(iter_headers(buffer))
+        batches: list[AppendedBatch] = []
         end = self.log_end_offset
-        for _, header in headers:
+        for position, header in headers:
             if header.base_offset < end:
                 message = f"batch of offset {header.base_offset}, the log {self.directory} ends at {end}"
                 raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
             end = header.next_offset
+            batches.append(AppendedBatch(position, end - 1, header.max_timestamp))
         if not headers:
             return AppendInfo(end, end - 1, NO_TIMESTAMP, self.log_start_offset)
         for _, header in headers:
             self.epochs.assign(header.leader_epoch, header.base_offset)
-        batches = [AppendedBatch(position, header.last_offset, header.max_timestamp) for position, header in headers]
         base_offset = headers[0][1].base_offset
         self._append(buffer, batches, base_offset, now_ms)
         with_producer = [each for each in headers if each[1].producer_id != NO_PRODUCER_ID]
@@ -251,7 +252,7 @@ class Log:
         config = self.config
         if active.size + added_bytes > min(config.segment_bytes, MAX_POSITION):
             return True
-        max_timestamp = max(batch.max_timestamp for batch in batches)
+        max_timestamp = max([batch.max_timestamp for batch in batches])
         if active.age_ms(now_ms, max_timestamp) > config.segment_ms - self._roll_jitter_ms:
             return True
         return active.is_index_full(config.segment_index_bytes) or not fits_index(
@@ -298,21 +299,15 @@ class Log:
         number = len(segments) - 1
         if offset < segments[number].base_offset:
             number = bisect_right(segments, offset, key=by_base_offset) - 1
-        with self._damage_as_kafka_error(segments[number]):
-            piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
-        # Compaction can leave a segment without the last offsets that were its own.
-        while not piece.length and piece.position == segments[number].size and number + 1 < len(segments):
-            number += 1
-            with self._damage_as_kafka_error(segments[number]):
-                piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
-        return piece
-
-    @contextmanager
-    def _damage_as_kafka_error(self, segment: Segment) -> Iterator[None]:
         try:
-            yield
+            piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
+            # Compaction can leave a segment without the last offsets that were its own.
+            while not piece.length and piece.position == segments[number].size and number + 1 < len(segments):
+                number += 1
+                piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
         except CorruptBatch as damage:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segment.path}: {damage}") from damage
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segments[number].path}: {damage}") from damage
+        return piece
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
         """Return the first record that is not older than ``timestamp`` (ms), or None. Raises KafkaError as ``read``."""
