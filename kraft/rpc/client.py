@@ -19,6 +19,7 @@ from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import request_header_version, response_class, response_header_version
 from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
+from kraft.rpc.held import held
 from kraft.rpc.transport import PlainTransport, Transport
 from kraft.wire.codec import decode, encode_spliced
 from kraft.wire.decode_error import DecodeError
@@ -136,7 +137,7 @@ class Connection:
         with self._closing_on_failure(timeout_s):
             correlation_id = await self._send(request, version, expect_response=True)
             while correlation_id not in self._arrived:
-                async with _held(self._reading):
+                async with held(self._reading):
                     if correlation_id not in self._arrived:
                         await self._read_one()
         return self._arrived.pop(correlation_id)
@@ -148,7 +149,7 @@ class Connection:
         data, pieces = encode_spliced(request, version, prefix)
         assert not pieces, "requests are made of bytes"
         _FRAME_LENGTH.pack_into(data, 0, len(data) - 4)
-        async with _held(self._sending):
+        async with held(self._sending):
             if self._closed:
                 raise Disconnected("connection is closed")
             if expect_response:
@@ -197,24 +198,6 @@ class Connection:
         finally:
             if not done:
                 self.close()
-
-
-class _held:
-    """``async with lock``, without giving way to other tasks when the lock is free."""
-
-    __slots__ = ("_lock",)
-
-    def __init__(self, lock: trio.Lock) -> None:
-        self._lock = lock
-
-    async def __aenter__(self) -> None:
-        try:
-            self._lock.acquire_nowait()
-        except trio.WouldBlock:
-            await self._lock.acquire()
-
-    async def __aexit__(self, *_: object) -> None:
-        self._lock.release()
 
 
 async def dial_by_tcp(host: str, port: int) -> Transport:
