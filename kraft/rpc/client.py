@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import trio
@@ -29,6 +29,7 @@ from kraft.wire.schema import Message
 DEFAULT_TIMEOUT_S = 30.0
 MAX_RESPONSE_BYTES = 104_857_600
 
+T = TypeVar("T")
 M = TypeVar("M", bound=Message)
 
 Dial = Callable[[str, int], Awaitable[Transport]]
@@ -73,8 +74,8 @@ class Connection:
         self._frames = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), MAX_RESPONSE_BYTES)
         self._client_id = None if client_id is None else client_id.encode()
         self._timeout_s = timeout_s
-        self._sending = trio.Lock()
-        self._reading = trio.Lock()
+        self._sending = held(trio.Lock())
+        self._reading = held(trio.Lock())
         self._next_correlation_id = 0
         self._outstanding: set[int] = set()
         self._arrived: dict[int, bytes | bytearray] = {}
@@ -121,8 +122,7 @@ class Connection:
     async def send(self, request: Message, version: int | None = None) -> None:
         """Send a request that has no response (Produce with acks=0)."""
         version = self.highest_common_version(request) if version is None else version
-        with self._closing_on_failure(self._timeout_s):
-            await self._send(request, version)
+        await self._as_a_whole(self._send(request, version), self._timeout_s)
 
     @property
     def closed(self) -> bool:
@@ -134,12 +134,14 @@ class Connection:
         self._transport.close()
 
     async def _exchange(self, request: Message, version: int, timeout_s: float) -> bytes | bytearray:
-        with self._closing_on_failure(timeout_s):
-            correlation_id = await self._send(request, version, expect_response=True)
-            while correlation_id not in self._arrived:
-                async with held(self._reading):
-                    if correlation_id not in self._arrived:
-                        await self._read_one()
+        return await self._as_a_whole(self._ask(request, version), timeout_s)
+
+    async def _ask(self, request: Message, version: int) -> bytes | bytearray:
+        correlation_id = await self._send(request, version, expect_response=True)
+        while correlation_id not in self._arrived:
+            async with self._reading:
+                if correlation_id not in self._arrived:
+                    await self._read_one()
         return self._arrived.pop(correlation_id)
 
     async def _send(self, request: Message, version: int, *, expect_response: bool = False) -> int:
@@ -149,7 +151,7 @@ class Connection:
         data, pieces = encode_spliced(request, version, prefix)
         assert not pieces, "requests are made of bytes"
         _FRAME_LENGTH.pack_into(data, 0, len(data) - 4)
-        async with held(self._sending):
+        async with self._sending:
             if self._closed:
                 raise Disconnected("connection is closed")
             if expect_response:
@@ -183,14 +185,15 @@ class Connection:
             self.close()
             raise Disconnected(f"malformed response: {error}") from error
 
-    @contextmanager
-    def _closing_on_failure(self, timeout_s: float) -> Iterator[None]:
-        """Whatever interrupts an exchange leaves the stream at an unknown place."""
+    async def _as_a_whole(self, exchange: Awaitable[T], timeout_s: float) -> T:
+        """What ``exchange`` returns. Whatever interrupts it leaves the stream at an unknown place: close then."""
         done = False
         try:
-            with trio.fail_after(timeout_s):
-                yield
-            done = True
+            with trio.move_on_after(timeout_s):
+                result = await exchange
+                done = True
+                return result
+            raise trio.TooSlowError
         except (OSError, EOFError, InvalidFrame, trio.ClosedResourceError) as error:
             if isinstance(error, Disconnected):
                 raise

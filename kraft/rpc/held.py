@@ -6,7 +6,7 @@ import trio
 
 
 class held:
-    """``async with lock``, or a semaphore, without giving way to other tasks when it is free."""
+    """``async with lock``, or a semaphore, without giving way to other tasks when it is free; may be used again."""
 
     __slots__ = ("_lock",)
 
