@@ -1,4 +1,4 @@
-"""One connection: read a request, handle it when its turn comes, send the reply, and again.
+"""One connection: read a request, queue it, wait for the reply, send it, and again.
 
 Whatever a peer sends ends here: in a response, or in one log line and a closed connection. No exception but a
 cancellation leaves :func:`serve_connection`, because it would take the connection's neighbours with it.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import attrs
 import trio
 
-from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, Silence
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Request, Silence
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import ConnectionEnded, FrameReader, InvalidFrame
-from kraft.rpc.handlers import Handlers
 from kraft.rpc.header import Apis, encode_response, parse_request
 from kraft.rpc.plane import SocketSettings
 from kraft.rpc.request_metrics import PlaneMetrics, ProcessorMetrics
@@ -28,9 +27,6 @@ from kraft.wire.splice import FileSlice
 
 logger = logging.getLogger("kraft.rpc")
 
-Handle = Callable[[Request], Awaitable[Reply]]
-"""Makes the reply to a request, in the task of its connection; cancelled when that ends."""
-
 ErrorResponse = Callable[[Request, Exception], Message | None]
 """The response that tells a peer of a failed handler (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
 
@@ -39,8 +35,7 @@ ErrorResponse = Callable[[Request, Exception], Message | None]
 class ProcessorContext:
     """What the connections of one processor share."""
 
-    handlers: Handlers
-    handle: Handle
+    requests: trio.MemorySendChannel[Request]
     apis: Apis
     error_response: ErrorResponse
     settings: SocketSettings
@@ -59,13 +54,15 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
         logger.warning("%s %s: closed: %s", peer.listener, peer.name, error)
     except (ConnectionEnded, OSError) as error:
         logger.debug("%s %s: connection lost: %s", peer.listener, peer.name, error)
+    except trio.BrokenResourceError:  # a plane that is cancelled may lose its handlers before its connections
+        logger.debug("%s %s: closed: no handler is left", peer.listener, peer.name)
     except Exception:
         logger.exception("%s %s: closed: internal error", peer.listener, peer.name)
 
 
 async def _serve(live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
     frames = FrameReader(transport, context.scratch, context.settings.request_max_bytes)
-    table, metrics = context.table, context.metrics
+    table, metrics, requests = context.table, context.metrics, context.requests
     while not live.draining:
         frame = await frames.read()
         if frame is None:
@@ -78,16 +75,19 @@ async def _serve(live: LiveConnection, transport: Transport, context: ProcessorC
         request.received_at = now
         del frame  # from here on the request owns it, and lets go of it before the next one is read
         metrics.idle.busy_s += time.perf_counter() - now
+        try:
+            requests.send_nowait(request)
+        except trio.WouldBlock:
+            await requests.send(request)
         if not await _answer(request, live, transport, context):
             return
         live.in_flight = False
-        await trio.lowlevel.checkpoint()  # a peer that sends without a pause shall not hold up its neighbours
 
 
 async def _answer(request: Request, live: LiveConnection, transport: Transport, context: ProcessorContext) -> bool:
-    """Handle a request and send the reply; False if the connection is to be closed."""
-    reply = await _handled(request, context)
-    ready_at = request.handled_at
+    """Wait for the reply and send it; False if the connection is to be closed."""
+    reply = await request.reply()
+    resumed_at = ready_at = time.perf_counter()
     metrics = context.metrics
     if isinstance(reply, Parked):
         reply = await _parked(reply, request, context.error_response)
@@ -95,7 +95,7 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
     if reply is CLOSE:
         return False
     if reply is NO_RESPONSE:
-        context.plane_metrics.record(request, ready_at, ready_at)
+        context.plane_metrics.record(request, resumed_at, ready_at, ready_at)
         return True
     data, pieces = encode_response(request, reply)
     metrics.responses.count += 1
@@ -111,21 +111,8 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
     sent_at = time.perf_counter()
     metrics.idle.busy_s += sent_at - ready_at
     context.table.touch(live, sent_at)
-    context.plane_metrics.record(request, ready_at, sent_at)
+    context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
     return True
-
-
-async def _handled(request: Request, context: ProcessorContext) -> Reply:
-    """Wait for a handler and have it handle the request."""
-    async with context.handlers:
-        request.dequeued_at = time.perf_counter()
-        try:
-            reply = await context.handle(request)
-        except Exception as error:
-            reply = failed_reply(request, error, context.error_response)
-        request.handled_at = time.perf_counter()
-        context.plane_metrics.handlers.busy_s += request.handled_at - request.dequeued_at
-    return reply
 
 
 async def _parked(parked: Parked, request: Request, error_response: ErrorResponse) -> Message | Silence:

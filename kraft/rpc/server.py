@@ -1,12 +1,13 @@
-"""How a plane runs: acceptors, processors and connections, each a named task.
+"""How a plane runs: acceptors, processors, connections and handlers, each a named task.
 
 ::
 
     serve
     ├── acceptor PLAINTEXT           hands each socket to a processor that has room (20 pending)
-    └── processor 0 PLAINTEXT        owns the nursery of its connections
-        ├── expiry 0 PLAINTEXT       closes idle ones
-        └── connection 10.0.0.7:5123 handles its requests, when one of the plane's handlers is free
+    ├── processor 0 PLAINTEXT        owns the nursery of its connections
+    │   ├── expiry 0 PLAINTEXT       closes idle ones
+    │   └── connection 10.0.0.7:5123
+    └── handler 0                    takes requests from the plane's one bounded queue
 
 A stop is an Event: acceptors close their sockets, connections without a request in flight close, the others answer
 first; what is left after ``drain_ms`` is cancelled. Cancelling :func:`serve` itself is the power cord.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing, suppress
 
 import attrs
@@ -24,11 +26,10 @@ import trio
 
 from kraft.config.listeners import Endpoint
 from kraft.metrics import Registry
-from kraft.rpc.channel import ConnectionInfo
-from kraft.rpc.connection import ErrorResponse, Handle, ProcessorContext, serve_connection
+from kraft.rpc.channel import ConnectionInfo, Reply, Request
+from kraft.rpc.connection import ErrorResponse, ProcessorContext, failed_reply, serve_connection
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import SCRATCH_BYTES
-from kraft.rpc.handlers import Handlers
 from kraft.rpc.header import Apis
 from kraft.rpc.listen import Accepted, Listen, Listener, listen_by_tcp
 from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane, SocketSettings
@@ -36,6 +37,8 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.request_metrics import PlaneMetrics
 
 logger = logging.getLogger("kraft.rpc")
+
+Handler = Callable[[Request], Awaitable[Reply]]
 
 
 @attrs.frozen(eq=False)
@@ -45,7 +48,7 @@ class Service:
     ``handle`` raised, ``listen`` opens the listeners.
     """
 
-    handle: Handle
+    handle: Handler
     apis: Apis
     error_response: ErrorResponse
     quotas: ConnectionQuotas
@@ -69,18 +72,21 @@ async def serve(
     Error handling: OSError if a listener cannot be bound. Later on nothing that a peer or a handler does raises here.
     """
     metrics = PlaneMetrics(service.registry, plane)
-    handlers = Handlers(plane.handlers, plane.queue_capacity)
-    metrics.watch_queue(lambda: handlers.queued)
     with ExitStack() as sockets:
         listening: list[tuple[Endpoint, Listener]] = []
         for endpoint in plane.listeners:
             listener = sockets.enter_context(closing(await service.listen(endpoint, service.settings)))
             listening.append((attrs.evolve(endpoint, port=listener.port), listener))
         async with trio.open_nursery() as nursery:
-            processors = [
-                _Processor.create(number, endpoint, handlers, service, metrics)
-                for number, endpoint in enumerate(e for e, _ in listening for _ in range(plane.processors))
-            ]
+            send, receive = trio.open_memory_channel[Request](plane.queue_capacity)
+            metrics.watch_queue(lambda: receive.statistics().current_buffer_used)
+            with send, receive:
+                for number in range(plane.handlers):
+                    nursery.start_soon(_run_handler, receive.clone(), service, metrics, name=f"handler {number}")
+                processors = [
+                    _Processor.create(number, endpoint, send.clone(), service, metrics)
+                    for number, endpoint in enumerate(e for e, _ in listening for _ in range(plane.processors))
+                ]
             for processor in processors:
                 nursery.start_soon(processor.run, name=f"processor {processor.name}")
             async with trio.open_nursery() as acceptors:
@@ -115,14 +121,13 @@ class _Processor:
         cls,
         number: int,
         endpoint: Endpoint,
-        handlers: Handlers,
+        requests: trio.MemorySendChannel[Request],
         service: Service,
         metrics: PlaneMetrics,
     ) -> _Processor:
         arriving, pending = trio.open_memory_channel[Accepted](PENDING_CONNECTIONS_PER_PROCESSOR)
         context = ProcessorContext(
-            handlers=handlers,
-            handle=service.handle,
+            requests=requests,
             apis=service.apis,
             error_response=service.error_response,
             settings=service.settings,
@@ -142,7 +147,7 @@ class _Processor:
         table, listener = self.context.table, self.endpoint.listener
         self.quotas.watch(listener, table)
         try:
-            async with self.pending, trio.open_nursery() as nursery:
+            async with self.context.requests, self.pending, trio.open_nursery() as nursery:
                 if self.context.settings.max_idle_ms >= 0:
                     max_idle_s = self.context.settings.max_idle_ms / 1000
                     killed = self.context.plane_metrics.expired
@@ -214,3 +219,18 @@ async def _hand_over(accepted: Accepted, processors: list[_Processor]) -> None:
             continue
         return
     await processors[0].arriving.send(accepted)
+
+
+async def _run_handler(requests: trio.MemoryReceiveChannel[Request], service: Service, metrics: PlaneMetrics) -> None:
+    """Handle one request after the other until every processor has ended."""
+    handle, idle = service.handle, metrics.handlers
+    async with requests:
+        async for request in requests:
+            request.dequeued_at = time.perf_counter()
+            try:
+                reply = await handle(request)
+            except Exception as error:
+                reply = failed_reply(request, error, service.error_response)
+            request.handled_at = now = time.perf_counter()
+            idle.busy_s += now - request.dequeued_at
+            request.complete(reply)

@@ -15,6 +15,7 @@ from trio.testing import wait_all_tasks_blocked
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
+from kraft.rpc import server
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
 from kraft.rpc.plane import SocketSettings
 from kraft.wire.decode_error import DecodeError
@@ -69,26 +70,6 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
         assert [await peer.receive() for _ in range(3)] == [(1, 1), (2, 0), (3, 0)]
 
 
-async def test_a_peer_that_sends_without_a_pause_lets_others_take_their_turns() -> None:
-    """Its requests are all there at once, its answers need no waiting, and its handler gives way to nobody."""
-    handled = 200
-    turns = 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await trio.lowlevel.checkpoint()
-
-    async with running() as plane, await plane.peer() as peer, trio.open_nursery() as nursery:
-        assert await peer.ask(0) == (0, 0)
-        nursery.start_soon(count_turns)
-        await peer.send_bytes(b"".join(frame(number) for number in range(handled)))
-        assert [await peer.receive() for _ in range(handled)] == [(number, 0) for number in range(handled)]
-        nursery.cancel_scope.cancel()
-    assert turns > handled / 2, "the first of them may be handled before the turns are counted"
-
-
 async def test_a_parked_request_holds_no_handler() -> None:
     gate = trio.Event()
 
@@ -125,6 +106,20 @@ async def test_a_handler_may_close_the_connection() -> None:
 
     async with running(handle) as plane, await plane.peer() as peer:
         assert await peer.ask(1) is None
+
+
+async def test_a_request_that_no_handler_is_left_for_closes_its_connection(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As when a node is cut off: its handlers may be gone a moment before its connections."""
+
+    async def gone(requests: trio.MemoryReceiveChannel[Request], *_: object) -> None:
+        await requests.aclose()
+
+    monkeypatch.setattr(server, "_run_handler", gone)
+    async with running(ok) as plane, await plane.peer() as peer:
+        assert await peer.ask(1) is None
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
 
 
 async def test_requests_beyond_the_queue_wait_in_their_connections() -> None:
@@ -233,7 +228,7 @@ async def test_the_nursery_tree_has_readable_names() -> None:
             assert await peer.ask(1) == (1, 0)
             port = peer.stream.socket.getsockname()[1]
             names = Counter(_task_names(trio.lowlevel.current_root_task()))
-    expected = {"plane", "acceptor PLAINTEXT", "acceptor INTERNAL"}
+    expected = {"plane", "acceptor PLAINTEXT", "acceptor INTERNAL", "handler 0", "handler 1"}
     expected |= {"processor 0 PLAINTEXT", "processor 1 PLAINTEXT", "processor 2 INTERNAL", "processor 3 INTERNAL"}
     expected |= {"expiry 0 PLAINTEXT", f"connection 127.0.0.1:{port}"}
     assert {name: names[name] for name in expected} == dict.fromkeys(expected, 1)
