@@ -19,7 +19,6 @@ from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import request_header_version, response_class, response_header_version
 from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
-from kraft.rpc.held import held
 from kraft.rpc.transport import PlainTransport, Transport
 from kraft.wire.codec import decode, encode_spliced
 from kraft.wire.decode_error import DecodeError
@@ -74,8 +73,8 @@ class Connection:
         self._frames = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), MAX_RESPONSE_BYTES)
         self._client_id = None if client_id is None else client_id.encode()
         self._timeout_s = timeout_s
-        self._sending = held(trio.Lock())
-        self._reading = held(trio.Lock())
+        self._sending = _held(trio.Lock())
+        self._reading = _held(trio.Lock())
         self._next_correlation_id = 0
         self._outstanding: set[int] = set()
         self._arrived: dict[int, bytes | bytearray] = {}
@@ -201,6 +200,24 @@ class Connection:
         finally:
             if not done:
                 self.close()
+
+
+class _held:
+    """``async with lock``, without giving way to other tasks when the lock is free; may be used again."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: trio.Lock) -> None:
+        self._lock = lock
+
+    async def __aenter__(self) -> None:
+        try:
+            self._lock.acquire_nowait()
+        except trio.WouldBlock:
+            await self._lock.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 async def dial_by_tcp(host: str, port: int) -> Transport:
