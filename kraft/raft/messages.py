@@ -136,6 +136,11 @@ class FetchResponse:
     diverging: EpochEnd | None = None
     snapshot: SnapshotId | None = None
 
+    def bringing(self, records: LogSlice | None) -> FetchResponse:
+        """The same answer with these records."""
+        known = self.error, self.epoch, self.leader_id, self.high_watermark
+        return FetchResponse(*known, records, self.diverging, self.snapshot)
+
 
 @attrs.frozen
 class FetchSnapshotResponse:

@@ -110,7 +110,7 @@ MUTANTS = {
         Quorum,
         "committed_as_leader",
         _acknowledges_what_another_committed,
-        0,
+        1,
         "AckedValueNotLost",
     ),
     "fetches no snapshot": Mutant(
@@ -121,12 +121,12 @@ MUTANTS = {
         Metadata,
         "_load_snapshot",
         _skips_what_a_snapshot_holds,
-        3,
+        0,
         "metadata but no metadata.version",
     ),
     "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 0, "OneVotePerEpoch"),
     "does not cut the log": Mutant(
-        "what differs is cut", MetadataLog, "truncate", _does_not_cut, 1, "cannot be durable"
+        "what differs is cut", MetadataLog, "truncate", _does_not_cut, 0, "cannot be durable"
     ),
     "takes over too soon": Mutant(
         "a controller is active once all before its epoch is replayed",
@@ -134,7 +134,7 @@ MUTANTS = {
         "_activate",
         _takes_over_too_soon,
         0,
-        "AckedValueNotLost",
+        "which exists",
     ),
 }
 

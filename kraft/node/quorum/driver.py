@@ -6,10 +6,15 @@
     ├── peer 2, peer 3            carry requests to the other voters
     ├── flusher                   one fsync at a time, for everything appended before it began, where the disk is slow
     ├── snapshot check            looks through a snapshot that was fetched
-    └── leader in epoch 5         the role: steps the core and performs its effects, for as long as the role lasts
+    └── leader in epoch 5         the role: does what is due at a deadline, and what waits for the disk
         └── active controller     what a leader does beside that
 
 A role is a scope: it lives exactly as long as the core stays in it; a transition leaves one scope and enters the next.
+
+Whoever brings an event steps the core with it and performs the effects, there and then: a step takes microseconds, and
+a commit is a chain of them, in which the way to another task would cost more than the step. What has to wait (an
+election state to be written, a log to be cut, a flush that answers go before) is left to the role. Until that is done
+the role takes the events, in their order.
 
 Commits are made in groups: an append is written at once, and one flush at a time covers all that was appended before it
 began. Nothing is committed, published or answered before the flush that covers it has returned.
@@ -73,6 +78,10 @@ logger = logging.getLogger("kraft.quorum")
 
 _INBOX = 100
 
+_Reported = tuple[Event, bytes]
+"""An event, and the bytes that came with it."""
+_TIMEOUT: _Reported = Timeout(), b""
+
 Lead = Callable[[int], Awaitable[None]]
 InThread = Callable[..., Awaitable[Any]]
 
@@ -101,9 +110,8 @@ class Role:
 class Quorum:
     """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
 
-    ``run`` steps the core, and it alone. Every other method may be called by any task while it runs. ``in_thread``
-    does what waits for the disk, ``sync`` its fsyncs; ``connect`` opens connections to voters: simulations and tests
-    bring their own.
+    Every method but ``run`` may be called by any task while that runs. ``in_thread`` does what waits for the disk,
+    ``sync`` its fsyncs; ``connect`` opens connections to voters: simulations and tests bring their own.
     """
 
     def __init__(
@@ -143,11 +151,16 @@ class Quorum:
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
-        self._inbox, self._events = trio.open_memory_channel[tuple[Event | None, bytes]](_INBOX)
+        self._inbox, self._events = trio.open_memory_channel[_Reported | None](_INBOX)
+        self._at_hand: deque[_Reported] = deque()
         self._deadline = now
-        self._is_waiting = False
+        self._rests = False
+        self._nap = trio.CancelScope()
         self._appended = False
         self._has_replied = False
+        self._has_turned = False
+        self._postponed: tuple[Event, Effects, bytes] | None = None
+        self._failure: Exception | None = None
         self._questions = Questions(log)
         self._snapshot_check = SnapshotCheck(log, in_thread)
         self._advanced = trio.Event()
@@ -252,7 +265,8 @@ class Quorum:
                     nursery.start_soon(peer.run, name=f"peer {number}")
                 nursery.start_soon(self._flusher.run, self._report, name="flusher")
                 nursery.start_soon(self._snapshot_check.run, self._judged, name="snapshot check")
-                await self._take(Timeout())
+                self._at_hand.append(_TIMEOUT)
+                await self._carry_on()
                 task_status.started()
                 while True:
                     role = Role.of(self._core.state)
@@ -268,74 +282,147 @@ class Quorum:
             let_go()
 
     async def _play(self, role: Role, scope: trio.CancelScope) -> None:
-        """Step the core for as long as it is in ``role``."""
+        """See that the core is stepped for as long as it is in ``role``."""
         while Role.of(self._core.state) == role:
             await self._turn()
         scope.cancel(reason=f"no longer {role}")
 
     async def _turn(self) -> None:
-        event: Event | None = Timeout()
-        data = b""
         try:
-            event, data = self._events.receive_nowait()
+            reported = self._events.receive_nowait()
         except trio.WouldBlock:
-            self._is_waiting = True
-            with trio.move_on_at(self._deadline):
-                event, data = await self._events.receive()
-            self._is_waiting = False
-        began = time.perf_counter()
-        await self._take_appended()
-        if event is not None and (not isinstance(event, Timeout) or trio.current_time() >= self._deadline):
-            await self._take(event, data)
-        while self._flusher.is_due:
-            if self._has_replied:  # let the answers out: the followers' disks work while this one does
+            reported = await self._rest()
+        if self._failure is not None:
+            raise self._failure
+        if reported is not None:
+            self._at_hand.append(reported)
+        elif trio.current_time() >= self._deadline:
+            self._at_hand.append(_TIMEOUT)
+        await self._carry_on()
+
+    async def _rest(self) -> _Reported | None:
+        """Let others step the core, until its deadline or until they leave something to do."""
+        with trio.CancelScope(deadline=self._deadline) as self._nap:
+            self._rests = True
+            try:
+                return await self._events.receive()
+            finally:
+                self._rests = False
+        return None
+
+    async def _carry_on(self) -> None:
+        """Step the core with what is at hand, and do what comes of it, until nothing is left to do."""
+        while True:
+            self._step_through()
+            if self._postponed is not None:
+                await self._perform_postponed(*self._postponed)
+            elif not self._flusher.is_due:
+                break
+            elif self._has_replied:  # let the answers out: the followers' disks work while this one does
                 self._has_replied = False
-                self.busy_s += time.perf_counter() - began
                 await trio.lowlevel.checkpoint()
                 await trio.lowlevel.checkpoint()  # whatever the order of the first round
-                began = time.perf_counter()
-            await self._take_appended()
-            if (flushed := self._flusher.flush()) is not None:
-                await self._take(flushed)
-        self.busy_s += time.perf_counter() - began
-
-    async def _take_appended(self) -> None:
-        if self._appended:
-            self._appended = False
-            await self._take(LogAppended(self.log.end_offset, self.epoch))
-
-    async def _report(self, event: Event, data: bytes = b"", /) -> None:
-        try:
-            self._inbox.send_nowait((event, data))
-        except trio.WouldBlock:
-            await self._inbox.send((event, data))
-
-    async def _take(self, event: Event, data: bytes = b"") -> None:
-        """Step the core, perform the effects, and do the same with what those lead to."""
-        if isinstance(event, LogTrimmed) and event.snapshot.end_offset < self.log.start_offset:
-            return  # a snapshot of the leader has taken the place of the log meanwhile
-        following: deque[Event] = deque()
-        before = self.leader_id, self.epoch
-        self._leaving = self._leaving or isinstance(event, ShutDown)
-        while True:
-            if isinstance(event, ResponseReceived):
-                event = self._with_records(event, data)
-            effects = self._core.step(trio.current_time(), event)
-            self._deadline = effects.deadline
-            self._hear(event)
-            if isinstance(event, LogTrimmed):
-                async with self._flusher.lock:
-                    self.log.trim(event.snapshot)
-            following.extend(await self._perform(effects, data))
-            if not following:
-                break
-            event = following.popleft()
-        if self._leaving and self._owes_no_word():
-            self._left.set()
-        if (self.leader_id, self.epoch) != before:
+            else:
+                self._flush()
+        self._has_replied = False
+        if self._has_turned:
+            self._has_turned = False
             self._changed.set()
             self._changed = trio.Event()
             self._wake_readers()
+
+    # Stepping the core: by whoever brings an event while the role rests, else by the role.
+
+    async def _report(self, event: Event, data: bytes = b"", /) -> None:
+        reported = event, data
+        if self._rests:
+            self._at_hand.append(reported)
+            self._act()
+            return
+        try:
+            self._inbox.send_nowait(reported)
+        except trio.WouldBlock:
+            await self._inbox.send(reported)
+
+    def _act(self) -> None:
+        """Step the core in the place of the role, and wake it if that leaves something to do."""
+        self._rests = False
+        self._has_replied = False
+        try:
+            self._step_through()
+            while self._flusher.is_due and not self._has_replied and self._postponed is None:
+                self._flush()
+                self._step_through()
+        except Exception as failure:
+            self._failure = failure
+        if self._failure or self._postponed or self._has_turned or self._flusher.is_due:
+            self._wake()
+            return
+        self._rests = True
+        if self._deadline < self._nap.deadline:
+            self._nap.deadline = self._deadline
+
+    def _wake(self) -> None:
+        self._rests = False
+        with contextlib.suppress(trio.WouldBlock):  # something else wakes it then
+            self._inbox.send_nowait(None)
+
+    def _step_through(self) -> None:
+        """Step the core with what was appended, what is at hand and what comes of it, until effects are postponed."""
+        began = time.perf_counter()
+        while self._postponed is None:
+            if self._appended:
+                self._appended = False
+                self._step(LogAppended(self.log.end_offset, self.epoch), b"")
+            elif self._at_hand:
+                self._step(*self._at_hand.popleft())
+            else:
+                break
+        self.busy_s += time.perf_counter() - began
+
+    def _flush(self) -> None:
+        began = time.perf_counter()
+        flushed = self._flusher.flush()
+        self.busy_s += time.perf_counter() - began
+        if flushed is not None:
+            self._at_hand.append((flushed, b""))
+
+    def _step(self, event: Event, data: bytes) -> None:
+        """Step the core, and perform the effects unless they have to wait for the disk."""
+        if isinstance(event, LogTrimmed) and event.snapshot.end_offset < self.log.start_offset:
+            return  # a snapshot of the leader has taken the place of the log meanwhile
+        if isinstance(event, ResponseReceived):
+            event = self._with_records(event, data)
+        elif isinstance(event, ShutDown):
+            self._leaving = True
+        effects = self._core.step(trio.current_time(), event)
+        self._deadline = effects.deadline
+        self._has_turned = self._has_turned or bool(effects.transitions)
+        self._hear(event)
+        self._tell(effects)
+        changes_disk = effects.election or isinstance(event, LogTrimmed)
+        if changes_disk or effects.truncate is not None or effects.install is not None:
+            self._postponed = event, effects, data
+        else:
+            self._perform(effects, data)
+
+    async def _perform_postponed(self, event: Event, effects: Effects, data: bytes) -> None:
+        """Write what must be durable first, or cut the log, and perform the rest of the effects."""
+        if effects.election is not None:
+            await self._in_thread(self._election_file.write, effects.election)
+            self._at_hand.append((ElectionStateWritten(effects.election), b""))
+        if isinstance(event, LogTrimmed):
+            async with self._flusher.lock:
+                self.log.trim(event.snapshot)
+        if effects.truncate is not None or effects.install is not None:
+            async with self._flusher.lock:
+                if effects.truncate is not None:
+                    self.log.truncate(effects.truncate)
+                if effects.install is not None:
+                    self.log.install(effects.install)
+            self._flusher.want()
+        self._postponed = None
+        self._perform(effects, data)
 
     def _owes_no_word(self) -> bool:
         """Whether the others know that this node does not lead."""
@@ -364,46 +451,33 @@ class Quorum:
             peer.complain(event.request, "sent records that cannot be used, they are asked for again", f": {error}")
             return RequestFailed(event.number, event.to, event.request, answered=True)
         peer.be_content(event.request)
-        return attrs.evolve(event, response=attrs.evolve(response, records=records))
+        return ResponseReceived(event.number, event.to, event.request, response.bringing(records))
 
     # Effects.
 
-    async def _perform(self, effects: Effects, data: bytes) -> list[Event]:
-        """Do what the core says, in its order; return the events that come of it at once."""
-        self._tell(effects)
-        if effects.fatal is not None:
-            raise StorageError(f"{self.log.directory}: {effects.fatal}; this node stops, to keep its log as it is")
-        events: list[Event] = []
-        if effects.election is not None:
-            await self._in_thread(self._election_file.write, effects.election)
-            events.append(ElectionStateWritten(effects.election))
-        if effects.truncate is not None or effects.install is not None:
-            async with self._flusher.lock:
-                if effects.truncate is not None:
-                    self.log.truncate(effects.truncate)
-                if effects.install is not None:
-                    self.log.install(effects.install)
-            self._flusher.want()
+    def _perform(self, effects: Effects, data: bytes) -> None:
+        """Do what the core says, in its order, but for what ``_perform_postponed`` does before."""
         if isinstance(effects.append, LeaderChange):
             self.appended_at = time.perf_counter()
             self.log.append_leader_change(effects.append, self._clock.now_ms())
-            events.append(LogAppended(self.log.end_offset, effects.append.epoch))
+            self._appended = True
         elif effects.append is not None:
             self.log.append_fetched(data, effects.append, self._clock.now_ms())
             self._complaints.look_for_other_voters(data, self.epoch)
         if effects.flush:
             self._flusher.want()
         if effects.store is not None and not self._snapshot_check.store(effects.store, data):
-            events.append(SnapshotRejected(effects.store.snapshot))
-        for reply in effects.replies:
-            self._questions.settle(reply.request_id, reply.response)
+            self._at_hand.append((SnapshotRejected(effects.store.snapshot), b""))
+        if effects.replies:
+            self._questions.settle(effects.replies)
             self._has_replied = True
         for send in effects.sends:
             self._peers[send.to].send(send)
         if effects.high_watermark is not None:
             self._high_watermark = effects.high_watermark
             self._wake_readers()
-        return events
+        if self._leaving and self._owes_no_word():
+            self._left.set()
 
     def _tell(self, effects: Effects) -> None:
         """Say what happened and why, in the log and to whoever keeps count of it."""
@@ -413,6 +487,8 @@ class Quorum:
             logger.info("%s", transition)
         for witness in self._witnesses:
             witness(effects)
+        if effects.fatal is not None:
+            raise StorageError(f"{self.log.directory}: {effects.fatal}; this node stops, to keep its log as it is")
 
     async def _judged(self, verdict: SnapshotStored | SnapshotRejected) -> None:
         """Hold a damaged snapshot against the leader, which it came from."""
@@ -448,15 +524,11 @@ class Quorum:
         if not self._appended:
             self.appended_at = began
             self._appended = True
-        self._flusher.want()
-        self._wake()
+        if self._rests:
+            self._act()
+            if self._rests:
+                self._wake()  # until it has had its turn, what others append is gathered: that makes one flush
         return self.log.end_offset - 1
-
-    def _wake(self) -> None:
-        if self._is_waiting:
-            self._is_waiting = False
-            with contextlib.suppress(trio.WouldBlock):  # something else wakes it then
-                self._inbox.send_nowait((None, b""))
 
     async def resign(self, epoch: int) -> None:
         """Give up the leadership of ``epoch``, if this node has it."""

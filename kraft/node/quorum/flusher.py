@@ -17,7 +17,7 @@ from kraft.raft.log_view import LogView
 from kraft.storage.flush import Flush
 
 #: So long the event loop may stand still, on the average.
-_QUICK_S = 0.001
+_QUICK_S = 0.002
 #: The average is over about so many flushes: one straggler among quick ones changes nothing, a stall does.
 _MEMORY = 16
 

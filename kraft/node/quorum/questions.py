@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 import trio
 
 from kraft.node.quorum.log import MetadataLog
 from kraft.node.quorum.wire import MAX_FETCH_BYTES
-from kraft.raft.messages import FetchResponse, Response
+from kraft.raft.events import Reply
+from kraft.raft.messages import FetchResponse, LogSlice, Response
 
 
 @attrs.frozen
@@ -29,7 +32,8 @@ class Question:
 
     async def answer(self) -> Answer:
         """Wait for what the core says."""
-        await self._answered.wait()
+        if self._answer is None:
+            await self._answered.wait()
         assert self._answer is not None
         return self._answer
 
@@ -57,14 +61,18 @@ class Questions:
         """It did not come to the core."""
         del self._open[question.number]
 
-    def settle(self, number: int, response: Response) -> None:
-        """Give the core's answer to whoever asked. The log is read now: it may be another one later.
+    def settle(self, replies: Sequence[Reply]) -> None:
+        """Give the core's answers to whoever asked. The log is read now: it may be another one later.
 
         Raises StorageError if it is damaged there.
         """
-        question = self._open.pop(number)
-        data = b""
-        if isinstance(response, FetchResponse) and response.records is not None:
-            data, records = self._log.read(response.records.base_offset, question.max_bytes)
-            response = attrs.evolve(response, records=records)
-        question.settle(Answer(response, data))
+        pieces: dict[tuple[int, int], tuple[bytes, LogSlice | None]] = {}
+        for reply in replies:
+            question, response, data = self._open.pop(reply.request_id), reply.response, b""
+            if isinstance(response, FetchResponse) and response.records is not None:
+                wanted = response.records.base_offset, question.max_bytes
+                if wanted not in pieces:  # followers mostly want the same
+                    pieces[wanted] = self._log.read(*wanted)
+                data, records = pieces[wanted]
+                response = response.bringing(records)
+            question.settle(Answer(response, data))

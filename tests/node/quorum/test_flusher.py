@@ -19,7 +19,7 @@ from kraft.raft.events import LeaderChange, LogFlushed
 from kraft.storage.flush import Flush
 
 ENOUGH = 40
-QUICK_S, STRAGGLER_S, STALL_S = 0.0005, 0.003, 0.1
+QUICK_S, STRAGGLER_S, STALL_S = 0.0005, 0.003, 0.2
 
 
 @attrs.define
