@@ -194,22 +194,23 @@ def check_batch(buffer: Buffer, position: int, header: BatchHeader) -> None:
 
     Accepts what compaction leaves (fewer records than offsets, even none). Raises CorruptBatch.
     """
-    if header.length + LOG_OVERHEAD > len(buffer) - position:
+    base_offset, length, _, _, crc, attributes, last_offset_delta, _, _, _, _, _, count = header
+    if length + LOG_OVERHEAD > len(buffer) - position:
         raise TruncatedBatch(f"{len(buffer) - position} bytes left of a batch of {header.size}")
-    crc = _checksum(buffer, position, header)
-    if crc != header.crc:
-        raise CorruptBatch(f"checksum {header.crc:#010x} of the batch is not that of its bytes, {crc:#010x}")
-    if not 0 <= header.base_offset <= MAX_OFFSET - header.last_offset_delta - 1:
-        raise CorruptBatch(f"offsets out of range: base {header.base_offset}, delta {header.last_offset_delta}")
-    if header.count > header.last_offset_delta + 1:
-        raise CorruptBatch(f"{header.count} records cannot lie in {header.last_offset_delta + 1} offsets")
-    if header.attributes & CODEC_BITS >= len(_CODECS):
-        raise CorruptBatch(f"unknown compression codec {header.attributes & CODEC_BITS}")
+    found = _checksum(buffer, position, length)
+    if found != crc:
+        raise CorruptBatch(f"checksum {crc:#010x} of the batch is not that of its bytes, {found:#010x}")
+    if not 0 <= base_offset <= MAX_OFFSET - last_offset_delta - 1:
+        raise CorruptBatch(f"offsets out of range: base {base_offset}, delta {last_offset_delta}")
+    if count > last_offset_delta + 1:
+        raise CorruptBatch(f"{count} records cannot lie in {last_offset_delta + 1} offsets")
+    if attributes & CODEC_BITS >= len(_CODECS):
+        raise CorruptBatch(f"unknown compression codec {attributes & CODEC_BITS}")
 
 
-def _checksum(buffer: Buffer, position: int, header: BatchHeader) -> int:
-    with memoryview(buffer) as whole, whole[position + CHECKED_POSITION : position + header.size] as checked:
-        return crc32c(checked)
+def _checksum(buffer: Buffer, position: int, length: int) -> int:
+    """CRC-32C of the batch of this ``length`` at ``position``."""
+    return crc32c(memoryview(buffer)[position + CHECKED_POSITION : position + LOG_OVERHEAD + length])
 
 
 def checksum(*parts: Buffer) -> int:
@@ -238,6 +239,6 @@ def set_max_timestamp(
         attributes |= LOG_APPEND_TIME_BIT
     _INT16.pack_into(buffer, position + CHECKED_POSITION, attributes)
     _INT64.pack_into(buffer, position + _MAX_TIMESTAMP_POSITION, max_timestamp)
-    crc = _checksum(buffer, position, header)
+    crc = _checksum(buffer, position, header.length)
     _UINT32.pack_into(buffer, position + _CRC_POSITION, crc)
     return header._replace(attributes=attributes, max_timestamp=max_timestamp, crc=crc)

@@ -20,6 +20,7 @@ from kraft.records.batch import (
     DELETE_HORIZON_BIT,
     HEADER_SIZE,
     LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD,
     MAGIC,
     MINIMUM_LENGTH,
     NO_PRODUCER_ID,
@@ -40,7 +41,8 @@ from kraft.wire.varint import Buffer, read_varint, read_varlong, varint, varlong
 Headers = tuple[tuple[str, bytes | None], ...]
 
 _MIN_HEADER_SIZE = 2
-_INT64_LIMIT = 2**63
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+_new_tuple = tuple.__new__
 
 
 class Record(NamedTuple):
@@ -94,22 +96,17 @@ def encode_batch(
         | (CONTROL_BIT if control else 0)
         | (DELETE_HORIZON_BIT if delete_horizon_ms is not None else 0)
     )
-    header = BatchHeader(
-        base_offset=base_offset,
-        length=0,
-        leader_epoch=leader_epoch,
-        magic=MAGIC,
-        crc=0,
-        attributes=attributes,
-        last_offset_delta=last_offset - base_offset,
-        base_timestamp=base_timestamp,
-        max_timestamp=max([record.timestamp for record in records], default=NO_TIMESTAMP),
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        count=len(records),
+    checked = CHECKED.pack(
+        attributes,
+        last_offset - base_offset,
+        base_timestamp,
+        max([record.timestamp for record in records], default=NO_TIMESTAMP),
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        len(records),
     )
-    return _join(header, compress(compression, payload, compression_level))
+    return _join(base_offset, leader_epoch, checked, compress(compression, payload, compression_level))
 
 
 def read_records(buffer: Buffer, position: int, header: BatchHeader, *, max_bytes: int) -> Iterator[Record]:
@@ -131,25 +128,25 @@ def recompress(
 ) -> bytes:
     """The same batch in another codec (``compression.type`` of the topic). Raises CorruptBatch as ``read_records``."""
     payload = _payload(buffer, position, header, max_bytes)
-    attributes = header.attributes & ~CODEC_BITS | compression
-    return _join(header._replace(attributes=attributes), compress(compression, payload, level))
+    base_offset, _, leader_epoch, _, _, attributes, *fields = header
+    checked = CHECKED.pack(attributes & ~CODEC_BITS | compression, *fields)
+    return _join(base_offset, leader_epoch, checked, compress(compression, payload, level))
 
 
-def _join(header: BatchHeader, payload: bytes) -> bytes:
-    """Header and compressed records as one batch, with its length and checksum."""
-    base_offset, _, leader_epoch, magic, _, *fields = header
-    checked = CHECKED.pack(*fields)
+def _join(base_offset: int, leader_epoch: int, checked: bytes, payload: bytes) -> bytes:
+    """The fields that the checksum covers and compressed records as one batch, with its length and checksum."""
     length, crc = MINIMUM_LENGTH + len(payload), checksum(checked, payload)
-    return b"".join((UNCHECKED.pack(base_offset, length, leader_epoch, magic, crc), checked, payload))
+    return b"".join((UNCHECKED.pack(base_offset, length, leader_epoch, MAGIC, crc), checked, payload))
 
 
 def _payload(buffer: Buffer, position: int, header: BatchHeader, max_bytes: int) -> bytes:
     """The encoded records of a batch, decompressed. Copied once, so that the fields of records are cut from bytes."""
-    if header.size > len(buffer) - position:
-        raise TruncatedBatch(f"{len(buffer) - position} bytes left of a batch of {header.size}")
-    with memoryview(buffer) as whole, whole[position + HEADER_SIZE : position + header.size] as body:
-        if header.compression is Compression.NONE:
-            return bytes(body)
+    size = header.length + LOG_OVERHEAD
+    if size > len(buffer) - position:
+        raise TruncatedBatch(f"{len(buffer) - position} bytes left of a batch of {size}")
+    if not header.attributes & CODEC_BITS:
+        return bytes(memoryview(buffer)[position + HEADER_SIZE : position + size])
+    with memoryview(buffer) as whole, whole[position + HEADER_SIZE : position + size] as body:
         try:
             return decompress(header.compression, body, max_bytes)
         except DecodeError as error:
@@ -183,11 +180,11 @@ def _append_bytes(fields: list[bytes], value: bytes | None) -> None:
 
 
 def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
-    fixed_timestamp = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else None
-    base_offset, base_timestamp, last_delta = header.base_offset, header.base_timestamp, header.last_offset_delta
+    base_offset, _, _, _, _, attributes, last_delta, base_timestamp, max_timestamp, _, _, _, count = header
+    fixed_timestamp = max_timestamp if attributes & LOG_APPEND_TIME_BIT else None
     position, previous = 0, -1
     try:
-        for _ in range(header.count):
+        for _ in range(count):
             length, position = read_varint(data, position)
             end = position + length
             if length < 0 or end > len(data):
@@ -200,7 +197,7 @@ def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
             else:
                 delta, position = read_varlong(data, position)
                 timestamp = base_timestamp + delta
-            if not -_INT64_LIMIT <= timestamp < _INT64_LIMIT:
+            if not _INT64_MIN <= timestamp <= _INT64_MAX:
                 raise CorruptBatch(f"timestamp {timestamp} out of range")
             byte = data[position]
             if byte < 0x80:
@@ -211,7 +208,11 @@ def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
             if not previous < delta <= last_delta:
                 raise CorruptBatch(f"offset delta {delta} does not lie between {previous} and {last_delta}")
             previous = delta
-            key, position = _read_bytes(data, position, end)
+            if data[position] == 1:
+                key = None
+                position += 1
+            else:
+                key, position = _read_bytes(data, position, end)
             value, position = _read_bytes(data, position, end)
             headers: Headers = ()
             if data[position] == 0:
@@ -222,7 +223,7 @@ def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
                 raise CorruptBatch("the fields of a record do not add up to its length")
             if fixed_timestamp is not None:
                 timestamp = fixed_timestamp
-            yield Record(base_offset + delta, timestamp, key, value, headers)
+            yield _new_tuple(Record, (base_offset + delta, timestamp, key, value, headers))
     except IndexError:
         raise CorruptBatch(f"the bytes end before record {header.count} does") from None
     except CorruptBatch:

@@ -14,6 +14,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from operator import attrgetter
 from typing import NamedTuple
 from uuid import UUID
 
@@ -45,6 +46,8 @@ from kraft.storage.segments import Segments, by_base_offset
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
+
+_max_timestamp_of = attrgetter("max_timestamp")
 
 
 class AppendInfo(NamedTuple):
@@ -198,7 +201,7 @@ class Log:
         self._remember(buffer, stamped, now_ms, len(batches))
         return AppendInfo(base_offset, offset - 1, append_time_ms, self.log_start_offset)
 
-    def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
+    def append_as_follower(self, buffer: Buffer, now_ms: int) -> None:
         """Append checked batches that have their offsets and epochs already; gaps between them are kept.
 
         Raises KafkaError OFFSET_OUT_OF_RANGE if they do not follow the end of the log, CorruptBatch for broken headers.
@@ -213,16 +216,27 @@ class Log:
             end = header.next_offset
             batches.append(AppendedBatch(position, end - 1, header.max_timestamp))
         if not headers:
-            return AppendInfo(end, end - 1, NO_TIMESTAMP, self.log_start_offset)
+            return
         for _, header in headers:
             self.epochs.assign(header.leader_epoch, header.base_offset)
-        base_offset = headers[0][1].base_offset
-        self._append(buffer, batches, base_offset, now_ms)
+        self._append(buffer, batches, headers[0][1].base_offset, now_ms)
         with_producer = [each for each in headers if each[1].producer_id != NO_PRODUCER_ID]
         self._remember(buffer, with_producer, now_ms, len(batches))
-        return AppendInfo(base_offset, end - 1, NO_TIMESTAMP, self.log_start_offset)
 
-    def _append(self, buffer: Buffer, batches: list[AppendedBatch], base_offset: int, now_ms: int) -> None:
+    def append_proved(
+        self, buffer: Buffer, batches: Sequence[AppendedBatch], epochs: Sequence[tuple[int, int]], now_ms: int
+    ) -> None:
+        """Append batches, which fill ``buffer``, as they are; nothing of them is looked at again.
+
+        Only for who has just made or proved them all: each begins where the one before it ends, the first at the end of
+        the log, and none is of a producer. ``epochs`` is (epoch, start offset) of each run of one epoch.
+        """
+        for epoch, start_offset in epochs:
+            self.epochs.assign(epoch, start_offset)
+        self._append(buffer, batches, self.log_end_offset, now_ms)
+        self._snapshots.appended(len(batches), self.producers, self.log_end_offset)
+
+    def _append(self, buffer: Buffer, batches: Sequence[AppendedBatch], base_offset: int, now_ms: int) -> None:
         self._check_sound()
         active = self.segments[-1]
         if active.size and self._must_roll(active, len(buffer), batches, now_ms):
@@ -248,11 +262,11 @@ class Log:
             self.failure = failure
             raise
 
-    def _must_roll(self, active: Segment, added_bytes: int, batches: list[AppendedBatch], now_ms: int) -> bool:
-        config = self.config
-        if active.size + added_bytes > min(config.segment_bytes, MAX_POSITION):
+    def _must_roll(self, active: Segment, added_bytes: int, batches: Sequence[AppendedBatch], now_ms: int) -> bool:
+        config, size = self.config, active.size + added_bytes
+        if size > config.segment_bytes or size > MAX_POSITION:
             return True
-        max_timestamp = max([batch.max_timestamp for batch in batches])
+        max_timestamp = max(map(_max_timestamp_of, batches))
         if active.age_ms(now_ms, max_timestamp) > config.segment_ms - self._roll_jitter_ms:
             return True
         return active.is_index_full(config.segment_index_bytes) or not fits_index(

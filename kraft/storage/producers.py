@@ -71,7 +71,7 @@ class ProducerSnapshots:
     def appended(self, batches: int, states: ProducerStates, end_offset: int) -> None:
         """Note that the log grew, and write a snapshot between segments if one is due."""
         self._batches += batches
-        if self._batches >= max(_BATCHES_BETWEEN_SNAPSHOTS, _BATCHES_PER_PRODUCER * len(states)):
+        if self._batches >= _BATCHES_BETWEEN_SNAPSHOTS and self._batches >= _BATCHES_PER_PRODUCER * len(states):
             self._batches = 0
             # The append stands already: a full disk costs a longer replay, and must not have it refused.
             with contextlib.suppress(OSError):

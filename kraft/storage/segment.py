@@ -35,6 +35,9 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFI
 MAX_POSITION = 2**31 - 1
 """An index keeps a position in 31 bits, so no segment is larger."""
 
+_INDEX_ENTRY_BYTES = OffsetIndex.entry.size
+_TIME_INDEX_ENTRY_BYTES = TimeIndex.entry.size
+
 
 def segment_path(directory: str, base_offset: int, suffix: str) -> str:
     """Return the name of a file of the segment that starts at ``base_offset``."""
@@ -179,7 +182,7 @@ class Segment:
         start, entries, time_entries = self.size, self.index.count, self.time_index.count
         before = self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self.next_offset
         try:
-            write_all(self.fd, buffer)
+            write_all(self.file.fileno(), buffer)
             for batch in batches:
                 self._learn(start + batch.position, batch.last_offset, batch.max_timestamp)
         except OSError:
@@ -205,8 +208,8 @@ class Segment:
     def is_index_full(self, segment_index_bytes: int) -> bool:
         """Whether no batch may follow, so that neither index outgrows ``segment.index.bytes``."""
         return (
-            self.index.count >= segment_index_bytes // self.index.entry.size
-            or self.time_index.count >= segment_index_bytes // self.time_index.entry.size - 1
+            self.index.count >= segment_index_bytes // _INDEX_ENTRY_BYTES
+            or self.time_index.count >= segment_index_bytes // _TIME_INDEX_ENTRY_BYTES - 1
         )
 
     def age_ms(self, now_ms: int, max_timestamp: int) -> int:

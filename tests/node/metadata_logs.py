@@ -86,8 +86,9 @@ def fetch(follower: MetadataLog, leader: MetadataLog, epoch: int) -> None:
     while follower.end_offset < leader.end_offset:
         data, records = leader.read(follower.end_offset, 300)
         assert records is not None
-        assert follower.check_fetched(data, epoch) == records
-        follower.append_fetched(data, records, 1000)
+        fetched = follower.check_fetched(data, epoch)
+        assert fetched == records
+        follower.append_fetched(data, fetched, 1000)
 
 
 def fetch_snapshot(follower: MetadataLog, leader: MetadataLog, snapshot: SnapshotId, chunk_bytes: int = 100) -> bool:

@@ -14,9 +14,10 @@ from uuid import UUID
 import attrs
 import pytest
 
-from kraft.records.batch import TimestampType, iter_headers
+from kraft.records.batch import TimestampType, iter_headers, stamp
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
+from kraft.storage.segment import AppendedBatch
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.storage.logs import EVERYTHING, NAME, append, batch, batches, config, content, files, open_log, values
 
@@ -68,6 +69,28 @@ def test_a_follower_keeps_offsets_epochs_and_gaps(tmp_path: Path) -> None:
     with pytest.raises(KafkaError) as refused:
         log.append_as_follower(buffer, 0)
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_what_is_proved_is_appended_as_what_is_not(tmp_path: Path) -> None:
+    """Whether the headers are parsed by the log or by who proved the batches, the same files come of it."""
+    logs = []
+    for name in ("parsed", "proved"):
+        (tmp_path / name).mkdir()
+        logs.append(open_log(tmp_path / name, config(segment_bytes=1000, index_interval_bytes=100)))
+    parsed, proved = logs
+    for number in range(20):
+        epoch, start = number // 4, 3 * number
+        buffer = batch([b"a" * number, b"b"], timestamp=900 + number % 7, leader_epoch=epoch)
+        second = batch([b"c"], timestamp=1000 + number, leader_epoch=epoch)
+        stamp(buffer, 0, start, epoch)
+        stamp(second, 0, start + 2, epoch)
+        places = [AppendedBatch(0, start + 1, 900 + number % 7), AppendedBatch(len(buffer), start + 2, 1000 + number)]
+        parsed.append_as_follower(buffer + second, 0)
+        proved.append_proved(buffer + second, places, [(epoch, start)], 0)
+    assert files(proved) == files(parsed)
+    assert len(files(proved)) > 6
+    assert proved.epochs.entries == parsed.epochs.entries == [(epoch, 12 * epoch) for epoch in range(5)]
+    assert (proved.log_end_offset, values(proved)) == (parsed.log_end_offset, values(parsed))
 
 
 def test_reads_outside_of_the_log_are_refused(tmp_path: Path) -> None:

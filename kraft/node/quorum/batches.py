@@ -7,7 +7,7 @@ is looked through: lengths, checksums, offsets, epochs, and that each record can
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kraft.messages.leader_change_message import LeaderChangeMessage, Voter
 from kraft.metadata.frame import encode_record
@@ -15,9 +15,19 @@ from kraft.metadata.levels import record_version
 from kraft.node.quorum.support import require_static_voters
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
-from kraft.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, CorruptBatch, check_batch, parse_header
+from kraft.records.batch import (
+    CONTROL_BIT,
+    HEADER_SIZE,
+    NO_PRODUCER_ID,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    CorruptBatch,
+    check_batch,
+    parse_header,
+)
 from kraft.records.control import ControlType, control_record
 from kraft.records.record import Record, encode_batch, read_records
+from kraft.storage.segment import AppendedBatch
 from kraft.wire.codec import encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
@@ -31,6 +41,18 @@ MAX_READ_BATCH_BYTES = 64 * 2**20
 
 _LEADER_CHANGE_VERSION = 0
 _MAX_RECORD_OVERHEAD = 32
+
+
+class Fetched(NamedTuple):
+    """What was proved of the bytes that a leader sent: ``records`` lie in the first ``size`` of them, in ``batches``.
+
+    ``epochs`` is (epoch, start offset) of each run of one epoch.
+    """
+
+    records: LogSlice
+    size: int
+    batches: Sequence[AppendedBatch]
+    epochs: Sequence[tuple[int, int]]
 
 
 def encoded_batches(
@@ -104,13 +126,15 @@ def log_slice(headers: Iterable[BatchHeader]) -> LogSlice | None:
     return None if base_offset is None else LogSlice(base_offset, tuple(runs))
 
 
-def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> LogSlice | None:
+def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> Fetched | None:
     """Prove the batches that the leader of ``epoch`` sent, which must go on where the log ends.
 
     Returns what they are, None if not one is whole. Raises CorruptBatch for anything that no leader would send, and
     UnsupportedFormat for what a leader of dynamic voters sends.
     """
-    headers: list[BatchHeader] = []
+    size, headers = 0, []
+    batches: list[AppendedBatch] = []
+    epochs: list[tuple[int, int]] = []
     for position, header in whole_batches(data):
         if header.base_offset != end_offset:
             raise CorruptBatch(f"a batch begins at offset {header.base_offset}, expected {end_offset}")
@@ -120,19 +144,25 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
         _check_content(data, position, header)
         if header.leader_epoch != last_epoch and not header.is_control:
             raise CorruptBatch(f"epoch {header.leader_epoch} does not begin with its leader's control batch")
-        headers.append(header)
+        if header.leader_epoch != last_epoch or not epochs:
+            epochs.append((header.leader_epoch, end_offset))
         end_offset, last_epoch = header.next_offset, header.leader_epoch
-    return log_slice(headers)
+        size = position + header.size
+        headers.append(header)
+        batches.append(AppendedBatch(position, end_offset - 1, header.max_timestamp))
+    records = log_slice(headers)
+    return None if records is None else Fetched(records, size, batches, epochs)
 
 
 def _check_content(data: Buffer, position: int, header: BatchHeader) -> None:
     check_batch(data, position, header)
-    if header.producer_id != NO_PRODUCER_ID or header.is_transactional:
+    if header.producer_id != NO_PRODUCER_ID or header.attributes & TRANSACTIONAL_BIT:
         raise CorruptBatch("a batch of a client's producer")
     if header.count != header.last_offset_delta + 1:
         raise CorruptBatch(f"{header.count} records where there are {header.last_offset_delta + 1} offsets")
+    is_control = header.attributes & CONTROL_BIT
     for record in read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES):
-        if header.is_control:
+        if is_control:
             require_static_voters(record, "the log of the leader")
         elif record.value is None:
             raise CorruptBatch(f"the record at offset {record.offset} has no value")

@@ -24,11 +24,11 @@ from kraft.metadata.frame import decode_record
 from kraft.metadata.image import Image
 from kraft.node.quorum.batches import (
     MAX_READ_BATCH_BYTES,
+    Fetched,
     check_fetched,
     encoded_batches,
     leader_change_batch,
     log_slice,
-    whole_batches,
 )
 from kraft.node.quorum.recovery import settle
 from kraft.node.quorum.snapshots import MetadataSnapshots
@@ -42,6 +42,7 @@ from kraft.storage.directory import LastStop
 from kraft.storage.errors import REJOIN_ADVICE, StorageError, UnsupportedFormat
 from kraft.storage.flush import Flush
 from kraft.storage.log import Log, remove_files
+from kraft.storage.segment import AppendedBatch
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import METADATA_TOPIC_ID
 from kraft.wire.varint import Buffer
@@ -100,6 +101,7 @@ class MetadataLog:
         self._config = config
         self._recent: deque[MetadataBatch] = deque()
         self._recent_bytes = 0
+        self._fetched: Fetched | None = None
 
     @classmethod
     def open(cls, parent: str, config: LogConfig, *, now_ms: int, last_stop: LastStop = LastStop.KILLED) -> MetadataLog:
@@ -199,7 +201,14 @@ class MetadataLog:
 
     def append(self, unit: Unit) -> None:
         """Append what ``encode`` made, if nothing else was appended since."""
-        self._log.append_as_follower(unit.data, unit.batches[0].timestamp_ms)
+        first = unit.batches[0]
+        assert first.base_offset == self._log.log_end_offset, "what was encoded no longer continues the log"
+        position = 0
+        batches: list[AppendedBatch] = []
+        for batch in unit.batches:
+            batches.append(AppendedBatch(position, batch.last_offset, batch.timestamp_ms))
+            position += batch.size
+        self._log.append_proved(unit.data, batches, [(first.epoch, first.base_offset)], first.timestamp_ms)
         for batch in unit.batches:
             self._remember(batch)
 
@@ -207,8 +216,7 @@ class MetadataLog:
         """Append the control record that opens an epoch."""
         offset = self.end_offset
         data = leader_change_batch(change, offset, timestamp_ms)
-        self._log.append_as_follower(data, timestamp_ms)
-        self._remember(MetadataBatch(offset, offset, change.epoch, timestamp_ms, (), len(data)))
+        self.append(Unit([MetadataBatch(offset, offset, change.epoch, timestamp_ms, (), len(data))], data))
 
     def check_fetched(self, data: Buffer, epoch: int) -> LogSlice | None:
         """Prove what the leader of ``epoch`` sent; return what of it is whole, None if nothing is.
@@ -216,17 +224,17 @@ class MetadataLog:
         Raises CorruptBatch for batches that are damaged or do not continue this log, and UnsupportedFormat if they make
         the voters dynamic.
         """
-        return check_fetched(data, self.end_offset, self.last_epoch, epoch)
+        self._fetched = fetched = check_fetched(data, self.end_offset, self.last_epoch, epoch)
+        return None if fetched is None else fetched.records
 
     def append_fetched(self, data: Buffer, records: LogSlice, timestamp_ms: int) -> None:
-        """Append the batches that ``check_fetched`` found in ``data``."""
+        """Append the batches that ``check_fetched`` found in ``data`` when it was called last."""
+        fetched, self._fetched = self._fetched, None
+        assert fetched is not None, "nothing is appended that was not proved"
+        assert fetched.records is records, "what is appended is what was proved last"
         assert records.base_offset == self.end_offset, "what was fetched no longer continues the log"
-        end = next(
-            position + header.size
-            for position, header in whole_batches(data)
-            if header.next_offset == records.end_offset
-        )
-        self._log.append_as_follower(memoryview(data)[:end], timestamp_ms)
+        whole = data if len(data) == fetched.size else memoryview(data)[: fetched.size]
+        self._log.append_proved(whole, fetched.batches, fetched.epochs, timestamp_ms)
         self._forget_recent()
 
     def _remember(self, batch: MetadataBatch) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.node.quorum import batches as metadata_batches
-from kraft.node.quorum.batches import check_fetched, encoded_batches, leader_change_batch, whole_batches
+from kraft.node.quorum.batches import Fetched, check_fetched, encoded_batches, leader_change_batch, whole_batches
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
 from kraft.records.batch import (
@@ -21,10 +21,13 @@ from kraft.records.batch import (
     LOG_OVERHEAD,
     CorruptBatch,
     checksum,
+    iter_headers,
     parse_header,
 )
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
+from kraft.storage.segment import AppendedBatch
+from kraft.wire.varint import Buffer
 
 
 def records(offset: int, count: int = 1) -> list[Record]:
@@ -44,11 +47,25 @@ FETCHED = (
 )
 
 
+def proved(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> LogSlice | None:
+    found = check_fetched(data, end_offset, last_epoch, epoch)
+    return None if found is None else found.records
+
+
 def test_runs_of_an_epoch_become_one() -> None:
     whole = LogSlice(10, (EpochEnd(3, 16), EpochEnd(5, 19)))
-    assert check_fetched(FETCHED, 10, 2, 5) == whole
-    assert check_fetched(memoryview(bytearray(FETCHED)), 10, 3, 9) == whole
-    assert check_fetched(b"", 10, 3, 9) is None
+    assert proved(FETCHED, 10, 2, 5) == whole
+    assert proved(memoryview(bytearray(FETCHED)), 10, 3, 9) == whole
+    assert proved(b"", 10, 3, 9) is None
+
+
+@pytest.mark.parametrize("last_epoch", [2, 3])
+def test_what_is_proved_need_not_be_parsed_again(last_epoch: int) -> None:
+    places = [AppendedBatch(at, header.last_offset, header.max_timestamp) for at, header in iter_headers(FETCHED)]
+    whole = LogSlice(10, (EpochEnd(3, 16), EpochEnd(5, 19)))
+    assert check_fetched(FETCHED + FETCHED[:30], 10, last_epoch, 5) == Fetched(
+        whole, len(FETCHED), places, [(3, 10), (5, 16)]
+    )
 
 
 def test_a_batch_that_is_cut_off_is_passed_over() -> None:
@@ -57,14 +74,14 @@ def test_a_batch_that_is_cut_off_is_passed_over() -> None:
     end_offset = None
     for length in range(len(FETCHED)):
         end_offset = ends.get(length, end_offset)
-        found = check_fetched(FETCHED[:length], 10, 2, 5)
+        found = proved(FETCHED[:length], 10, 2, 5)
         assert (None if found is None else found.end_offset) == end_offset
 
 
 @pytest.mark.parametrize("compression", Compression)
 def test_every_codec_is_read(compression: Compression) -> None:
     """Metadata is not compressed, but a reader takes what any reader of Kafka takes."""
-    assert check_fetched(data_batch(0, 1, 100, compression=compression), 0, 1, 1) == LogSlice(0, (EpochEnd(1, 100),))
+    assert proved(data_batch(0, 1, 100, compression=compression), 0, 1, 1) == LogSlice(0, (EpochEnd(1, 100),))
 
 
 def forged(batch: bytes, payload: bytes | None = None, **fields: int) -> bytes:
@@ -124,7 +141,7 @@ def test_what_no_leader_sends_is_refused(data: bytes, reason: str) -> None:
 def test_what_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata_batches, "MAX_READ_BATCH_BYTES", 10_000)
     small = encode_batch([Record(0, 5, None, bytes(9_000))], compression=Compression.GZIP)
-    assert check_fetched(small, 0, 0, 0) is not None
+    assert proved(small, 0, 0, 0) is not None
     bomb = encode_batch([Record(0, 5, None, bytes(1_000_000))], compression=Compression.GZIP)
     assert len(bomb) < 2_000
     with pytest.raises(CorruptBatch):
@@ -156,7 +173,7 @@ def test_forgeries_are_taken_or_refused_and_nothing_else(
     batch: bytes, payload: bytes | None, fields: dict[str, int]
 ) -> None:
     try:
-        found = check_fetched(forged(batch, payload, **fields), 10, 2, 5)
+        found = proved(forged(batch, payload, **fields), 10, 2, 5)
     except CorruptBatch:
         return
     assert found is not None
@@ -176,7 +193,7 @@ def test_damage_is_refused_or_lies_behind_what_is_taken(position: int, byte: int
     unchanged = damaged == FETCHED
     in_epoch = any(start + 12 <= position < start + 16 for start, _ in whole_batches(FETCHED))
     try:
-        found = check_fetched(bytes(damaged[:cut]), 10, 2, 5)
+        found = proved(bytes(damaged[:cut]), 10, 2, 5)
     except CorruptBatch:
         assert not unchanged
         return
@@ -196,7 +213,7 @@ def test_batches_are_full_and_no_fuller(values: list[int], limit: int) -> None:
         batches = list(encoded_batches(values, 7, 2, 5))
     assert [size for part, _ in batches for size in part] == values
     assert all(len(part) <= limit and len(data) <= 1000 for part, data in batches)
-    found = check_fetched(b"".join(data for _, data in batches), 7, 2, 2)
+    found = proved(b"".join(data for _, data in batches), 7, 2, 2)
     assert found == LogSlice(7, (EpochEnd(2, 7 + len(values)),))
     for (part, _), (following, _) in itertools.pairwise(batches):
         full = sum(part) + following[0] + 32 * (len(part) + 1) + HEADER_SIZE > 1000

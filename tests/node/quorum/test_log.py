@@ -202,6 +202,33 @@ def test_a_follower_ends_up_with_the_same_bytes(tmp_path: Path) -> None:
     assert sorted(replayed(follower, 12).topic_ids) == sorted(replayed(leader, 12).topic_ids)
 
 
+def test_only_what_was_proved_last_is_appended(tmp_path: Path) -> None:
+    """Nothing of it is looked at again when it is written, so it has to be what was looked at, and be written once."""
+    leader, follower = pair(tmp_path)
+    fill(leader, 2, 3)
+    data, _ = leader.read(0, 2**20)
+    early = follower.check_fetched(data, 2)
+    late = follower.check_fetched(data, 2)
+    assert early is not None
+    assert late == early
+    with pytest.raises(AssertionError, match="proved last"):
+        follower.append_fetched(data, early, 1000)
+    late = follower.check_fetched(data, 2)
+    assert late is not None
+    follower.append_fetched(data, late, 1000)
+    with pytest.raises(AssertionError, match="not proved"):
+        follower.append_fetched(data, late, 1000)
+    assert content(follower) == content(leader)
+
+
+def test_what_was_encoded_for_another_place_is_not_appended(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    early = log.encode([topic(1)], 1, 1000)
+    append_records(log, [topic(2)], 1, 1000)
+    with pytest.raises(AssertionError, match="no longer continues the log"):
+        log.append(early)
+
+
 def test_what_parts_from_the_leader_is_cut(tmp_path: Path) -> None:
     """KIP-595: a follower truncates to where the logs part, and fetches on from there."""
     log = open_log(tmp_path)
@@ -299,9 +326,11 @@ def test_a_node_that_is_far_behind_begins_with_the_snapshot_of_a_leader(tmp_path
     assert follower.last_epoch == 1
     fetch(follower, leader, 1)
     assert content(follower) == content(leader)
+    expected = (15, 1, 21, [(1, 15)], snapshot)
+    assert shape(follower) == expected
     follower.close()
     follower = open_log(tmp_path / "follower")
-    assert shape(follower) == (15, 1, 21, [(1, 15)], snapshot)
+    assert shape(follower) == expected
     image = replayed(follower, 21, follower.load_snapshot(snapshot))
     assert len(image.topics) == 20
 
