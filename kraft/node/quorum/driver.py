@@ -45,8 +45,9 @@ from kraft.node.quorum.log import MetadataLog, Unit
 from kraft.node.quorum.peers import Connect, Peer
 from kraft.node.quorum.questions import Question, Questions
 from kraft.node.quorum.refusals import Refusal
+from kraft.node.quorum.responses import Responses
 from kraft.node.quorum.snapshot_check import SnapshotCheck
-from kraft.node.quorum.wire import MAX_FETCH_BYTES, NOBODY, Identity
+from kraft.node.quorum.wire import MAX_FETCH_BYTES, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
     Effects,
@@ -55,7 +56,6 @@ from kraft.raft.events import (
     LeaderChange,
     LogAppended,
     LogTrimmed,
-    RequestFailed,
     RequestReceived,
     Resign,
     ResponseReceived,
@@ -65,14 +65,12 @@ from kraft.raft.events import (
     SnapshotStored,
     Timeout,
 )
-from kraft.raft.messages import FetchResponse, FetchSnapshotRequest, Request, SnapshotId
+from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
 from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
-from kraft.records.batch import CorruptBatch
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
-from kraft.wire.errors import ErrorCode
 
 logger = logging.getLogger("kraft.quorum")
 
@@ -144,13 +142,12 @@ class Quorum:
         self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=random.random, timing=self.timing)
         self._flusher = Flusher(log, view, in_thread, sync)
         self._high_watermark = self._core.high_watermark
-        self._told = -1, -1
-        """The epoch of the last leader that answered a Fetch, and its high watermark: -1 while it has none."""
         self._peers: Mapping[int, Peer] = {
             voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._report)
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
+        self._responses = Responses(log, self._peers, self._complaints)
         self._inbox, self._events = trio.open_memory_channel[_Reported | None](_INBOX)
         self._at_hand: deque[_Reported] = deque()
         self._deadline = now
@@ -213,8 +210,7 @@ class Quorum:
         state = self._core.state
         if isinstance(state, Leader):
             return self.high_watermark > state.epoch_start
-        epoch, high_watermark = self._told
-        return isinstance(state, Follower) and epoch == state.epoch and 0 <= high_watermark <= self.high_watermark
+        return isinstance(state, Follower) and 0 <= self._responses.told(state.epoch) <= self.high_watermark
 
     def tell(self, witness: Callable[[Effects], None], of_refusals: Callable[[Refusal], None] | None = None) -> None:
         """Have ``witness`` hear of the effects of every step, before they are performed; and ``of_refusals`` of what
@@ -392,13 +388,14 @@ class Quorum:
         if isinstance(event, LogTrimmed) and event.snapshot.end_offset < self.log.start_offset:
             return  # a snapshot of the leader has taken the place of the log meanwhile
         if isinstance(event, ResponseReceived):
-            event = self._with_records(event, data)
+            event = self._responses.proved(event, data)
         elif isinstance(event, ShutDown):
             self._leaving = True
         effects = self._core.step(trio.current_time(), event)
+        if isinstance(event, ResponseReceived):
+            self._responses.hear(event, self.state)
         self._deadline = effects.deadline
         self._has_turned = self._has_turned or bool(effects.transitions)
-        self._hear(event)
         self._tell(effects)
         changes_disk = effects.election or isinstance(event, LogTrimmed)
         if changes_disk or effects.truncate is not None or effects.install is not None:
@@ -428,30 +425,6 @@ class Quorum:
         """Whether the others know that this node does not lead."""
         state = self.state
         return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
-
-    def _hear(self, event: Event) -> None:
-        """Note what the leader says is committed, which may be more than it brings in one answer."""
-        if isinstance(event, ResponseReceived):
-            self._complaints.heard_of_leader(event.to, event.response.leader_id)
-        match self.state, event:
-            case Follower(epoch=epoch, leader_id=leader), ResponseReceived(to=to, response=FetchResponse() as told):
-                if (to, told.epoch, told.error) == (leader, epoch, ErrorCode.NONE):
-                    self._told = epoch, told.high_watermark
-
-    def _with_records(self, event: ResponseReceived, data: bytes) -> Event:
-        """Say what records came with a Fetch; damaged ones are no answer."""
-        response, peer = event.response, self._peers[event.to]
-        if not isinstance(response, FetchResponse) or not data:
-            return event
-        try:
-            records = self.log.check_fetched(data, response.epoch)
-            if records is None:
-                raise CorruptBatch(f"{len(data)} bytes, and no whole batch")
-        except CorruptBatch as error:
-            peer.complain(event.request, "sent records that cannot be used, they are asked for again", f": {error}")
-            return RequestFailed(event.number, event.to, event.request, answered=True)
-        peer.be_content(event.request)
-        return ResponseReceived(event.number, event.to, event.request, response.bringing(records))
 
     # Effects.
 
@@ -491,15 +464,10 @@ class Quorum:
             raise StorageError(f"{self.log.directory}: {effects.fatal}; this node stops, to keep its log as it is")
 
     async def _judged(self, verdict: SnapshotStored | SnapshotRejected) -> None:
-        """Hold a damaged snapshot against the leader, which it came from."""
-        peer = self._peers.get(NOBODY if self.leader_id is None else self.leader_id)
-        if peer is not None:
+        leader_id = self.leader_id
+        if leader_id is not None and leader_id in self._peers:
             asked = FetchSnapshotRequest(self.epoch, self.node_id, verdict.snapshot, 0)
-            if isinstance(verdict, SnapshotStored):
-                peer.be_content(asked)
-            else:
-                reason = "sent a snapshot that cannot be used, it is asked for again"
-                peer.complain(asked, reason, f": {verdict.snapshot}")
+            self._responses.judge(verdict, leader_id, asked)
         await self._report(verdict)
 
     # Appending.

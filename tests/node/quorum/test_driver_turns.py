@@ -1,0 +1,150 @@
+"""Who steps the core, and when: whoever brings an event while the role rests, and else the role."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import attrs
+import pytest
+import trio
+import trio.testing
+
+from kraft.messages.topic_record import TopicRecord
+from kraft.node.quorum.driver import Quorum
+from kraft.raft.messages import FetchRequest, FetchResponse, VoteRequest
+from kraft.raft.timing import Timing
+from kraft.storage.flush import Flush
+from tests.node.quorums import append, running
+
+OBSERVER = 9
+UNTIL_QUICK = 60
+"""So many flushes prove any disk of a test quick."""
+
+
+def topic(number: int) -> TopicRecord:
+    return TopicRecord(name=f"t{number}", topic_id=UUID(int=1000 + number))
+
+
+@attrs.define
+class Disk:
+    """Counts what it does, and does it at once; ``happened`` is what is told of it and of others, in order."""
+
+    happened: list[str] = attrs.Factory(list)
+    fails: bool = False
+
+    def sync(self, flush: Flush) -> None:
+        self.happened.append("flush")
+        if self.fails:
+            raise OSError(errno.EIO, "the disk is gone")
+
+    @property
+    def flushes(self) -> int:
+        return self.happened.count("flush")
+
+
+@asynccontextmanager
+async def at_rest(path: Path, **options: Any) -> AsyncIterator[tuple[Quorum, Disk]]:
+    """A quorum of one whose disk has proved quick, with nothing left to do."""
+    disk = Disk()
+    async with running(path, sync=disk.sync, **options) as (quorum, _):
+        for number in range(UNTIL_QUICK):
+            await quorum.committed(append(quorum, [topic(number)], quorum.epoch))
+        await trio.testing.wait_all_tasks_blocked()
+        disk.happened.clear()
+        yield quorum, disk
+
+
+async def test_an_append_at_rest_is_committed_when_it_returns(tmp_path: Path) -> None:
+    """A commit of one voter waits for the disk and for nobody's turn."""
+    async with at_rest(tmp_path) as (quorum, disk):
+        offset = append(quorum, [topic(100)], quorum.epoch)
+        assert (quorum.high_watermark, disk.flushes) == (offset + 1, 1)
+
+
+async def test_what_is_appended_before_the_role_had_its_turn_makes_one_flush(tmp_path: Path) -> None:
+    """Commits are made in groups: many callers in one turn of the event loop cost two flushes, not one each."""
+    async with at_rest(tmp_path) as (quorum, disk):
+        first, *_, last = [append(quorum, [topic(100 + number)], quorum.epoch) for number in range(50)]
+        assert (quorum.high_watermark, disk.flushes) == (first + 1, 1)
+        await quorum.committed(last)
+        assert disk.flushes == 2
+
+
+async def test_a_follower_is_answered_before_the_leader_flushes(tmp_path: Path) -> None:
+    """Its disk works while that of the leader does."""
+    async with at_rest(tmp_path) as (quorum, disk), trio.open_nursery() as nursery:
+        fetch = FetchRequest(quorum.epoch, OBSERVER, quorum.end_offset, quorum.epoch, 30.0)
+        question = await quorum.ask(fetch)
+
+        async def follow() -> None:
+            await question.answer()
+            disk.happened.append("answered")
+
+        nursery.start_soon(follow)
+        await trio.testing.wait_all_tasks_blocked()
+        await quorum.committed(append(quorum, [topic(100)], quorum.epoch))
+        assert disk.happened == ["answered", "flush"]
+
+
+async def test_a_deadline_that_came_while_the_role_rests_is_kept(tmp_path: Path) -> None:
+    """A Fetch that waits is answered when its ``max_wait_ms`` is over, whoever brought it."""
+    async with at_rest(tmp_path) as (quorum, _):
+        fetch = FetchRequest(quorum.epoch, OBSERVER, quorum.end_offset, quorum.epoch, 0.01)
+        with trio.fail_after(30):
+            answer = await (await quorum.ask(fetch)).answer()
+        assert isinstance(answer.response, FetchResponse)
+        assert answer.response.records is None
+
+
+async def test_what_fails_in_the_task_of_another_ends_the_quorum_and_not_the_task(tmp_path: Path) -> None:
+    """After a failed fsync nobody knows what is on disk: the node stops, and whoever appended hears nothing."""
+    returned = False
+    with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
+        async with at_rest(tmp_path) as (quorum, disk):
+            disk.fails = True
+            offset = append(quorum, [topic(100)], quorum.epoch)
+            returned = True
+            await quorum.committed(offset)
+    assert returned
+    assert disk.flushes == 1
+
+
+async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) -> None:
+    """KIP-595: nobody may hear of what rests on an election state before that is durable."""
+    written = trio.Event()
+    writes = 0
+
+    async def in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
+        nonlocal writes
+        if work.__name__ == "write":
+            writes += 1
+            if quorum_resigned:
+                await written.wait()
+        return work(*arguments)
+
+    quorum_resigned = False
+    timing = Timing(election_timeout_s=0.001, fetch_timeout_s=0.001)
+    async with at_rest(tmp_path, in_thread=in_thread, timing=timing) as (quorum, _):
+        before, quorum_resigned = writes, True
+        await quorum.resign(quorum.epoch)
+        with trio.fail_after(30):
+            while writes == before:
+                await trio.testing.wait_all_tasks_blocked(0.005)
+        answers: list[int] = []
+
+        async def ask(number: int) -> None:
+            await (await quorum.ask(VoteRequest(number, 2, 0, 0))).answer()
+            answers.append(number)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(3):
+                nursery.start_soon(ask, number)
+            await trio.testing.wait_all_tasks_blocked()
+            assert answers == []
+            written.set()
+        assert sorted(answers) == [0, 1, 2]
