@@ -26,7 +26,6 @@ slow one.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import random
 import time
@@ -128,7 +127,7 @@ class Quorum:
         self._clock = clock
         self._witnesses: list[Callable[[Effects], None]] = []
         self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
-        self.busy_s = 0.0
+        self.busy_s = 0.0  # with steps of the core, and flushes on the event loop
         self.appended_at = time.perf_counter()
         """When the first of the records was appended that the core was told of last, or will be next."""
         self._in_thread = in_thread
@@ -148,16 +147,18 @@ class Quorum:
             if voter.node_id != identity.node_id
         }
         self._responses = Responses(log, self._peers, self._complaints)
+        # What was reported while the role was busy (None only wakes it), and what the core is now to be stepped with.
         self._inbox, self._events = trio.open_memory_channel[_Reported | None](_INBOX)
         self._at_hand: deque[_Reported] = deque()
         self._deadline = now
-        self._rests = False
+        self._rests = False  # then nothing is reported, at hand, postponed, or to be flushed
         self._nap = trio.CancelScope()
-        self._appended = False
-        self._has_replied = False
-        self._has_turned = False
+        self._appended = False  # the log has grown, and the core was not told
+        self._has_replied = False  # the core gave answers that may not be on their way yet
+        self._has_turned = False  # the core made a transition, and nobody was told
+        # Effects that wait for the disk, and what they came of. Nothing is stepped before they are performed.
         self._postponed: tuple[Event, Effects, bytes] | None = None
-        self._failure: Exception | None = None
+        self._failure: Exception | None = None  # of a step in the role's place; it ends the run
         self._questions = Questions(log)
         self._snapshot_check = SnapshotCheck(log, in_thread)
         self._advanced = trio.Event()
@@ -271,7 +272,9 @@ class Quorum:
                         if role.kind is Leader:
                             scope.start_soon(lead, role.epoch, name=f"active controller of epoch {role.epoch}")
         except BaseException as error:
-            if self._leaving and not _of_disk(error):
+            if self._failure is not None and self._failure not in _leaves(error):
+                raise self._failure from error  # the run was cancelled before the role came to raise it
+            if self._leaving and not any(isinstance(leaf, OSError | StorageError) for leaf in _leaves(error)):
                 let_go = self.log.close
             raise
         finally:
@@ -309,17 +312,15 @@ class Quorum:
     async def _carry_on(self) -> None:
         """Step the core with what is at hand, and do what comes of it, until nothing is left to do."""
         while True:
-            self._step_through()
+            self._advance()
             if self._postponed is not None:
                 await self._perform_postponed(*self._postponed)
-            elif not self._flusher.is_due:
-                break
-            elif self._has_replied:  # let the answers out: the followers' disks work while this one does
+            elif self._flusher.is_due:  # after the answers are out: the followers' disks work while this one does
                 self._has_replied = False
                 await trio.lowlevel.checkpoint()
                 await trio.lowlevel.checkpoint()  # whatever the order of the first round
             else:
-                self._flush()
+                break
         self._has_replied = False
         if self._has_turned:
             self._has_turned = False
@@ -333,22 +334,19 @@ class Quorum:
         reported = event, data
         if self._rests:
             self._at_hand.append(reported)
-            self._act()
+            self._step_for_role()
             return
         try:
             self._inbox.send_nowait(reported)
         except trio.WouldBlock:
             await self._inbox.send(reported)
 
-    def _act(self) -> None:
-        """Step the core in the place of the role, and wake it if that leaves something to do."""
+    def _step_for_role(self) -> None:
+        """Step the core in the place of the role, which rests, and wake it if that leaves something to do."""
         self._rests = False
         self._has_replied = False
         try:
-            self._step_through()
-            while self._flusher.is_due and not self._has_replied and self._postponed is None:
-                self._flush()
-                self._step_through()
+            self._advance()
         except Exception as failure:
             self._failure = failure
         if self._failure or self._postponed or self._has_turned or self._flusher.is_due:
@@ -359,9 +357,16 @@ class Quorum:
             self._nap.deadline = self._deadline
 
     def _wake(self) -> None:
+        """End the rest of the role."""
         self._rests = False
-        with contextlib.suppress(trio.WouldBlock):  # something else wakes it then
-            self._inbox.send_nowait(None)
+        self._inbox.send_nowait(None)
+
+    def _advance(self) -> None:
+        """Step the core and flush, as far as nothing has to wait: effects for the disk, or a flush for answers."""
+        self._step_through()
+        while self._flusher.is_due and not self._has_replied and self._postponed is None:
+            self._flush()
+            self._step_through()
 
     def _step_through(self) -> None:
         """Step the core with what was appended, what is at hand and what comes of it, until effects are postponed."""
@@ -397,8 +402,8 @@ class Quorum:
         self._deadline = effects.deadline
         self._has_turned = self._has_turned or bool(effects.transitions)
         self._tell(effects)
-        changes_disk = effects.election or isinstance(event, LogTrimmed)
-        if changes_disk or effects.truncate is not None or effects.install is not None:
+        cuts = effects.truncate is not None or effects.install is not None or isinstance(event, LogTrimmed)
+        if cuts or effects.election is not None:
             self._postponed = event, effects, data
         else:
             self._perform(effects, data)
@@ -485,7 +490,8 @@ class Quorum:
     def append(self, unit: Unit) -> int:
         """Append what ``encode`` made; return the offset of the last record.
 
-        They are in the log, not yet durable, when this returns; wait for ``committed`` before anyone hears of them.
+        They are in the log when this returns, and may be committed already; wait for ``committed`` before anyone hears
+        of them. Raises OSError if they cannot be written. What fails after that ends ``run``.
         """
         began = time.perf_counter()
         self.log.append(unit)
@@ -493,9 +499,9 @@ class Quorum:
             self.appended_at = began
             self._appended = True
         if self._rests:
-            self._act()
+            self._step_for_role()
             if self._rests:
-                self._wake()  # until it has had its turn, what others append is gathered: that makes one flush
+                self._wake()  # what others append before it has had its turn is only noted, and makes one flush
         return self.log.end_offset - 1
 
     async def resign(self, epoch: int) -> None:
@@ -543,7 +549,8 @@ class Quorum:
         await self._report(LogTrimmed(snapshot))
 
 
-def _of_disk(error: BaseException) -> bool:
+def _leaves(error: BaseException) -> list[BaseException]:
+    """What a group is made of, and the groups in it."""
     if isinstance(error, BaseExceptionGroup):
-        return any(map(_of_disk, error.exceptions))
-    return isinstance(error, OSError | StorageError)
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]

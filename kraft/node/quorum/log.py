@@ -230,9 +230,8 @@ class MetadataLog:
     def append_fetched(self, data: Buffer, records: LogSlice, timestamp_ms: int) -> None:
         """Append the batches that ``check_fetched`` found in ``data`` when it was called last."""
         fetched, self._fetched = self._fetched, None
-        assert fetched is not None, "nothing is appended that was not proved"
-        assert fetched.records is records, "what is appended is what was proved last"
-        assert records.base_offset == self.end_offset, "what was fetched no longer continues the log"
+        if fetched is None or fetched.records is not records or records.base_offset != self.end_offset:
+            raise StorageError(f"{self.directory}: what was fetched is not what was proved, at {self.end_offset}")
         whole = data if len(data) == fetched.size else memoryview(data)[: fetched.size]
         self._log.append_proved(whole, fetched.batches, fetched.epochs, timestamp_ms)
         self._forget_recent()

@@ -47,7 +47,7 @@ Connect = Callable[[str, int, str, float], AbstractAsyncContextManager[Connectio
 
 
 class Report(Protocol):
-    """Takes what became of a request, and the bytes that came with it."""
+    """Takes what became of a request, and the bytes that came with it; what comes of that may be sent meanwhile."""
 
     def __call__(self, event: Event, data: bytes = b"", /) -> Awaitable[None]: ...
 
@@ -121,8 +121,9 @@ class Peer:
                     await self._carry(connection)
             except (OSError, trio.TooSlowError, KafkaError) as error:
                 logger.debug("voter %s at %s: %s", self.voter.node_id, address(host, port), error)
-                while self._waiting:
-                    await self._fail(self._take())
+                waiting, self._waiting = self._waiting, {}
+                for send in waiting.values():
+                    await self._fail(send)
             if self.connected:
                 self.connected = False
                 logger.info("disconnected from voter %s", self.voter)
@@ -151,7 +152,7 @@ class Peer:
         try:
             message = request_message(request, self.identity, self.voter.node_id, connection.versions)
         except KafkaError:
-            await self.report(RequestFailed(send.number, self.voter.node_id, request, unsupported=True))
+            await self._fail(send, unsupported=True)
             return
         if type(request) in self._troubles:
             await trio.sleep_until(self._troubles[type(request)].until)
@@ -173,5 +174,7 @@ class Peer:
                 self.be_content(request)
             await self.report(ResponseReceived(send.number, self.voter.node_id, request, response), data)
 
-    async def _fail(self, send: Send, *, answered: bool = False) -> None:
-        await self.report(RequestFailed(send.number, self.voter.node_id, send.request, answered=answered))
+    async def _fail(self, send: Send, *, unsupported: bool = False, answered: bool = False) -> None:
+        await trio.lowlevel.checkpoint()  # it may be asked for again at once
+        to = self.voter.node_id
+        await self.report(RequestFailed(send.number, to, send.request, unsupported=unsupported, answered=answered))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,12 +14,19 @@ import pytest
 import trio
 import trio.testing
 
+from kraft.config.listeners import Voter
+from kraft.config.topic import LogConfig
 from kraft.messages.topic_record import TopicRecord
+from kraft.node.clock import Clock
 from kraft.node.quorum.driver import Quorum
+from kraft.node.quorum.election import ElectionFile
+from kraft.node.quorum.log import MetadataLog
 from kraft.raft.messages import FetchRequest, FetchResponse, VoteRequest
+from kraft.raft.state import ElectionState, Prospective
 from kraft.raft.timing import Timing
+from kraft.rpc.client import Connection
 from kraft.storage.flush import Flush
-from tests.node.quorums import append, running
+from tests.node.quorums import append, identity, idle, open_quorum, running
 
 OBSERVER = 9
 UNTIL_QUICK = 60
@@ -52,11 +59,15 @@ async def at_rest(path: Path, **options: Any) -> AsyncIterator[tuple[Quorum, Dis
     """A quorum of one whose disk has proved quick, with nothing left to do."""
     disk = Disk()
     async with running(path, sync=disk.sync, **options) as (quorum, _):
-        for number in range(UNTIL_QUICK):
-            await quorum.committed(append(quorum, [topic(number)], quorum.epoch))
-        await trio.testing.wait_all_tasks_blocked()
+        await _prove_quick(quorum)
         disk.happened.clear()
         yield quorum, disk
+
+
+async def _prove_quick(quorum: Quorum) -> None:
+    for number in range(UNTIL_QUICK):
+        await quorum.committed(append(quorum, [topic(number)], quorum.epoch))
+    await trio.testing.wait_all_tasks_blocked()
 
 
 async def test_an_append_at_rest_is_committed_when_it_returns(tmp_path: Path) -> None:
@@ -114,6 +125,19 @@ async def test_what_fails_in_the_task_of_another_ends_the_quorum_and_not_the_tas
     assert disk.flushes == 1
 
 
+async def test_a_failed_fsync_is_not_lost_in_a_cancellation(tmp_path: Path) -> None:
+    """What is cancelled before the role came to raise it must not pass for a clean stop."""
+    disk = Disk()
+    quorum = open_quorum(tmp_path, sync=disk.sync)
+    with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(quorum.run, idle)
+            await _prove_quick(quorum)
+            disk.fails = True
+            nursery.cancel_scope.cancel()
+            append(quorum, [topic(100)], quorum.epoch)
+
+
 async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) -> None:
     """KIP-595: nobody may hear of what rests on an election state before that is durable."""
     written = trio.Event()
@@ -148,3 +172,25 @@ async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) ->
             assert answers == []
             written.set()
         assert sorted(answers) == [0, 1, 2]
+
+
+async def test_a_peer_that_is_away_and_asked_again_at_once_holds_up_nobody(tmp_path: Path) -> None:
+    """``controller.quorum.retry.backoff.ms`` may be 0; a follower still gives its leader up in time."""
+
+    def nobody(host: str, port: int, client_id: str, timeout_s: float) -> AbstractAsyncContextManager[Connection]:
+        raise ConnectionRefusedError("nobody listens")
+
+    voters = [Voter(number, "127.0.0.1", number) for number in (1, 2, 3)]
+    clock = Clock()
+    log = MetadataLog.open(str(tmp_path), LogConfig(), now_ms=clock.now_ms())
+    this = identity(1, *voters)
+    ElectionFile(log, 1, this.voters).write(ElectionState(1, leader_id=2))
+    timing = Timing(retry_backoff_s=0.0, fetch_timeout_s=0.05)
+    quorum = Quorum(this, log, clock, timing=timing, connect=nobody)
+    given_up = trio.Event()
+    quorum.tell(lambda _: given_up.set() if isinstance(quorum.state, Prospective) else None)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(quorum.run, idle)
+        with trio.fail_after(30):
+            await given_up.wait()
+        nursery.cancel_scope.cancel()

@@ -211,12 +211,12 @@ def test_only_what_was_proved_last_is_appended(tmp_path: Path) -> None:
     late = follower.check_fetched(data, 2)
     assert early is not None
     assert late == early
-    with pytest.raises(AssertionError, match="proved last"):
+    with pytest.raises(StorageError, match="not what was proved"):
         follower.append_fetched(data, early, 1000)
     late = follower.check_fetched(data, 2)
     assert late is not None
     follower.append_fetched(data, late, 1000)
-    with pytest.raises(AssertionError, match="not proved"):
+    with pytest.raises(StorageError, match="not what was proved"):
         follower.append_fetched(data, late, 1000)
     assert content(follower) == content(leader)
 
