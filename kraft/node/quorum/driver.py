@@ -272,13 +272,13 @@ class Quorum:
                         if role.kind is Leader:
                             scope.start_soon(lead, role.epoch, name=f"active controller of epoch {role.epoch}")
         except BaseException as error:
-            if self._failure is not None and self._failure not in _leaves(error):
-                raise self._failure from error  # the run was cancelled before the role came to raise it
-            if self._leaving and not any(isinstance(leaf, OSError | StorageError) for leaf in _leaves(error)):
+            if self._leaving and self._failure is None and not _of_disk(error):
                 let_go = self.log.close
             raise
         finally:
             let_go()
+            if self._failure is not None:  # the run was cancelled before the role came to raise it
+                raise self._failure
 
     async def _play(self, role: Role, scope: trio.CancelScope) -> None:
         """See that the core is stepped for as long as it is in ``role``."""
@@ -292,7 +292,8 @@ class Quorum:
         except trio.WouldBlock:
             reported = await self._rest()
         if self._failure is not None:
-            raise self._failure
+            failure, self._failure = self._failure, None
+            raise failure
         if reported is not None:
             self._at_hand.append(reported)
         elif trio.current_time() >= self._deadline:
@@ -549,8 +550,7 @@ class Quorum:
         await self._report(LogTrimmed(snapshot))
 
 
-def _leaves(error: BaseException) -> list[BaseException]:
-    """What a group is made of, and the groups in it."""
+def _of_disk(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
-        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
-    return [error]
+        return any(map(_of_disk, error.exceptions))
+    return isinstance(error, OSError | StorageError)
