@@ -42,7 +42,6 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 _MIN_HEADER_SIZE = 2
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
-_new_tuple = tuple.__new__
 
 
 class Record(NamedTuple):
@@ -223,7 +222,7 @@ def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
                 raise CorruptBatch("the fields of a record do not add up to its length")
             if fixed_timestamp is not None:
                 timestamp = fixed_timestamp
-            yield _new_tuple(Record, (base_offset + delta, timestamp, key, value, headers))
+            yield Record(base_offset + delta, timestamp, key, value, headers)
     except IndexError:
         raise CorruptBatch(f"the bytes end before record {header.count} does") from None
     except CorruptBatch:

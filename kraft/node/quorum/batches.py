@@ -15,16 +15,7 @@ from kraft.metadata.levels import record_version
 from kraft.node.quorum.support import require_static_voters
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
-from kraft.records.batch import (
-    CONTROL_BIT,
-    HEADER_SIZE,
-    NO_PRODUCER_ID,
-    TRANSACTIONAL_BIT,
-    BatchHeader,
-    CorruptBatch,
-    check_batch,
-    parse_header,
-)
+from kraft.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, CorruptBatch, check_batch, parse_header
 from kraft.records.control import ControlType, control_record
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.storage.segment import AppendedBatch
@@ -44,15 +35,17 @@ _MAX_RECORD_OVERHEAD = 32
 
 
 class Fetched(NamedTuple):
-    """What was proved of the bytes that a leader sent: ``records`` lie in the first ``size`` of them, in ``batches``.
-
-    ``epochs`` is (epoch, start offset) of each run of one epoch.
-    """
+    """What was proved of the bytes of a leader: ``records`` lie in the first ``size`` of them, in ``batches``."""
 
     records: LogSlice
     size: int
     batches: Sequence[AppendedBatch]
-    epochs: Sequence[tuple[int, int]]
+
+    @property
+    def epochs(self) -> list[tuple[int, int]]:
+        """The epoch and the start offset of each run."""
+        starts = [self.records.base_offset, *(run.end_offset for run in self.records.runs)]
+        return [(run.epoch, start) for run, start in zip(self.records.runs, starts, strict=False)]
 
 
 def encoded_batches(
@@ -134,7 +127,6 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
     """
     size, headers = 0, []
     batches: list[AppendedBatch] = []
-    epochs: list[tuple[int, int]] = []
     for position, header in whole_batches(data):
         if header.base_offset != end_offset:
             raise CorruptBatch(f"a batch begins at offset {header.base_offset}, expected {end_offset}")
@@ -144,23 +136,21 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
         _check_content(data, position, header)
         if header.leader_epoch != last_epoch and not header.is_control:
             raise CorruptBatch(f"epoch {header.leader_epoch} does not begin with its leader's control batch")
-        if header.leader_epoch != last_epoch or not epochs:
-            epochs.append((header.leader_epoch, end_offset))
         end_offset, last_epoch = header.next_offset, header.leader_epoch
         size = position + header.size
         headers.append(header)
         batches.append(AppendedBatch(position, end_offset - 1, header.max_timestamp))
     records = log_slice(headers)
-    return None if records is None else Fetched(records, size, batches, epochs)
+    return None if records is None else Fetched(records, size, batches)
 
 
 def _check_content(data: Buffer, position: int, header: BatchHeader) -> None:
     check_batch(data, position, header)
-    if header.producer_id != NO_PRODUCER_ID or header.attributes & TRANSACTIONAL_BIT:
+    if header.producer_id != NO_PRODUCER_ID or header.is_transactional:
         raise CorruptBatch("a batch of a client's producer")
     if header.count != header.last_offset_delta + 1:
         raise CorruptBatch(f"{header.count} records where there are {header.last_offset_delta + 1} offsets")
-    is_control = header.attributes & CONTROL_BIT
+    is_control = header.is_control
     for record in read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES):
         if is_control:
             require_static_voters(record, "the log of the leader")
