@@ -296,8 +296,12 @@ class Quorum:
             raise failure
         if reported is not None:
             self._at_hand.append(reported)
-        elif trio.current_time() >= self._deadline:
-            self._at_hand.append(_TIMEOUT)
+        else:
+            if self._has_replied:
+                self._has_replied = False
+                await trio.lowlevel.checkpoint()  # who was answered was woken no later than this task
+            if trio.current_time() >= self._deadline:
+                self._at_hand.append(_TIMEOUT)
         await self._carry_on()
 
     async def _rest(self) -> _Reported | None:
@@ -441,8 +445,10 @@ class Quorum:
             self.log.append_leader_change(effects.append, self._clock.now_ms())
             self._appended = True
         elif effects.append is not None:
+            opens_epoch = effects.append.runs[-1].epoch > self.log.last_epoch
             self.log.append_fetched(data, effects.append, self._clock.now_ms())
-            self._complaints.look_for_other_voters(data, self.epoch)
+            if opens_epoch:
+                self._complaints.look_for_other_voters(data, self.epoch)
         if effects.flush:
             self._flusher.want()
         if effects.store is not None and not self._snapshot_check.store(effects.store, data):

@@ -35,7 +35,7 @@ from kraft.node.quorum.snapshots import MetadataSnapshots
 from kraft.node.quorum.support import require_supported
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.log_view import LogView
-from kraft.raft.messages import LogSlice, SnapshotId
+from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
 from kraft.records.batch import BatchHeader, CorruptBatch, check_batch, iter_headers
 from kraft.records.record import read_records
 from kraft.storage.directory import LastStop
@@ -80,7 +80,11 @@ class Unit:
     """Metadata records that are appended as one, MAX_BATCH_RECORDS at most to a batch: as objects and as bytes."""
 
     batches: Sequence[MetadataBatch]
-    data: Buffer
+    data: bytes
+
+    @property
+    def base_offset(self) -> int:
+        return self.batches[0].base_offset
 
     @property
     def next_offset(self) -> int:
@@ -101,6 +105,7 @@ class MetadataLog:
         self._config = config
         self._recent: deque[MetadataBatch] = deque()
         self._recent_bytes = 0
+        self._newest: Unit | None = None
         self._fetched: Fetched | None = None
 
     @classmethod
@@ -197,12 +202,12 @@ class MetadataLog:
             batches.append(MetadataBatch(offset, last_offset, epoch, timestamp_ms, tuple(part), len(data)))
             buffer += data
             offset = last_offset + 1
-        return Unit(batches, buffer)
+        return Unit(batches, bytes(buffer))
 
     def append(self, unit: Unit) -> None:
         """Append what ``encode`` made, if nothing else was appended since."""
         first = unit.batches[0]
-        assert first.base_offset == self._log.log_end_offset, "what was encoded no longer continues the log"
+        assert unit.base_offset == self._log.log_end_offset, "what was encoded no longer continues the log"
         position = 0
         batches: list[AppendedBatch] = []
         for batch in unit.batches:
@@ -211,6 +216,7 @@ class MetadataLog:
         self._log.append_proved(unit.data, batches, [(first.epoch, first.base_offset)], first.timestamp_ms)
         for batch in unit.batches:
             self._remember(batch)
+        self._newest = unit
 
     def append_leader_change(self, change: LeaderChange, timestamp_ms: int) -> None:
         """Append the control record that opens an epoch."""
@@ -245,16 +251,21 @@ class MetadataLog:
     def _forget_recent(self) -> None:
         self._recent.clear()
         self._recent_bytes = 0
+        self._newest = None
 
     # Reading.
 
     def read(self, offset: int, max_bytes: int, limit: int | None = None) -> tuple[bytes, LogSlice | None]:
         """Return batches from ``offset`` on as they are on disk, at least one, and what they are; for a follower.
 
-        They are proved: a leader with a damaged log must not go on to serve what nobody can use.
-        ``limit`` (exclusive) is the end of the log unless given; no batch at hand below it is (b"", None). Raises
-        StorageError where the log is damaged, KafkaError OFFSET_OUT_OF_RANGE outside of it.
+        They are proved: a leader with a damaged log must not go on to serve what nobody can use. What this node
+        appended last comes from memory. ``limit`` (exclusive) is the end of the log unless given; no batch at hand
+        below it is (b"", None). Raises StorageError where the log is damaged, KafkaError OFFSET_OUT_OF_RANGE outside of
+        it.
         """
+        newest = self._newest
+        if newest is not None and newest.base_offset == offset and limit is None and len(newest.data) <= max_bytes:
+            return newest.data, LogSlice(offset, (EpochEnd(newest.batches[0].epoch, newest.next_offset),))
         data = self._bytes(offset, max_bytes, self.end_offset if limit is None else limit)
         headers: list[BatchHeader] = []
         try:
@@ -335,6 +346,7 @@ class MetadataLog:
         assert self.start_offset <= snapshot.end_offset <= self.end_offset, "a log is trimmed inside of what it holds"
         self._log.delete_records(snapshot.end_offset)
         self._begins_at = snapshot
+        self._newest = None
         remove_files(self._log.delete_old_segments(0, snapshot.end_offset))
         self._snapshots.delete_before(snapshot)
 

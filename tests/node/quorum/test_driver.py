@@ -179,8 +179,11 @@ async def test_a_leader_stops_rather_than_send_what_rotted_since_the_start(tmp_p
     ):
         async with running(tmp_path) as (quorum, _):
             await quorum.committed(append(quorum, [topic(1)], quorum.epoch))
-            data = path.read_bytes()
-            path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+            rotten_at = path.stat().st_size - 1
+            await quorum.committed(append(quorum, [topic(2)], quorum.epoch))  # the newest comes from memory
+            data = bytearray(path.read_bytes())
+            data[rotten_at] ^= 1
+            path.write_bytes(data)
             with trio.fail_after(30):
                 await (await quorum.ask(FetchRequest(quorum.epoch, 9, 1, quorum.epoch, 0.0))).answer()
 

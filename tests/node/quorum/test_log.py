@@ -183,6 +183,26 @@ def test_a_read_brings_whole_batches_and_at_least_one(tmp_path: Path) -> None:
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
+def test_what_was_appended_last_reads_as_it_does_from_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader serves it from memory: the same bytes, and never those of a tail that was cut."""
+    monkeypatch.setattr("kraft.node.quorum.batches.MAX_BATCH_RECORDS", 2)
+    log = open_log(tmp_path)
+    fill(log, 1, 2)
+    for base_offset in (3, 8):
+        append_records(log, [topic(base_offset + number) for number in range(5)], 1, 0)
+        from_memory = log.read(base_offset, 2**20)
+        assert len(list(iter_headers(from_memory[0]))) == 3
+        first = next(header.size for _, header in iter_headers(from_memory[0]))
+        assert log.read(base_offset, first)[0] == from_memory[0][:first]
+        log.begin_flush().run()
+        log.abandon()
+        log = open_log(tmp_path)
+        assert log.read(base_offset, 2**20) == from_memory
+    append_records(log, [topic(13)], 1, 0)
+    log.truncate(13)
+    assert log.read(13, 2**20) == (b"", None)
+
+
 def test_a_follower_ends_up_with_the_same_bytes(tmp_path: Path) -> None:
     """KIP-595: a follower appends what it fetched, however the fetches are cut."""
     for name in ("leader", "follower"):
