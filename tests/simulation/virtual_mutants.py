@@ -27,7 +27,9 @@ BOUND = 100
 
 @attrs.frozen
 class Mutant:
-    """``owner.method`` is replaced by what ``broken`` makes of it. ``seed`` is the first to notice, by ``notice``."""
+    """``owner.method`` is replaced by what ``broken`` makes of it. ``seed`` is the first to notice, in words that
+    match ``notice``.
+    """
 
     rule: str
     owner: type
@@ -110,7 +112,7 @@ MUTANTS = {
         Quorum,
         "committed_as_leader",
         _acknowledges_what_another_committed,
-        1,
+        0,
         "AckedValueNotLost",
     ),
     "fetches no snapshot": Mutant(
@@ -122,7 +124,7 @@ MUTANTS = {
         "_load_snapshot",
         _skips_what_a_snapshot_holds,
         0,
-        "AckedValueNotLost",
+        "AckedValueNotLost|metadata but no metadata.version",
     ),
     "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 0, "OneVotePerEpoch"),
     "does not cut the log": Mutant(
@@ -134,7 +136,7 @@ MUTANTS = {
         "_activate",
         _takes_over_too_soon,
         0,
-        "which exists",
+        "AckedValueNotLost|which exists",
     ),
 }
 

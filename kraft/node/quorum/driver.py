@@ -11,10 +11,8 @@
 
 A role is a scope: it lives exactly as long as the core stays in it; a transition leaves one scope and enters the next.
 
-Whoever brings an event steps the core with it and performs the effects, there and then: a step takes microseconds, and
-a commit is a chain of them, in which the way to another task would cost more than the step. What has to wait (an
-election state to be written, a log to be cut, a flush that answers go before) is left to the role. Until that is done
-the role takes the events, in their order.
+Whoever brings an event steps the core with it and performs the effects, there and then; what has to wait is left to the
+role (``kraft.node.quorum.turns``).
 
 Commits are made in groups: an append is written at once, and one flush at a time covers all that was appended before it
 began. Nothing is committed, published or answered before the flush that covers it has returned.
@@ -26,10 +24,10 @@ slow one.
 
 from __future__ import annotations
 
+import functools
 import logging
 import random
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -46,6 +44,7 @@ from kraft.node.quorum.questions import Question, Questions
 from kraft.node.quorum.refusals import Refusal
 from kraft.node.quorum.responses import Responses
 from kraft.node.quorum.snapshot_check import SnapshotCheck
+from kraft.node.quorum.turns import Turns
 from kraft.node.quorum.wire import MAX_FETCH_BYTES, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
@@ -62,7 +61,6 @@ from kraft.raft.events import (
     SnapshotCreated,
     SnapshotRejected,
     SnapshotStored,
-    Timeout,
 )
 from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
 from kraft.raft.state import Follower, Leader, Resigned, State
@@ -72,12 +70,6 @@ from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
 
 logger = logging.getLogger("kraft.quorum")
-
-_INBOX = 100
-
-_Reported = tuple[Event, bytes]
-"""An event, and the bytes that came with it."""
-_TIMEOUT: _Reported = Timeout(), b""
 
 Lead = Callable[[int], Awaitable[None]]
 InThread = Callable[..., Awaitable[Any]]
@@ -127,7 +119,6 @@ class Quorum:
         self._clock = clock
         self._witnesses: list[Callable[[Effects], None]] = []
         self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
-        self.busy_s = 0.0  # with steps of the core, and flushes on the event loop
         self.appended_at = time.perf_counter()
         """When the first of the records was appended that the core was told of last, or will be next."""
         self._in_thread = in_thread
@@ -140,25 +131,14 @@ class Quorum:
         view = log.view()
         self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=random.random, timing=self.timing)
         self._flusher = Flusher(log, view, in_thread, sync)
+        self._turns = Turns(self._step, self._flusher)
         self._high_watermark = self._core.high_watermark
         self._peers: Mapping[int, Peer] = {
-            voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._report)
+            voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._turns.report)
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
         self._responses = Responses(log, self._peers, self._complaints)
-        # What was reported while the role was busy (None only wakes it), and what the core is now to be stepped with.
-        self._inbox, self._events = trio.open_memory_channel[_Reported | None](_INBOX)
-        self._at_hand: deque[_Reported] = deque()
-        self._deadline = now
-        self._rests = False  # then nothing is reported, at hand, postponed, or to be flushed
-        self._nap = trio.CancelScope()
-        self._appended = False  # the log has grown, and the core was not told
-        self._has_replied = False  # the core gave answers that may not be on their way yet
-        self._has_turned = False  # the core made a transition, and nobody was told
-        # Effects that wait for the disk, and what they came of. Nothing is stepped before they are performed.
-        self._postponed: tuple[Event, Effects, bytes] | None = None
-        self._failure: Exception | None = None  # of a step in the role's place; it ends the run
         self._questions = Questions(log)
         self._snapshot_check = SnapshotCheck(log, in_thread)
         self._advanced = trio.Event()
@@ -213,6 +193,11 @@ class Quorum:
             return self.high_watermark > state.epoch_start
         return isinstance(state, Follower) and 0 <= self._responses.told(state.epoch) <= self.high_watermark
 
+    @property
+    def busy_s(self) -> float:
+        """So long this was busy with steps of the core, and with flushes on the event loop."""
+        return self._turns.busy_s
+
     def tell(self, witness: Callable[[Effects], None], of_refusals: Callable[[Refusal], None] | None = None) -> None:
         """Have ``witness`` hear of the effects of every step, before they are performed; and ``of_refusals`` of what
         was refused without a step.
@@ -236,7 +221,7 @@ class Quorum:
         """Put a request of a peer to the core; what it says comes from ``Question.answer``."""
         question = self._questions.add(max_bytes)
         try:
-            await self._report(RequestReceived(question.number, request))
+            await self._turns.report(RequestReceived(question.number, request))
         except trio.Cancelled:
             self._questions.withdraw(question)
             raise
@@ -260,10 +245,10 @@ class Quorum:
             async with trio.open_nursery() as nursery:
                 for number, peer in self._peers.items():
                     nursery.start_soon(peer.run, name=f"peer {number}")
-                nursery.start_soon(self._flusher.run, self._report, name="flusher")
+                nursery.start_soon(self._flusher.run, self._turns.report, name="flusher")
                 nursery.start_soon(self._snapshot_check.run, self._judged, name="snapshot check")
-                self._at_hand.append(_TIMEOUT)
-                await self._carry_on()
+                await self._turns.carry_on()
+                self._announce()
                 task_status.started()
                 while True:
                     role = Role.of(self._core.state)
@@ -272,129 +257,32 @@ class Quorum:
                         if role.kind is Leader:
                             scope.start_soon(lead, role.epoch, name=f"active controller of epoch {role.epoch}")
         except BaseException as error:
-            if self._leaving and self._failure is None and not _of_disk(error):
+            if self._leaving and not self._turns.failed and not _of_disk(error):
                 let_go = self.log.close
             raise
         finally:
             let_go()
-            if self._failure is not None:  # the run was cancelled before the role came to raise it
-                raise self._failure
+            self._turns.raise_failure()  # the run was cancelled before the role came to that
 
     async def _play(self, role: Role, scope: trio.CancelScope) -> None:
         """See that the core is stepped for as long as it is in ``role``."""
         while Role.of(self._core.state) == role:
-            await self._turn()
+            if await self._turns.take():
+                self._announce()
         scope.cancel(reason=f"no longer {role}")
 
-    async def _turn(self) -> None:
-        try:
-            reported = self._events.receive_nowait()
-        except trio.WouldBlock:
-            reported = await self._rest()
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
-        if reported is not None:
-            self._at_hand.append(reported)
-        else:
-            if self._has_replied:
-                self._has_replied = False
-                await trio.lowlevel.checkpoint()  # who was answered was woken no later than this task
-            if trio.current_time() >= self._deadline:
-                self._at_hand.append(_TIMEOUT)
-        await self._carry_on()
+    def _announce(self) -> None:
+        """Let everybody look at what the core is now."""
+        self._changed.set()
+        self._changed = trio.Event()
+        self._wake_readers()
 
-    async def _rest(self) -> _Reported | None:
-        """Let others step the core, until its deadline or until they leave something to do."""
-        with trio.CancelScope(deadline=self._deadline) as self._nap:
-            self._rests = True
-            try:
-                return await self._events.receive()
-            finally:
-                self._rests = False
-        return None
+    # Stepping the core.
 
-    async def _carry_on(self) -> None:
-        """Step the core with what is at hand, and do what comes of it, until nothing is left to do."""
-        while True:
-            self._advance()
-            if self._postponed is not None:
-                await self._perform_postponed(*self._postponed)
-            elif self._flusher.is_due:  # after the answers are out: the followers' disks work while this one does
-                self._has_replied = False
-                await trio.lowlevel.checkpoint()
-                await trio.lowlevel.checkpoint()  # whatever the order of the first round
-            else:
-                break
-        self._has_replied = False
-        if self._has_turned:
-            self._has_turned = False
-            self._changed.set()
-            self._changed = trio.Event()
-            self._wake_readers()
-
-    # Stepping the core: by whoever brings an event while the role rests, else by the role.
-
-    async def _report(self, event: Event, data: bytes = b"", /) -> None:
-        reported = event, data
-        if self._rests:
-            self._at_hand.append(reported)
-            self._step_for_role()
-            return
-        try:
-            self._inbox.send_nowait(reported)
-        except trio.WouldBlock:
-            await self._inbox.send(reported)
-
-    def _step_for_role(self) -> None:
-        """Step the core in the place of the role, which rests, and wake it if that leaves something to do."""
-        self._rests = False
-        self._has_replied = False
-        try:
-            self._advance()
-        except Exception as failure:
-            self._failure = failure
-        if self._failure or self._postponed or self._has_turned or self._flusher.is_due:
-            self._wake()
-            return
-        self._rests = True
-        if self._deadline < self._nap.deadline:
-            self._nap.deadline = self._deadline
-
-    def _wake(self) -> None:
-        """End the rest of the role."""
-        self._rests = False
-        self._inbox.send_nowait(None)
-
-    def _advance(self) -> None:
-        """Step the core and flush, as far as nothing has to wait: effects for the disk, or a flush for answers."""
-        self._step_through()
-        while self._flusher.is_due and not self._has_replied and self._postponed is None:
-            self._flush()
-            self._step_through()
-
-    def _step_through(self) -> None:
-        """Step the core with what was appended, what is at hand and what comes of it, until effects are postponed."""
-        began = time.perf_counter()
-        while self._postponed is None:
-            if self._appended:
-                self._appended = False
-                self._step(LogAppended(self.log.end_offset, self.epoch), b"")
-            elif self._at_hand:
-                self._step(*self._at_hand.popleft())
-            else:
-                break
-        self.busy_s += time.perf_counter() - began
-
-    def _flush(self) -> None:
-        began = time.perf_counter()
-        flushed = self._flusher.flush()
-        self.busy_s += time.perf_counter() - began
-        if flushed is not None:
-            self._at_hand.append((flushed, b""))
-
-    def _step(self, event: Event, data: bytes) -> None:
-        """Step the core, and perform the effects unless they have to wait for the disk."""
+    def _step(self, event: Event | None, data: bytes) -> None:
+        """Step the core, with what was appended if ``event`` is None, and perform the effects or postpone them."""
+        if event is None:
+            event = LogAppended(self.log.end_offset, self.epoch)
         if isinstance(event, LogTrimmed) and event.snapshot.end_offset < self.log.start_offset:
             return  # a snapshot of the leader has taken the place of the log meanwhile
         if isinstance(event, ResponseReceived):
@@ -404,12 +292,13 @@ class Quorum:
         effects = self._core.step(trio.current_time(), event)
         if isinstance(event, ResponseReceived):
             self._responses.hear(event, self.state)
-        self._deadline = effects.deadline
-        self._has_turned = self._has_turned or bool(effects.transitions)
+        self._turns.deadline = effects.deadline
+        if effects.transitions:
+            self._turns.is_wanted = True
         self._tell(effects)
         cuts = effects.truncate is not None or effects.install is not None or isinstance(event, LogTrimmed)
         if cuts or effects.election is not None:
-            self._postponed = event, effects, data
+            self._turns.postpone(functools.partial(self._perform_postponed, event, effects, data))
         else:
             self._perform(effects, data)
 
@@ -417,7 +306,7 @@ class Quorum:
         """Write what must be durable first, or cut the log, and perform the rest of the effects."""
         if effects.election is not None:
             await self._in_thread(self._election_file.write, effects.election)
-            self._at_hand.append((ElectionStateWritten(effects.election), b""))
+            self._turns.follow(ElectionStateWritten(effects.election))
         if isinstance(event, LogTrimmed):
             async with self._flusher.lock:
                 self.log.trim(event.snapshot)
@@ -428,7 +317,6 @@ class Quorum:
                 if effects.install is not None:
                     self.log.install(effects.install)
             self._flusher.want()
-        self._postponed = None
         self._perform(effects, data)
 
     def _owes_no_word(self) -> bool:
@@ -443,7 +331,7 @@ class Quorum:
         if isinstance(effects.append, LeaderChange):
             self.appended_at = time.perf_counter()
             self.log.append_leader_change(effects.append, self._clock.now_ms())
-            self._appended = True
+            self._turns.has_grown = True
         elif effects.append is not None:
             opens_epoch = effects.append.runs[-1].epoch > self.log.last_epoch
             self.log.append_fetched(data, effects.append, self._clock.now_ms())
@@ -452,10 +340,10 @@ class Quorum:
         if effects.flush:
             self._flusher.want()
         if effects.store is not None and not self._snapshot_check.store(effects.store, data):
-            self._at_hand.append((SnapshotRejected(effects.store.snapshot), b""))
+            self._turns.follow(SnapshotRejected(effects.store.snapshot))
         if effects.replies:
             self._questions.settle(effects.replies)
-            self._has_replied = True
+            self._turns.has_replied = True
         for send in effects.sends:
             self._peers[send.to].send(send)
         if effects.high_watermark is not None:
@@ -480,7 +368,7 @@ class Quorum:
         if leader_id is not None and leader_id in self._peers:
             asked = FetchSnapshotRequest(self.epoch, self.node_id, verdict.snapshot, 0)
             self._responses.judge(verdict, leader_id, asked)
-        await self._report(verdict)
+        await self._turns.report(verdict)
 
     # Appending.
 
@@ -502,25 +390,21 @@ class Quorum:
         """
         began = time.perf_counter()
         self.log.append(unit)
-        if not self._appended:
+        if not self._turns.has_grown:
             self.appended_at = began
-            self._appended = True
-        if self._rests:
-            self._step_for_role()
-            if self._rests:
-                self._wake()  # what others append before it has had its turn is only noted, and makes one flush
+        self._turns.report_growth()
         return self.log.end_offset - 1
 
     async def resign(self, epoch: int) -> None:
         """Give up the leadership of ``epoch``, if this node has it."""
-        await self._report(Resign(epoch))
+        await self._turns.report(Resign(epoch))
 
     async def shut_down(self) -> None:
         """Take no part in elections any more; a leader resigns, and this waits until the others know.
 
         The caller puts the bound on the wait.
         """
-        await self._report(ShutDown())
+        await self._turns.report(ShutDown())
         await self._left.wait()
 
     # Reading what is committed.
@@ -549,11 +433,11 @@ class Quorum:
 
     async def snapshot_created(self, snapshot: SnapshotId) -> None:
         """Tell the core that this node wrote a snapshot, which followers may be given now."""
-        await self._report(SnapshotCreated(snapshot))
+        await self._turns.report(SnapshotCreated(snapshot))
 
     async def trim(self, snapshot: SnapshotId) -> None:
         """Delete what a snapshot covers from the start of the log."""
-        await self._report(LogTrimmed(snapshot))
+        await self._turns.report(LogTrimmed(snapshot))
 
 
 def _of_disk(error: BaseException) -> bool:
