@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import random
 import signal
 import tempfile
 import time
@@ -25,6 +26,8 @@ VOTERS = 3
 TIMES_A_ROUND = 2
 WARM_UP = 2
 PAUSE_S = 0.002
+IDLE_INTERVAL_S = 0.5
+"""``metadata.max.idle.interval.ms``: so often a leader that has nothing to say says so, and followers hear of it."""
 
 
 def measure(rounds: int) -> Section:
@@ -32,6 +35,7 @@ def measure(rounds: int) -> Section:
     table = Table("From the signal to the next committed change", [*KINDS], base=APACHE)
     stopped, killed = table.row("SIGTERM", "s"), table.row("`kill -9`", "s")
     numbers = itertools.count()
+    moments = random.Random(1)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kraft-bench-")))
         clusters = {
@@ -41,6 +45,8 @@ def measure(rounds: int) -> Section:
         for turn in range(TIMES_A_ROUND * rounds + WARM_UP):
             for row, is_kill in ((stopped, False), (killed, True)):
                 for name, cluster in clusters.items():
+                    # Else a leader is killed at a moment that depends on how long nodes of its kind take to start.
+                    time.sleep(moments.uniform(0, IDLE_INTERVAL_S))
                     lost_s = _lose_leader(cluster, is_kill, numbers)
                     if turn >= WARM_UP:
                         row.add(name, lost_s)
