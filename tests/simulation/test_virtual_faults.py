@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -57,4 +56,4 @@ def test_a_planted_bug_is_noticed(name: str) -> None:
     assert run_seed(mutant.seed).broken is None, "it would be noticed for another reason"
     with mutant.planted():
         outcome = run_seed(mutant.seed)
-    assert re.search(mutant.notice, outcome.broken or ""), outcome
+    assert mutant.notice in (outcome.broken or ""), outcome

@@ -195,7 +195,7 @@ class Quorum:
 
     @property
     def busy_s(self) -> float:
-        """So long this was busy with steps of the core, and with flushes on the event loop."""
+        """Seconds spent with steps of the core, and with flushes on the event loop."""
         return self._turns.busy_s
 
     def tell(self, witness: Callable[[Effects], None], of_refusals: Callable[[Refusal], None] | None = None) -> None:
@@ -247,8 +247,8 @@ class Quorum:
                     nursery.start_soon(peer.run, name=f"peer {number}")
                 nursery.start_soon(self._flusher.run, self._turns.report, name="flusher")
                 nursery.start_soon(self._snapshot_check.run, self._judged, name="snapshot check")
-                await self._turns.carry_on()
-                self._announce()
+                if await self._turns.carry_on():
+                    self._announce()
                 task_status.started()
                 while True:
                     role = Role.of(self._core.state)
@@ -294,7 +294,7 @@ class Quorum:
             self._responses.hear(event, self.state)
         self._turns.deadline = effects.deadline
         if effects.transitions:
-            self._turns.is_wanted = True
+            self._turns.has_turned = True
         self._tell(effects)
         cuts = effects.truncate is not None or effects.install is not None or isinstance(event, LogTrimmed)
         if cuts or effects.election is not None:
@@ -329,9 +329,9 @@ class Quorum:
     def _perform(self, effects: Effects, data: bytes) -> None:
         """Do what the core says, in its order, but for what ``_perform_postponed`` does before."""
         if isinstance(effects.append, LeaderChange):
-            self.appended_at = time.perf_counter()
+            began = time.perf_counter()
             self.log.append_leader_change(effects.append, self._clock.now_ms())
-            self._turns.has_grown = True
+            self._tell_of_growth(began)
         elif effects.append is not None:
             opens_epoch = effects.append.runs[-1].epoch > self.log.last_epoch
             self.log.append_fetched(data, effects.append, self._clock.now_ms())
@@ -390,10 +390,13 @@ class Quorum:
         """
         began = time.perf_counter()
         self.log.append(unit)
+        self._tell_of_growth(began)
+        return self.log.end_offset - 1
+
+    def _tell_of_growth(self, began: float) -> None:
         if not self._turns.has_grown:
             self.appended_at = began
         self._turns.report_growth()
-        return self.log.end_offset - 1
 
     async def resign(self, epoch: int) -> None:
         """Give up the leadership of ``epoch``, if this node has it."""

@@ -38,7 +38,7 @@ class Flusher:
     ) -> None:
         self.lock = trio.Lock()
         self.is_due = False
-        """Whether the caller of ``want`` shall call ``flush`` as soon as it has appended all that it has at hand."""
+        """Whether ``flush`` is to be called as soon as all that is at hand is appended."""
         self._log = log
         self._view = view
         self._in_thread = in_thread

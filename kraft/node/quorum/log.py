@@ -255,18 +255,17 @@ class MetadataLog:
 
     # Reading.
 
-    def read(self, offset: int, max_bytes: int, limit: int | None = None) -> tuple[bytes, LogSlice | None]:
-        """Return batches from ``offset`` on as they are on disk, at least one, and what they are; for a follower.
+    def read(self, offset: int, max_bytes: int) -> tuple[bytes, LogSlice | None]:
+        """Return batches from ``offset`` on, at least one, and what they are; for a follower. (b"", None) at the end.
 
-        They are proved: a leader with a damaged log must not go on to serve what nobody can use. What this node
-        appended last comes from memory. ``limit`` (exclusive) is the end of the log unless given; no batch at hand
-        below it is (b"", None). Raises StorageError where the log is damaged, KafkaError OFFSET_OUT_OF_RANGE outside of
-        it.
+        What this node appended last comes from memory. All else is read from the file and proved: a leader with a
+        damaged log must not go on to serve what nobody can use. Raises StorageError where the log is damaged,
+        KafkaError OFFSET_OUT_OF_RANGE outside of it.
         """
         newest = self._newest
-        if newest is not None and newest.base_offset == offset and limit is None and len(newest.data) <= max_bytes:
+        if newest is not None and newest.base_offset == offset and len(newest.data) <= max_bytes:
             return newest.data, LogSlice(offset, (EpochEnd(newest.batches[0].epoch, newest.next_offset),))
-        data = self._bytes(offset, max_bytes, self.end_offset if limit is None else limit)
+        data = self._bytes(offset, max_bytes, self.end_offset)
         headers: list[BatchHeader] = []
         try:
             for _, header in _proved(data, offset):
@@ -346,7 +345,7 @@ class MetadataLog:
         assert self.start_offset <= snapshot.end_offset <= self.end_offset, "a log is trimmed inside of what it holds"
         self._log.delete_records(snapshot.end_offset)
         self._begins_at = snapshot
-        self._newest = None
+        self._newest = None  # it may have been before the start
         remove_files(self._log.delete_old_segments(0, snapshot.end_offset))
         self._snapshots.delete_before(snapshot)
 

@@ -10,7 +10,7 @@ import trio
 from kraft.node.quorum.log import MetadataLog
 from kraft.node.quorum.wire import MAX_FETCH_BYTES
 from kraft.raft.events import Reply
-from kraft.raft.messages import FetchResponse, LogSlice, Response
+from kraft.raft.messages import FetchResponse, Response
 
 
 @attrs.frozen
@@ -66,13 +66,9 @@ class Questions:
 
         Raises StorageError if it is damaged there.
         """
-        pieces: dict[tuple[int, int], tuple[bytes, LogSlice | None]] = {}
         for reply in replies:
             question, response, data = self._open.pop(reply.request_id), reply.response, b""
             if isinstance(response, FetchResponse) and response.records is not None:
-                wanted = response.records.base_offset, question.max_bytes
-                if wanted not in pieces:  # followers mostly want the same
-                    pieces[wanted] = self._log.read(*wanted)
-                data, records = pieces[wanted]
+                data, records = self._log.read(response.records.base_offset, question.max_bytes)
                 response = response.bringing(records)
             question.settle(Answer(response, data))

@@ -19,9 +19,8 @@ from kraft.raft.events import Event, Timeout
 
 _INBOX = 100
 
-_Reported = tuple[Event | None, bytes]
-"""An event, and the bytes that came with it. None: the log has grown."""
-_GROWN: _Reported = None, b""
+_Reported = tuple[Event, bytes]
+"""An event, and the bytes that came with it."""
 _TIMEOUT: _Reported = Timeout(), b""
 
 
@@ -29,7 +28,7 @@ class Turns:
     """The turns at one core: one event after the other, and a flush of its log as soon as nothing goes before it.
 
     ``step`` steps the core with an event, or with what has been appended if that is None, and performs the effects, or
-    leaves them to ``postpone``.
+    leaves them to ``postpone``. What it appends is made durable by ``flusher``.
     """
 
     def __init__(self, step: Callable[[Event | None, bytes], None], flusher: Flusher) -> None:
@@ -38,11 +37,11 @@ class Turns:
         self.has_grown = False
         """Whether the log has, and the core was not told."""
         self.has_replied = False
-        """Whether the core gave answers that may not be on their way yet."""
-        self.is_wanted = False
-        """Whether the role has to look at what came of a step."""
+        """Whether the core gave answers in this turn, which go out before a flush."""
+        self.has_turned = False
+        """Whether the core made a transition, and nobody was told."""
         self.busy_s = 0.0
-        """Spent with steps of the core, and with flushes on the event loop."""
+        """Seconds spent with steps of the core, and with flushes on the event loop."""
         self._step = step
         self._flusher = flusher
         # What was reported while the role was busy (None only wakes it), and what the core is now to be stepped with.
@@ -56,7 +55,10 @@ class Turns:
     # For whoever brings an event.
 
     async def report(self, event: Event, data: bytes = b"", /) -> None:
-        """Have the core stepped with ``event``, before this returns if the role rests."""
+        """Have the core stepped with ``event``: before this returns if the role rests, else in its turn.
+
+        What fails in the step ends the role, not the caller. May wait while too many events do.
+        """
         reported = event, data
         if self._rests:
             self._at_hand.append(reported)
@@ -88,9 +90,9 @@ class Turns:
     # For the role.
 
     async def take(self) -> bool:
-        """Rest until there is something to do, and do it; return whether the role was wanted.
+        """Rest until there is something to do, and do it; return whether the core made a transition.
 
-        Raises what failed in its place, too.
+        Raises what failed in the role's place, too.
         """
         try:
             reported = self._events.receive_nowait()
@@ -102,7 +104,7 @@ class Turns:
         else:
             if self.has_replied:
                 self.has_replied = False
-                await trio.lowlevel.checkpoint()  # who was answered was woken no later than this task
+                await trio.lowlevel.checkpoint()  # one round: who was answered was woken no later than this
             if trio.current_time() >= self.deadline:
                 self._at_hand.append(_TIMEOUT)
         return await self.carry_on()
@@ -110,7 +112,7 @@ class Turns:
     async def carry_on(self) -> bool:
         """Step the core with what is at hand, and do what comes of it, until nothing is left to do.
 
-        Returns whether the role was wanted.
+        Returns whether the core made a transition.
         """
         while True:
             self._advance()
@@ -123,9 +125,9 @@ class Turns:
                 await trio.lowlevel.checkpoint()  # whatever the order of the first round
             else:
                 break
-        was_wanted = self.is_wanted
-        self.has_replied = self.is_wanted = False
-        return was_wanted
+        has_turned = self.has_turned
+        self.has_replied = self.has_turned = False
+        return has_turned
 
     @property
     def failed(self) -> bool:
@@ -158,7 +160,7 @@ class Turns:
             self._advance()
         except Exception as failure:
             self._failure = failure
-        if self._failure or self._postponed or self.is_wanted or self._flusher.is_due:
+        if self._failure or self._postponed or self.has_turned or self._flusher.is_due:
             self._wake()
             return
         self._rests = True
@@ -172,27 +174,22 @@ class Turns:
 
     def _advance(self) -> None:
         """Step the core and flush, as far as nothing has to wait: effects for the disk, or a flush for answers."""
+        began = time.perf_counter()
         self._step_through()
         while self._flusher.is_due and not self.has_replied and self._postponed is None:
-            self._flush()
+            flushed = self._flusher.flush()
+            if flushed is not None:
+                self.follow(flushed)
             self._step_through()
+        self.busy_s += time.perf_counter() - began
 
     def _step_through(self) -> None:
         """Step the core with what was appended, what is at hand and what comes of it, until effects are postponed."""
-        began = time.perf_counter()
         while self._postponed is None:
             if self.has_grown:
                 self.has_grown = False
-                self._step(*_GROWN)
+                self._step(None, b"")
             elif self._at_hand:
                 self._step(*self._at_hand.popleft())
             else:
                 break
-        self.busy_s += time.perf_counter() - began
-
-    def _flush(self) -> None:
-        began = time.perf_counter()
-        flushed = self._flusher.flush()
-        self.busy_s += time.perf_counter() - began
-        if flushed is not None:
-            self.follow(flushed)

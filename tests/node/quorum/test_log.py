@@ -173,8 +173,8 @@ def test_a_read_brings_whole_batches_and_at_least_one(tmp_path: Path) -> None:
     fill(log, 2, 3)
     data, records = log.read(1, 1)
     assert records == LogSlice(1, (EpochEnd(1, 2),))
-    assert log.read(1, 2**20, 1) == (b"", None)
-    data, records = log.read(2, 2**20, 6)
+    assert log.read(log.end_offset, 2**20) == (b"", None)
+    data, records = log.read(2, 2**20)
     assert records is not None
     assert records.base_offset == 2
     assert len(data) == sum(header.size for _, header in iter_headers(data))
@@ -323,6 +323,9 @@ def test_a_log_trimmed_to_its_very_end_goes_on_from_there(tmp_path: Path) -> Non
     fill(log, 1, 3)
     fill(log, 2, 3)
     log.trim(snapshot_of(log, 8))
+    with pytest.raises(KafkaError) as refused:
+        log.read(7, 2**20)  # what was appended last, too
+    assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
     log.close()
     for epoch in (2, 5):
         log = open_log(tmp_path)
