@@ -110,7 +110,7 @@ MUTANTS = {
         Quorum,
         "committed_as_leader",
         _acknowledges_what_another_committed,
-        1,
+        0,
         "AckedValueNotLost",
     ),
     "fetches no snapshot": Mutant(
@@ -122,7 +122,7 @@ MUTANTS = {
         "_load_snapshot",
         _skips_what_a_snapshot_holds,
         0,
-        "AckedValueNotLost",
+        "metadata but no metadata.version",
     ),
     "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 0, "OneVotePerEpoch"),
     "does not cut the log": Mutant(

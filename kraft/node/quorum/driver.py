@@ -295,6 +295,7 @@ class Quorum:
         self._turns.deadline = effects.deadline
         if effects.transitions:
             self._turns.has_turned = True
+            self._turns.has_followers = self.is_leader and len(self.identity.voters) > 1
         self._tell(effects)
         cuts = effects.truncate is not None or effects.install is not None or isinstance(event, LogTrimmed)
         if cuts or effects.election is not None:

@@ -8,6 +8,7 @@ the role. Until that is done the role takes the events, in their order.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -18,6 +19,8 @@ from kraft.node.quorum.flusher import Flusher
 from kraft.raft.events import Event, Timeout
 
 _INBOX = 100
+_ROUNDS = 3
+"""Of Trio's scheduler: in so many a request that has arrived is read, handled and reported, and an answer is sent."""
 
 _Reported = tuple[Event, bytes]
 """An event, and the bytes that came with it."""
@@ -40,6 +43,8 @@ class Turns:
         """Whether the core gave answers in this turn, which go out before a flush."""
         self.has_turned = False
         """Whether the core made a transition, and nobody was told."""
+        self.has_followers = False
+        """Whether other voters take what is appended here: a flush gives way to those that are about to ask for it."""
         self.busy_s = 0.0
         """Seconds spent with steps of the core, and with flushes on the event loop."""
         self._step = step
@@ -101,33 +106,48 @@ class Turns:
         self.raise_failure()
         if reported is not None:
             self._at_hand.append(reported)
-        else:
-            if self.has_replied:
-                self.has_replied = False
-                await trio.lowlevel.checkpoint()  # one round: who was answered was woken no later than this
-            if trio.current_time() >= self.deadline:
-                self._at_hand.append(_TIMEOUT)
-        return await self.carry_on()
+        elif trio.current_time() >= self.deadline:
+            self._at_hand.append(_TIMEOUT)
+        # Who was answered in the role's place was woken no later than this task.
+        return await self.carry_on(1 if self.has_replied else _ROUNDS)
 
-    async def carry_on(self) -> bool:
+    async def carry_on(self, rounds: int = _ROUNDS) -> bool:
         """Step the core with what is at hand, and do what comes of it, until nothing is left to do.
 
-        Returns whether the core made a transition.
+        A flush that is left to the role comes after so many ``rounds`` of other tasks. Returns whether the core made a
+        transition.
         """
         while True:
             self._advance()
             if self._postponed is not None:
                 await self._postponed()
                 self._postponed = None
-            elif self._flusher.is_due:  # after the answers are out: the followers' disks work while this one does
-                self.has_replied = False
-                await trio.lowlevel.checkpoint()
-                await trio.lowlevel.checkpoint()  # whatever the order of the first round
+            elif self._flusher.is_due:
+                await self._flush_after(rounds)
+                rounds = _ROUNDS
             else:
                 break
         has_turned = self.has_turned
         self.has_replied = self.has_turned = False
         return has_turned
+
+    async def _flush_after(self, rounds: int) -> None:
+        """Flush when answers are out, and those to whoever asked meanwhile: their disks work while this one does."""
+        for _ in range(rounds):
+            await trio.lowlevel.checkpoint()
+        self.has_replied = False
+        with contextlib.suppress(trio.WouldBlock):
+            while True:
+                reported = self._events.receive_nowait()
+                if reported is not None:
+                    self._at_hand.append(reported)
+        self._step_through()
+        if self.has_replied:  # once: who asks after that is answered after the flush
+            for _ in range(_ROUNDS):
+                await trio.lowlevel.checkpoint()
+            self.has_replied = False
+        if self._postponed is None:
+            self._flush()
 
     @property
     def failed(self) -> bool:
@@ -176,12 +196,15 @@ class Turns:
         """Step the core and flush, as far as nothing has to wait: effects for the disk, or a flush for answers."""
         began = time.perf_counter()
         self._step_through()
-        while self._flusher.is_due and not self.has_replied and self._postponed is None:
-            flushed = self._flusher.flush()
-            if flushed is not None:
-                self.follow(flushed)
+        while self._flusher.is_due and not (self.has_replied or self.has_followers or self._postponed):
+            self._flush()
             self._step_through()
         self.busy_s += time.perf_counter() - began
+
+    def _flush(self) -> None:
+        flushed = self._flusher.flush()
+        if flushed is not None:
+            self.follow(flushed)
 
     def _step_through(self) -> None:
         """Step the core with what was appended, what is at hand and what comes of it, until effects are postponed."""

@@ -166,6 +166,51 @@ async def test_a_flush_that_no_answer_goes_before_is_done_by_who_brings_the_even
         assert bench.happened == ["step 1", "flush"]
 
 
+async def test_who_asks_in_the_moment_of_an_append_is_answered_before_the_flush() -> None:
+    """A follower's Fetch may have arrived, and wait for the handler that appends: after the flush it were late."""
+    for _ in range(TIMES):
+        bench, answered, appended = Bench(), trio.Event(), trio.Event()
+        bench.turns.has_followers = True
+        bench.then[1] = lambda bench=bench: setattr(bench, "is_due", True)  # type: ignore[misc]
+        bench.then[2] = lambda bench=bench, answered=answered: bench.answer(answered)  # type: ignore[misc]
+
+        async def ask(bench: Bench, appended: trio.Event) -> None:
+            await appended.wait()
+            await trio.lowlevel.checkpoint()  # its connection reads, a handler takes it
+            await bench.turns.report(Resign(2))
+
+        async with playing(bench), trio.open_nursery() as nursery:
+            nursery.start_soon(_sends, bench, answered)
+            nursery.start_soon(ask, bench, appended)
+            await trio.testing.wait_all_tasks_blocked()
+            appended.set()
+            await bench.turns.report(Resign(1))
+            await trio.testing.wait_all_tasks_blocked()
+            assert bench.happened == ["step 1", "step 2", "sent", "flush"]
+
+
+async def test_those_who_go_on_asking_do_not_keep_a_flush_waiting() -> None:
+    bench = Bench()
+    bench.turns.has_followers = True
+    bench.then[1] = lambda: setattr(bench, "is_due", True)
+
+    def answer() -> None:
+        bench.turns.has_replied = True
+
+    bench.then[2] = answer
+
+    async def ask() -> None:
+        while "flush" not in bench.happened:
+            await bench.turns.report(Resign(2))
+            await trio.lowlevel.checkpoint()
+
+    async with playing(bench):
+        await bench.turns.report(Resign(1))
+        with trio.fail_after(10):
+            await ask()
+        assert bench.happened.count("step 2") < TIMES
+
+
 async def test_growth_while_the_role_is_busy_is_told_once() -> None:
     bench = Bench()
     async with playing(bench):
