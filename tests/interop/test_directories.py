@@ -14,7 +14,13 @@ from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.cluster import BOTH, Cluster, Member, members, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS, Kind
-from tests.support.quorum_view import METADATA_TOPIC, MetadataLogFiles, assert_equal_logs, wait_for_leader
+from tests.support.quorum_view import (
+    METADATA_TOPIC,
+    MetadataLogFiles,
+    assert_equal_logs,
+    wait_for_leader,
+    wait_for_return,
+)
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
 
@@ -109,6 +115,7 @@ def test_a_voter_that_was_away_takes_a_snapshot_from_the_other_kind(mixed: Clust
 
 def assert_snapshot_was_installed(cluster: Cluster, traffic: Traffic, end_offset: int) -> None:
     """The log of voter 1 begins at a snapshot after ``end_offset``, and its state is whole."""
+    wait_for_return(cluster, 1, TIMEOUT_S)  # else the snapshot that it takes may be of all there is
     traffic.create("later")
     start, _ = assert_equal_logs(cluster)
     assert start > end_offset
