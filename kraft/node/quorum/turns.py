@@ -84,9 +84,9 @@ class Turns:
 
     # For the step.
 
-    def follow(self, event: Event, data: bytes = b"") -> None:
+    def follow(self, event: Event) -> None:
         """Let the core be stepped with ``event``, which came of a step."""
-        self._at_hand.append((event, data))
+        self._at_hand.append((event, b""))
 
     def postpone(self, perform: Callable[[], Awaitable[None]]) -> None:
         """Leave to the role what has to wait for the disk. Nothing is stepped before it is done."""
@@ -194,20 +194,21 @@ class Turns:
 
     def _advance(self) -> None:
         """Step the core and flush, as far as nothing has to wait: effects for the disk, or a flush for answers."""
-        began = time.perf_counter()
         self._step_through()
         while self._flusher.is_due and not (self.has_replied or self.has_followers or self._postponed):
             self._flush()
             self._step_through()
-        self.busy_s += time.perf_counter() - began
 
     def _flush(self) -> None:
+        began = time.perf_counter()
         flushed = self._flusher.flush()
+        self.busy_s += time.perf_counter() - began
         if flushed is not None:
             self.follow(flushed)
 
     def _step_through(self) -> None:
         """Step the core with what was appended, what is at hand and what comes of it, until effects are postponed."""
+        began = time.perf_counter()
         while self._postponed is None:
             if self.has_grown:
                 self.has_grown = False
@@ -216,3 +217,4 @@ class Turns:
                 self._step(*self._at_hand.popleft())
             else:
                 break
+        self.busy_s += time.perf_counter() - began

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from types import SimpleNamespace
 from typing import cast
 
 import attrs
@@ -48,6 +50,10 @@ class Bench:
         self.is_due = False
         self.happened.append("flush")
         return FLUSHED
+
+    def append(self) -> None:
+        """What a step does that appends."""
+        self.is_due = True
 
     def answer(self, answered: trio.Event) -> None:
         """What a step does that answers somebody and appends."""
@@ -130,7 +136,7 @@ async def test_answers_go_out_before_a_flush() -> None:
     """The followers' disks work while the leader's does."""
     for _ in range(TIMES):
         bench, answered = Bench(), trio.Event()
-        bench.then[1] = lambda bench=bench, answered=answered: bench.answer(answered)  # type: ignore[misc]
+        bench.then[1] = partial(bench.answer, answered)
         async with playing(bench), trio.open_nursery() as nursery:
             nursery.start_soon(_sends, bench, answered)
             await trio.testing.wait_all_tasks_blocked()
@@ -142,8 +148,8 @@ async def test_answers_go_out_before_a_flush() -> None:
 async def test_answers_of_the_role_itself_go_out_before_a_flush() -> None:
     for _ in range(TIMES):
         bench, answered, disk = Bench(), trio.Event(), trio.Event()
-        bench.then[1] = lambda bench=bench, disk=disk: bench.turns.postpone(bench.note("written", disk))  # type: ignore[misc]
-        bench.then[2] = lambda bench=bench, answered=answered: bench.answer(answered)  # type: ignore[misc]
+        bench.then[1] = partial(bench.turns.postpone, bench.note("written", disk))
+        bench.then[2] = partial(bench.answer, answered)
         async with playing(bench), trio.open_nursery() as nursery:
             nursery.start_soon(_sends, bench, answered)
             await bench.turns.report(Resign(1))
@@ -156,14 +162,25 @@ async def test_answers_of_the_role_itself_go_out_before_a_flush() -> None:
 
 async def test_a_flush_that_no_answer_goes_before_is_done_by_who_brings_the_event() -> None:
     bench = Bench()
-
-    def append() -> None:
-        bench.is_due = True
-
-    bench.then[1] = append
+    bench.then[1] = bench.append
     async with playing(bench):
         await bench.turns.report(Resign(1))
         assert bench.happened == ["step 1", "flush"]
+
+
+@pytest.mark.parametrize("has_followers", [True, False])
+async def test_steps_and_flushes_count_as_busy(monkeypatch: pytest.MonkeyPatch, has_followers: bool) -> None:
+    """poll-idle-ratio-avg is of the time that is left; so is a flush that gave way to answers. Each takes a second."""
+    bench = Bench()
+    monkeypatch.setattr("kraft.node.quorum.turns.time", SimpleNamespace(perf_counter=lambda: len(bench.happened)))
+    bench.turns.has_followers = has_followers
+    bench.then[1] = bench.append
+    async with playing(bench):
+        before = bench.turns.busy_s
+        await bench.turns.report(Resign(1))
+        await trio.testing.wait_all_tasks_blocked()
+        assert bench.happened == ["step 1", "flush"]
+        assert bench.turns.busy_s - before == 2
 
 
 async def test_who_asks_in_the_moment_of_an_append_is_answered_before_the_flush() -> None:
@@ -171,8 +188,8 @@ async def test_who_asks_in_the_moment_of_an_append_is_answered_before_the_flush(
     for _ in range(TIMES):
         bench, answered, appended = Bench(), trio.Event(), trio.Event()
         bench.turns.has_followers = True
-        bench.then[1] = lambda bench=bench: setattr(bench, "is_due", True)  # type: ignore[misc]
-        bench.then[2] = lambda bench=bench, answered=answered: bench.answer(answered)  # type: ignore[misc]
+        bench.then[1] = bench.append
+        bench.then[2] = partial(bench.answer, answered)
 
         async def ask(bench: Bench, appended: trio.Event) -> None:
             await appended.wait()
@@ -192,7 +209,7 @@ async def test_who_asks_in_the_moment_of_an_append_is_answered_before_the_flush(
 async def test_those_who_go_on_asking_do_not_keep_a_flush_waiting() -> None:
     bench = Bench()
     bench.turns.has_followers = True
-    bench.then[1] = lambda: setattr(bench, "is_due", True)
+    bench.then[1] = bench.append
 
     def answer() -> None:
         bench.turns.has_replied = True
