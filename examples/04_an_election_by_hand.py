@@ -39,7 +39,7 @@ def step(node: int, event: events.Event) -> None:
         tell(f"{node} appends record 0 (the LeaderChange)")
         step(node, events.LogAppended(1, effects.append.epoch))
     if effects.flush:
-        step(node, events.LogFlushed(core.log.end_offset))
+        step(node, events.LogFlushed(core.log.end_offset, core.log.truncations))
     for number, response in ((reply.request_id, reply.response) for reply in effects.replies):
         asker, asked = requests[number].source, requests[number].message
         mail.append(Letter(node, asker, 1, events.ResponseReceived(asked.number, node, asked.request, response)))

@@ -39,7 +39,7 @@ class LogFlushed:
     """
 
     end_offset: int
-    truncations: int = 0
+    truncations: int
 
 
 @attrs.frozen

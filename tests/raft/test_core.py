@@ -29,7 +29,7 @@ def elected(end_offset: int = 0) -> RaftCore:
 
 def test_a_sole_voter_stands_for_election_at_once() -> None:
     quorum = core()
-    assert quorum.step(0, LogFlushed(0)).deadline == 0
+    assert quorum.step(0, LogFlushed(0, 0)).deadline == 0
     assert quorum.step(0, Timeout()) == Effects(election=ElectionState(epoch=1, voted_for=1))
     assert isinstance(quorum.state, Candidate)
 
@@ -57,7 +57,7 @@ def test_a_restart_keeps_the_vote(voters: tuple[int, ...]) -> None:
     stored = ElectionState(epoch=4, voted_for=1)
     quorum = RaftCore(1, voters, stored, LogView(), 0.0, jitter=float)
     assert quorum.state.voted_for == 1
-    assert quorum.step(0, LogFlushed(0)).election is None
+    assert quorum.step(0, LogFlushed(0, 0)).election is None
 
 
 @pytest.mark.parametrize(("stored", "in_log", "new"), [(0, 0, 1), (4, 3, 5), (2, 6, 7)])
@@ -73,16 +73,16 @@ def test_what_is_appended_is_not_committed_before_it_is_flushed() -> None:
     assert quorum.step(0, LogAppended(1, 1)) == Effects(flush=True)
     assert quorum.step(0, LogAppended(5, 1)) == Effects(flush=True)
     assert quorum.high_watermark == 0
-    assert quorum.step(0, LogFlushed(1)) == Effects(high_watermark=1)
-    assert quorum.step(0, LogFlushed(5)) == Effects(high_watermark=5)
+    assert quorum.step(0, LogFlushed(1, 0)) == Effects(high_watermark=1)
+    assert quorum.step(0, LogFlushed(5, 0)) == Effects(high_watermark=5)
 
 
 def test_older_epochs_are_committed_by_the_first_record_of_the_new_one() -> None:
     """Raft, figure 8: a leader does not commit what earlier leaders left by counting copies of it."""
     quorum = elected(end_offset=7)
-    assert quorum.step(0, LogFlushed(7)) == Effects()
+    assert quorum.step(0, LogFlushed(7, 0)) == Effects()
     quorum.step(0, LogAppended(8, 1))
-    assert quorum.step(0, LogFlushed(8)) == Effects(high_watermark=8)
+    assert quorum.step(0, LogFlushed(8, 0)) == Effects(high_watermark=8)
 
 
 def test_an_early_timeout_is_harmless() -> None:
@@ -105,7 +105,7 @@ def test_the_high_watermark_never_passes_what_is_durable_and_never_goes_back(scr
             event = LogAppended(end, quorum.epoch)
         elif kind == "flush":
             durable = max(durable, min(end, number))
-            event = LogFlushed(durable)
+            event = LogFlushed(durable, 0)
         before = type(quorum.state)
         effects = quorum.step(0.0, event)
         assert {before, type(quorum.state)} <= {Unattached, Candidate, Leader}

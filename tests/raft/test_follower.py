@@ -75,9 +75,9 @@ def test_what_comes_is_flushed_before_more_is_asked() -> None:
     effects = respond(core, send, fetched(high_watermark=1, records=records(0, (5, 2))), 0.1)
     assert (effects.append, effects.flush, effects.sends) == (records(0, (5, 2)), True, [])
     assert effects.high_watermark == 1
-    effects = core.step(0.2, LogFlushed(1))
+    effects = core.step(0.2, LogFlushed(1, 0))
     assert effects.sends == []
-    effects = core.step(0.2, LogFlushed(2))
+    effects = core.step(0.2, LogFlushed(2, 0))
     assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 2, 5, 0.5, 1)]
 
 
@@ -229,6 +229,9 @@ def test_two_leaders_of_one_epoch_are_not_believed() -> None:
     assert refusal(core, BeginQuorumEpochRequest(4, 3)) == "STALE_EPOCH"
     assert refusal(core, BeginQuorumEpochRequest(4, 9)) == "STALE_EPOCH"
     assert refusal(core, BeginQuorumEpochRequest(6, 9)) == "NOT_A_VOTER"
+    assert answer(core, BeginQuorumEpochRequest(6, 9)).error is ErrorCode.INCONSISTENT_VOTER_SET
+    assert answer(core, EndQuorumEpochRequest(6, 9, (1,))).error is ErrorCode.INCONSISTENT_VOTER_SET
+    assert core.epoch == 5
     assert answer(core, BeginQuorumEpochRequest(6, -1)).error is ErrorCode.INVALID_REQUEST
     assert answer(core, BeginQuorumEpochRequest(5, 2)).error is ErrorCode.NONE
 
@@ -340,7 +343,7 @@ def test_a_snapshot_that_comes_too_late_is_left_alone() -> None:
     (send,) = core.step(0.2, RequestReceived(2, BeginQuorumEpochRequest(6, 3))).sends
     come = FetchResponse(ErrorCode.NONE, 6, 3, records=records(0, (6, 8)))
     respond(core, send, come, 0.3)
-    core.step(0.3, LogFlushed(8))
+    core.step(0.3, LogFlushed(8, 0))
     assert core.step(0.4, SnapshotStored(SNAPSHOT)).install is None
 
 

@@ -61,7 +61,7 @@ def test_a_new_leader_tells_no_high_watermark_before_it_has_committed_something(
     core.step(2.5, ElectionStateWritten(ElectionState(2, None, 1)))
     respond(core, sends[0], VoteResponse(ErrorCode.NONE, 2, None, True), 2.5)
     core.step(2.5, LogAppended(6, 2))
-    core.step(2.5, LogFlushed(6))
+    core.step(2.5, LogFlushed(6, 0))
     assert isinstance(core.state, Leader)
     asked = FetchRequest(2, 2, 5, 1, 0.5, high_watermark=0)
     assert answer(core, asked, 2.6).high_watermark == -1
