@@ -21,7 +21,8 @@ class QuorumSettings:
     )
     controller_quorum_fetch_timeout_ms: int = integer(
         2000,
-        "A voter that could not fetch for this long starts an election; so long may a leader lack a majority.",
+        "A voter that could not fetch for this long starts an election; a leader that no majority fetches from for 1.5 "
+        "times that steps down.",
         importance=Importance.HIGH,
     )
     controller_quorum_election_backoff_max_ms: int = integer(1000, "The longest rest between two candidacies.")
