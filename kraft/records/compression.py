@@ -19,7 +19,6 @@ from kraft.wire.decode_error import DecodeError
 from kraft.wire.varint import Buffer
 
 _GZIP_WINDOW_BITS = 31  # 15, plus 16 for the gzip header and trailer
-_GZIP_TRAILER_SIZE = 8
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)  # version, oldest compatible version

@@ -1,7 +1,7 @@
 """Control records: what the log says about itself, between the records of its users.
 
 They stand in batches with the control bit, which clients may not write and consumers skip. The key is version i16 and
-type i16; the value of a transaction marker is coded here, those of the quorum (leader change, snapshot header and
+type i16; the value of a transaction marker is decoded here, those of the quorum (leader change, snapshot header and
 footer, KRaft version and voters) are messages with specs of their own.
 """
 
@@ -56,12 +56,6 @@ class EndTransactionMarker:
 
     committed: bool
     coordinator_epoch: int
-
-    def to_record(self, *, offset: int, timestamp: int) -> Record:
-        """``timestamp`` in ms."""
-        kind = ControlType.COMMIT if self.committed else ControlType.ABORT
-        value = _MARKER.pack(_VERSION, self.coordinator_epoch)
-        return control_record(kind, value, offset=offset, timestamp=timestamp)
 
     @classmethod
     def from_record(cls, record: Record) -> EndTransactionMarker | None:

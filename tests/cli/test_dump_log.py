@@ -28,7 +28,7 @@ from kraft.metadata.frame import encode_record
 from kraft.raft.messages import SnapshotId
 from kraft.records.batch import CHECKED_POSITION, HEADER_SIZE, LOG_OVERHEAD, TimestampType, checksum
 from kraft.records.compression import Compression
-from kraft.records.control import ControlType, EndTransactionMarker, control_record
+from kraft.records.control import ControlType, control_record
 from kraft.records.record import Record, encode_batch
 from kraft.storage.snapshot import snapshot_name, write_snapshot
 from kraft.wire.codec import encode
@@ -133,13 +133,12 @@ def test_metadata_records_are_json(tmp_path: Path) -> None:
 
 def test_control_records(tmp_path: Path) -> None:
     change = LeaderChangeMessage(leader_id=1, voters=[Voter(voter_id=1)], granting_voters=[Voter(voter_id=1)])
-    marker = EndTransactionMarker(committed=False, coordinator_epoch=3).to_record(offset=2, timestamp=5)
     unknown = Record(3, 5, struct.pack(">hh", 0, 77), b"abc")
     path = log(
         tmp_path,
         control(0, ControlType.LEADER_CHANGE, encode(change, 0)),
         control(1, ControlType.KRAFT_VERSION, encode(KRaftVersionRecord(kraft_version=1), 0)),
-        encode_batch([marker], base_offset=2, control=True),
+        control(2, ControlType.ABORT, struct.pack(">hi", 0, 3)),
         encode_batch([unknown], base_offset=3, control=True),
     )
     told = [line.partition("headerKeys: [] ")[2] for line in dumped(path, "--deep-iteration") if line.startswith("|")]
