@@ -21,13 +21,18 @@ from kraft.records.record import read_records
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT
 from kraft.storage.errors import StorageError
 from kraft.storage.scan import read_batch, walk
-from kraft.storage.snapshot import list_snapshots, read_snapshot, snapshot_name, snapshot_timestamp
+from kraft.storage.snapshot import (
+    MAX_READ_BATCH_BYTES,
+    list_snapshots,
+    read_snapshot,
+    snapshot_name,
+    snapshot_timestamp,
+)
 
 METADATA_PARTITION = "__cluster_metadata-0"
 
 _SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _SEGMENT = re.compile(r"([0-9]{20})\.log")
-_MAX_BATCH_BYTES = 64 * 2**20
 _ATTEMPTS = 5
 
 
@@ -105,5 +110,5 @@ def _replay(path: str, loader: Loader, start_offset: int) -> bool:
 
 
 def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Any]:
-    for record in read_records(read_batch(fd, position, header), 0, header, max_bytes=_MAX_BATCH_BYTES):
+    for record in read_records(read_batch(fd, position, header), 0, header, max_bytes=MAX_READ_BATCH_BYTES):
         yield decode_record(record.value or b"")

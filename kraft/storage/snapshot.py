@@ -27,11 +27,12 @@ from kraft.wire.decode_error import DecodeError
 
 CHECKPOINT_SUFFIX = ".checkpoint"
 PART_SUFFIX = ".part"
+#: The largest batch of a snapshot, or of the metadata log, that is read, and the most that one decompresses to.
+MAX_READ_BATCH_BYTES = 64 * 2**20
 
 _NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _LEFT_OVER = re.compile(r"[0-9]{20}-[0-9]{10}.*\.checkpoint\.(part|deleted)")
 _BATCH_BYTES = 2**20
-_MAX_BATCH_BYTES = 64 * 2**20
 _HEADER_VERSION = 0
 _ADVICE = "delete it if another snapshot or the log covers it, or restore it from a copy"
 
@@ -130,11 +131,11 @@ def read_snapshot(path: str | os.PathLike[str], *, epoch: int = 0) -> Iterator[b
 
 
 def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Record]:
-    if header.size > _MAX_BATCH_BYTES:
-        raise CorruptBatch(f"a batch of {header.size} bytes; no more than {_MAX_BATCH_BYTES} are read")
+    if header.size > MAX_READ_BATCH_BYTES:
+        raise CorruptBatch(f"a batch of {header.size} bytes; no more than {MAX_READ_BATCH_BYTES} are read")
     if header.count != header.last_offset_delta + 1:
         raise CorruptBatch(f"{header.count} records where there are {header.last_offset_delta + 1} offsets")
-    return read_records(read_batch(fd, position, header), 0, header, max_bytes=_MAX_BATCH_BYTES)
+    return read_records(read_batch(fd, position, header), 0, header, max_bytes=MAX_READ_BATCH_BYTES)
 
 
 def snapshot_timestamp(path: str | os.PathLike[str]) -> int:

@@ -19,6 +19,7 @@ from kraft.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, Corrup
 from kraft.records.control import ControlType, control_record
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.storage.segment import AppendedBatch
+from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
 from kraft.wire.codec import encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
@@ -27,8 +28,6 @@ from kraft.wire.varint import Buffer
 MAX_BATCH_RECORDS = 10_000
 #: The largest batch that is written; a controller of Apache Kafka reads no larger one.
 MAX_BATCH_BYTES = 8 * 2**20
-#: The largest batch that is taken from a leader or read, and the most that one decompresses to.
-MAX_READ_BATCH_BYTES = 64 * 2**20
 
 _LEADER_CHANGE_VERSION = 0
 _MAX_RECORD_OVERHEAD = 32

@@ -13,13 +13,14 @@ import attrs
 import trio
 
 from kraft.messages.leader_change_message import LeaderChangeMessage
-from kraft.node.quorum.batches import MAX_READ_BATCH_BYTES, whole_batches
+from kraft.node.quorum.batches import whole_batches
 from kraft.node.quorum.refusals import Refusal
 from kraft.node.quorum.wire import Identity
 from kraft.raft.events import Reason, Verdict
 from kraft.raft.messages import VoteRequest
 from kraft.records.control import ControlType, control_type
 from kraft.records.record import read_records
+from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
 from kraft.wire.codec import decode
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.varint import Buffer

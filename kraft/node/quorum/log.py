@@ -23,7 +23,6 @@ from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.metadata.frame import decode_record
 from kraft.metadata.image import Image
 from kraft.node.quorum.batches import (
-    MAX_READ_BATCH_BYTES,
     Fetched,
     check_fetched,
     encoded_batches,
@@ -43,6 +42,7 @@ from kraft.storage.errors import REJOIN_ADVICE, StorageError, UnsupportedFormat
 from kraft.storage.flush import Flush
 from kraft.storage.log import Log, remove_files
 from kraft.storage.segment import AppendedBatch
+from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import METADATA_TOPIC_ID
 from kraft.wire.varint import Buffer

@@ -25,14 +25,13 @@ from kraft.records.record import Record, read_records
 from kraft.storage.errors import UnsupportedFormat
 from kraft.storage.scan import walk
 from kraft.storage.segment import LOG_SUFFIX
-from kraft.storage.snapshot import list_snapshots, snapshot_name
+from kraft.storage.snapshot import MAX_READ_BATCH_BYTES, list_snapshots, snapshot_name
 from kraft.wire.codec import decode
 from kraft.wire.decode_error import DecodeError
 
 _LEVEL = METADATA_VERSION.encode()
 #: The lengths and keys of the control records that tell of dynamic voters, as they are in a batch.
 _DYNAMIC = tuple(bytes([8, 0, 0, 0, kind]) for kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS))
-_MAX_BATCH_BYTES = 64 * 2**20
 
 
 def require_static_voters(record: Record, where: str) -> None:
@@ -116,7 +115,7 @@ def _find(data: mmap.mmap, pattern: bytes) -> Iterator[int]:
 
 
 def _require_supported_batch(path: str, batch: bytes, header: BatchHeader) -> None:
-    for record in read_records(batch, 0, header, max_bytes=_MAX_BATCH_BYTES):
+    for record in read_records(batch, 0, header, max_bytes=MAX_READ_BATCH_BYTES):
         if header.is_control:
             require_static_voters(record, path)
         elif record.value is not None and _LEVEL in record.value:
