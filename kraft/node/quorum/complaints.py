@@ -37,6 +37,7 @@ MAX_KINDS = 100
 #: No quorum that is set up well comes to these.
 _STRANGE = frozenset(
     {
+        Reason.IMPLAUSIBLE_EPOCH,
         Reason.NOT_A_VOTER,
         Reason.I_AM_NO_VOTER,
         Reason.FROM_MYSELF,

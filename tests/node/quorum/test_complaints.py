@@ -113,6 +113,23 @@ def test_voters_that_are_not_the_same_everywhere_are_named(
     ]
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [Reason.IMPLAUSIBLE_EPOCH, Reason.TOO_MANY_OBSERVERS, Reason.FROM_NOBODY],
+    ids=lambda reason: reason.name,
+)
+def test_what_no_sound_quorum_comes_to_is_complained_of(
+    complaints: Complaints, caplog: pytest.LogCaptureFixture, reason: Reason
+) -> None:
+    for epoch in (2**30, 2**31 - 1):
+        complaints.judged(Verdict(FetchRequest(epoch, 2, 0, 0, 0.5), 2, False, reason))
+        complaints.judged(Verdict(VoteRequest(epoch, 2, 0, 0), 2, False, reason))
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", f"Fetch of 2 in epoch {2**30} refused: {reason.value}"),
+        ("WARNING", f"Vote of 2 in epoch {2**30} refused: {reason.value}"),
+    ]
+
+
 def opening(epoch: int, *voters: int) -> bytes:
     return leader_change_batch(LeaderChange(epoch, 1, voters, voters), 0, 1000)
 
