@@ -14,7 +14,7 @@ from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.messages.metadata_request import MetadataRequest
 from kraft.rpc.channel import Parked, Reply, Request
-from kraft.rpc.client import Disconnected, connect
+from kraft.rpc.client import MAX_RESPONSE_BYTES, Disconnected, connect
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.rpc.planes import API_VERSIONS, HEARTBEAT, running
 
@@ -113,6 +113,7 @@ def _id(data: bytes) -> int:
     [
         pytest.param(lambda data: _with_id(data, _id(data) + 1), id="unknown correlation id"),
         pytest.param(lambda data: struct.pack(">i", -5), id="negative length"),
+        pytest.param(lambda data: struct.pack(">ii", MAX_RESPONSE_BYTES + 1, _id(data)), id="too large a frame"),
         pytest.param(lambda data: struct.pack(">ih", 2, 0), id="no correlation id"),
         pytest.param(lambda data: struct.pack(">iihi", 10, _id(data), 0, 2**31 - 1), id="malformed body"),
     ],

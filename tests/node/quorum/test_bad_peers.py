@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -16,11 +17,13 @@ from kraft.node.quorum.batches import leader_change_batch
 from kraft.node.quorum.log import MetadataLog
 from kraft.raft.events import Effects, LeaderChange
 from kraft.raft.state import Follower
+from kraft.records.record import Record, encode_batch
 from kraft.rpc.channel import Reply, Request
 from kraft.simulation import virtual_time
 from kraft.storage.errors import StorageError
+from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
 from kraft.wire.errors import ErrorCode
-from tests.node.scripted_leader import EPOCH, Leader, answer, follower_of, opening, topics
+from tests.node.scripted_leader import EPOCH, Answer, Leader, answer, follower_of, opening, topics
 
 
 def flipped(data: bytes, position: int) -> bytes:
@@ -29,12 +32,19 @@ def flipped(data: bytes, position: int) -> bytes:
     return bytes(changed)
 
 
-BAD_ANSWERS = {
+def too_large(_: Any) -> fetched.FetchResponse:
+    """More than a follower takes in one batch, and nothing else is wrong with it."""
+    record = Record(1, 1000, None, bytes(MAX_READ_BATCH_BYTES))
+    return answer(opening() + encode_batch([record], base_offset=1, leader_epoch=EPOCH))
+
+
+BAD_ANSWERS: dict[str, Answer | fetched.FetchResponse | None] = {
     "a flipped bit in a record": answer(flipped(opening(), -3)),
     "a flipped bit in the checksum": answer(flipped(opening(), 18)),
     "a length beyond the data": answer(opening()[:8] + b"\x7f\xff\xff\xff" + opening()[12:]),
     "a negative length": answer(opening()[:8] + b"\xff\xff\xff\xff" + opening()[12:]),
     "half a batch": answer(opening()[:40]),
+    "a batch larger than any that is taken": too_large,
     "bytes of any kind": answer(b"\xde\xad\xbe\xef" * 500),
     "a gap": answer(topics(7)),
     "an epoch that the leader cannot know": answer(opening(EPOCH + 1)),
@@ -66,7 +76,9 @@ async def _catch_up(directory: Path, leader: Leader) -> None:
 
 
 @pytest.mark.parametrize("bad", BAD_ANSWERS.values(), ids=BAD_ANSWERS.keys())
-def test_a_follower_outlives_a_leader_that_talks_nonsense(tmp_path: Path, bad: fetched.FetchResponse | None) -> None:
+def test_a_follower_outlives_a_leader_that_talks_nonsense(
+    tmp_path: Path, bad: Answer | fetched.FetchResponse | None
+) -> None:
     """Nothing that cannot be is appended or believed, and the follower asks again. The first answer is how it finds its
     leader.
     """
