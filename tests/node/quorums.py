@@ -49,8 +49,9 @@ async def running(
     path: Path, lead: Lead | None = None, policy: SnapshotPolicy | None = None, **options: Any
 ) -> AsyncIterator[tuple[Quorum, Metadata]]:
     """A quorum of one that leads, and its metadata, replayed. Its end is the power cord."""
+    in_thread = options.setdefault("in_thread", trio.to_thread.run_sync)
     quorum = open_quorum(path, **options)
-    metadata = Metadata(quorum, Clock(), policy or SnapshotPolicy(), in_thread=trio.to_thread.run_sync)
+    metadata = Metadata(quorum, Clock(), policy or SnapshotPolicy(), in_thread=in_thread)
     async with trio.open_nursery() as nursery:
         await nursery.start(quorum.run, lead or idle)
         await nursery.start(metadata.run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from uuid import UUID
 
@@ -121,6 +122,50 @@ async def test_a_snapshot_is_written_when_it_is_due_and_a_restart_loads_it(tmp_p
         assert quorum.log.snapshot == snapshot
         assert isinstance(snapshot, SnapshotId)
         assert len(metadata.image.topics) == number
+
+
+HOUR_S = 3600.0
+
+
+async def _hourly(directory: Path, caplog: pytest.LogCaptureFixture) -> None:
+    policy = SnapshotPolicy(max_interval_ms=int(HOUR_S * 1000))
+    async with running(directory, policy=policy, in_thread=at_once) as (quorum, _):
+        written = []
+        for number in range(2):
+            await quorum.committed(append(quorum, [topic(number)], 1))
+            await trio.sleep(HOUR_S - 1)
+            assert _snapshots_written(caplog) == written, "its time has not come"
+            await trio.sleep(2)
+            written.append(f"wrote snapshot {SnapshotId(quorum.end_offset, 1)}")
+            assert _snapshots_written(caplog) == written
+            await trio.sleep(3 * HOUR_S - 1)
+            assert _snapshots_written(caplog) == written, "there is nothing new"
+    assert quorum.end_offset == 3
+
+
+def _snapshots_written(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [message for message in caplog.messages if message.startswith("wrote snapshot")]
+
+
+def test_a_snapshot_is_written_after_a_while_if_there_is_anything_new(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """KIP-876: metadata.log.max.snapshot.interval.ms, however little there is."""
+    caplog.set_level(logging.INFO)
+    virtual_time.run(_hourly, tmp_path, caplog)
+
+
+async def _no_snapshot_for_a_month(directory: Path) -> None:
+    async with running(directory, policy=SnapshotPolicy(max_interval_ms=0), in_thread=at_once) as (quorum, _):
+        for number in range(30):
+            await quorum.committed(append(quorum, [topic(number)], 1))
+            await trio.sleep(24 * HOUR_S)
+        assert quorum.log.snapshot is None
+
+
+def test_an_interval_of_nothing_is_never(tmp_path: Path) -> None:
+    """KIP-876: with 0 only the bytes count."""
+    virtual_time.run(_no_snapshot_for_a_month, tmp_path)
 
 
 async def _restart(directory: Path, *script: FetchResponse) -> list[str]:
