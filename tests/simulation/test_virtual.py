@@ -17,6 +17,7 @@ import attrs
 import pytest
 import trio
 
+from kraft.messages.config_record import ConfigRecord
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -29,11 +30,12 @@ from kraft.node.controller import Controller
 from kraft.node.node import Node
 from kraft.node.quorum.driver import Quorum
 from kraft.node.quorum.journal import FILE_NAME
-from kraft.node.quorum.log import METADATA_PARTITION
+from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.raft.state import Follower, Leader, Prospective
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import PORT, VirtualNode, virtual_nodes
 from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode, KafkaError
 
 #: An election takes at most two timeouts of a second; a lost one, and a leader that fell silent, add to that.
@@ -120,22 +122,47 @@ def virtually(test: Callable[[Path, int], Awaitable[None]]) -> Callable[[Path, i
 seeds = pytest.mark.parametrize("seed", range(3))
 
 
+def noted(owner: type, method: str) -> Any:
+    """While this lasts, the calls of a method are noted, whoever makes them."""
+    return patch.object(owner, method, autospec=True, side_effect=getattr(owner, method))
+
+
+async def takeover(cluster: Controllers) -> tuple[int, float]:
+    """Wait for an active controller; return it, and how long after it came to lead the quorum it became active."""
+    led_since: dict[int, float] = {}
+    with trio.fail_after(ELECTION_S):
+        while True:
+            for node_id in cluster.alive():
+                if cluster.quorum(node_id).is_leader:
+                    led_since.setdefault(node_id, trio.current_time())
+                if cluster.controller(node_id).is_active:
+                    return node_id, trio.current_time() - led_since[node_id]
+            await trio.sleep(0.001)
+
+
 @pytest.mark.parametrize("seed", range(10))
 @virtually
 async def test_the_next_leader_takes_over_from_memory(tmp_path: Path, seed: int) -> None:
     """KIP-631: the other controllers follow the log, so that one of them can take over at once."""
-    async with controllers(tmp_path, seed=seed) as cluster:
-        await cluster.set(1)
+    async with controllers(tmp_path, seed=seed, metadata_log_max_record_bytes_between_snapshots="500") as cluster:
+        for number in range(10):
+            await cluster.set(number)
+        await cluster.agree()
         first = await cluster.leader()
+        assert all(cluster.quorum(node_id).log.snapshot for node_id in cluster.nodes)
         await cluster.nodes[first].kill()
-        await cluster.set(2)
-        second = await cluster.leader()
+        with noted(Log, "read") as reads, noted(MetadataLog, "load_snapshot") as loads:
+            second, waited_s = await takeover(cluster)
         assert second != first
+        assert waited_s < 0.1, "a flush and a fetch: its first record is committed"
+        from_disk = {call.args[0].directory for call in reads.call_args_list + loads.call_args_list}
+        assert cluster.quorum(second).log.directory not in from_disk
+        await cluster.set(11)
         await cluster.start(first)
-        await cluster.set(3)
+        await cluster.set(12)
         await cluster.agree()
         configs = [node.core.metadata.image.config(ResourceType.BROKER, "") for node in cluster.alive().values()]
-        assert configs == [{"log.retention.ms": "3"}] * 3
+        assert configs == [{"log.retention.ms": "12"}] * 3
 
 
 @seeds
@@ -202,25 +229,34 @@ async def test_one_frame_does_not_use_up_the_epochs(tmp_path: Path, seed: int) -
         assert cluster.quorum(leader).epoch == before
 
 
+def values_in(log: MetadataLog, offset: int) -> list[str | None]:
+    """The values of the configuration that are in a log from ``offset`` on."""
+    records = [record for batch in log.batches(offset, log.end_offset) for record in batch.records]
+    return [record.value for record in records if isinstance(record, ConfigRecord)]
+
+
 @seeds
 @virtually
 async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(tmp_path: Path, seed: int) -> None:
     """KIP-595: a leader that no majority fetches from resigns; in the new epoch its log is truncated."""
     async with controllers(tmp_path, seed=seed) as cluster:
         await cluster.set(1)
+        await cluster.agree()
         old = await cluster.leader()
+        log = cluster.quorum(old).log
+        committed = log.end_offset
         cluster.isolate(old)
         lost = AlterConfigsResource(ResourceType.BROKER, "", [AlterableConfig("log.retention.ms", 0, "9")])
         with pytest.raises(KafkaError, match="NOT_CONTROLLER"), trio.fail_after(ELECTION_S):
             await cluster.controller(old).request(IncrementalAlterConfigsRequest(resources=[lost]))
         assert not isinstance(cluster.quorum(old).state, Leader)
-        uncommitted = cluster.quorum(old).end_offset
+        assert values_in(log, committed) == ["9"]
         await cluster.set(2, but=old)
         cluster.network.heal()
         await cluster.agree()
         assert isinstance(cluster.quorum(old).state, Follower)
+        assert values_in(log, committed) == ["2"]
         assert cluster.alive()[old].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
-        assert uncommitted > 0
 
 
 @seeds
