@@ -86,13 +86,13 @@ def change_and_delete(cluster: Cluster, traffic: Traffic) -> None:
 
 @pytest.fixture
 def under_apache(apache: Apache, tmp_path: Path) -> Iterator[Cluster]:
-    nodes = members(controllers=[apache], brokers=[OURS] * 2)
+    nodes = members(controllers=[apache] * 3, brokers=[OURS] * 2)
     with running_cluster(tmp_path, nodes, **QUICK_LEASES) as cluster:
         yield cluster
 
 
 @BOTH_LINES
-def test_our_brokers_under_an_apache_controller(under_apache: Cluster) -> None:
+def test_our_brokers_under_apache_controllers(under_apache: Cluster) -> None:
     """One replica for each partition."""
     cluster, traffic = under_apache, Traffic(under_apache.bootstrap_servers)
     traffic.create(TOPIC, PARTITIONS)
@@ -107,11 +107,13 @@ def test_our_brokers_under_an_apache_controller(under_apache: Cluster) -> None:
     eventually(lambda: traffic.describe(TOPIC)[0].leader == lost, TIMEOUT_S)
     traffic.write(TOPIC, RECORDS)
 
-    (controller,) = cluster.voters
-    cluster.nodes[controller].kill()
-    cluster.start(controller)
-    traffic.create("later")
-    eventually(lambda: "later" in traffic.topics(), TIMEOUT_S)
+    before = wait_for_leader(cluster)
+    cluster.nodes[before.leader_id].kill()
+    traffic.write(TOPIC, RECORDS)
+    traffic.create("later", PARTITIONS)
+    eventually(lambda: len(traffic.describe("later")) == PARTITIONS, TIMEOUT_S)
+    assert wait_for_leader(cluster).epoch > before.epoch
+    cluster.start(before.leader_id)
 
     assert cluster.nodes[lost].stop() == 0
     eventually(lambda: traffic.describe(TOPIC)[0].leader == -1, TIMEOUT_S)
