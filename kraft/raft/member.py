@@ -208,7 +208,10 @@ class Member:
     def refuse(self, request_id: int, request: Request, peer: int, reason: Reason) -> None:
         """Answer a request with the error that fits ``reason``."""
         self.judge(request, peer, False, reason)
-        self.reply(request_id, self.respond(RESPONSES[type(request)], ERRORS.get(reason, ErrorCode.NONE)))
+        error = ERRORS.get(reason, ErrorCode.NONE)
+        if reason is Reason.NOT_A_VOTER and isinstance(request, VoteRequest):
+            error = ErrorCode.NONE  # a vote that is refused is counted; for what is an error Apache asks again at once
+        self.reply(request_id, self.respond(RESPONSES[type(request)], error))
 
 
 RESPONSES: dict[type[Request], type[Response]] = {
@@ -225,6 +228,7 @@ ERRORS = {
     Reason.IMPLAUSIBLE_EPOCH: ErrorCode.UNKNOWN_LEADER_EPOCH,
     Reason.UNKNOWN_EPOCH: ErrorCode.UNKNOWN_LEADER_EPOCH,
     Reason.NOT_LEADER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    Reason.NOT_A_VOTER: ErrorCode.INCONSISTENT_VOTER_SET,
     Reason.SHUTTING_DOWN: ErrorCode.BROKER_NOT_AVAILABLE,
     Reason.IMPOSSIBLE_LOG: ErrorCode.INVALID_REQUEST,
     Reason.IMPOSSIBLE_OFFSET: ErrorCode.INVALID_REQUEST,

@@ -84,6 +84,7 @@ def test_an_impossible_log_is_an_invalid_request(request_: VoteRequest) -> None:
 def test_only_voters_vote_and_are_voted_for() -> None:
     """KAFKA-17067: a node that is no voter must never become a candidate."""
     assert refusal(member(), VoteRequest(1, 9, 0, 0)) == "NOT_A_VOTER"
+    assert answer(member(), VoteRequest(1, 9, 0, 0)).error is ErrorCode.NONE
     assert refusal(member(4), VoteRequest(1, 2, 0, 0)) == "I_AM_NO_VOTER"
     observer = member(4)
     assert observer.step(1e9, Timeout()).election is None
