@@ -42,6 +42,7 @@ class History:
         self.states = [EMPTY_STATE]
         self._commit_epochs: list[tuple[int, int]] = []
         self._written: dict[tuple[int, int], int] = {}
+        self._newest_epochs: dict[int, int] = {}
 
     # Writing.
 
@@ -76,9 +77,15 @@ class History:
             raise Violation("CoreKnowsItsLog", f"{node.node_id} believes in {known}, durable to {view.durable_offset}")
         if log.start and (log.start, log.start_epoch) not in node.disk.snapshots:
             raise Violation("SnapshotAtLogStart", f"{node.node_id} begins at {log.start}, without a snapshot there")
+        if self._newest_epochs.get(node.node_id) != last_epoch:
+            self.check_epochs(node)
 
     def check_epochs(self, node: Observed) -> None:
-        """A core knows which epoch wrote what, and where each begins."""
+        """A core knows which epoch wrote what, and where each begins.
+
+        That changes with a start, a cut, a snapshot in the place of the log, a trim, and with the first record of an
+        epoch, which ``check_log`` sees.
+        """
         log, known = node.disk.log, node.core.log.epochs
         changes = [
             (entry.epoch, offset)
@@ -87,6 +94,7 @@ class History:
         ]
         if known != changes:
             raise Violation("CoreKnowsItsLog", f"{node.node_id} believes in epochs {known}, its log has {changes}")
+        self._newest_epochs[node.node_id] = node.core.log.last_epoch
 
     def on_fetch(self, node: Observed, request: FetchRequest) -> None:
         if not _is_durable(node, request.fetch_offset):
@@ -157,7 +165,6 @@ class History:
     def at_end(self, alive: Sequence[Observed], first_value: int) -> None:
         """Every log holds what is committed, so does every snapshot; nothing before ``first_value`` is open."""
         for node in alive:
-            self.check_epochs(node)
             log = node.disk.log
             end = min(node.core.high_watermark, log.end)
             if list(log.read(log.start, end)) != self.committed[log.start : end]:

@@ -44,7 +44,7 @@ LIVENESS: Mapping[str, str] = {
     "EventuallyLeaderElected": "A majority knows one leader.",
     "ValuesEventuallyAcked": "New values are committed, and every living node applies them; none from before is left "
     "undecided.",
-    "StableLeadership": "A leader that nothing disturbs stays.",
+    "StableLeadership": "A leader that nothing disturbs stays, and every living node follows it.",
 }
 
 

@@ -1,4 +1,4 @@
-"""The invariants of a simulated quorum, checked after every event: who leads, who voted, what each node makes of it.
+"""Who leads, who voted, what each node makes of it: the invariants, checked with each event that could break them.
 
 The monitor sees all nodes and their disks, which no node can. What concerns records is in ``history``.
 """

@@ -105,6 +105,7 @@ class SimulatedNode:
             timing=self.knobs.timing,
         )
         self.monitor.on_start(self)
+        self.history.check_epochs(self)
         self.history.on_disk_changed()
         self._step(Timeout(), None, expect_progress=False)
 
@@ -261,6 +262,7 @@ class SimulatedNode:
             self.history.check_epochs(self)
         if effects.install is not None:
             disk.write(Reset(effects.install))
+            self.history.check_epochs(self)
             self.machine.load(effects.install)
             self._request_flush()
         match effects.append:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kraft.raft.state import Leader, Prospective
+from kraft.raft.state import Follower, Leader, Prospective
 from kraft.simulation.history import History
 from kraft.simulation.invariants import Violation
 from kraft.simulation.monitor import Monitor
@@ -97,10 +97,17 @@ class World:
             raise Violation(self._stuck_in(alive), text)
         epochs = {node.core.epoch for node in alive}
         self.timeline.run_until(self.timeline.now + STABLE_S)
-        after = {node.core.epoch for node in alive}
-        if len(after) != 1 or not after <= epochs:
-            raise Violation("StableLeadership", f"without a fault epochs went from {epochs} to {after}")
+        self._check_stability(alive, epochs)
         self.history.at_end(alive, first_value)
+
+    def _check_stability(self, alive: Sequence[SimulatedNode], before: set[int]) -> None:
+        """All are in one epoch of those ``before``, and with its leader."""
+        after = {node.core.epoch for node in alive}
+        if len(after) != 1 or not after <= before:
+            raise Violation("StableLeadership", f"without a fault epochs went from {before} to {after}")
+        astray = [node.core.state for node in alive if not isinstance(node.core.state, Leader | Follower)]
+        if astray:
+            raise Violation("StableLeadership", f"without a fault the leader of {after} is lost by {astray}")
 
     def _stuck_in(self, alive: Sequence[SimulatedNode]) -> str:
         """The name of what did not come about."""

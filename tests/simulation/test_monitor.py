@@ -1,13 +1,14 @@
-"""Invariants that no planted bug breaks, since something else notices it first: broken here by hand."""
+"""Invariants, or halves of them, that no planted bug breaks, since something else notices it first: broken by hand."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
 
 from kraft.raft.events import Effects, Timeout, Transition
-from kraft.raft.state import ElectionState, Leader
+from kraft.raft.state import ElectionState, Leader, Unattached
 from kraft.simulation.faults import schedule
 from kraft.simulation.invariants import Violation
 from kraft.simulation.node import SimulatedNode
@@ -39,9 +40,20 @@ def a_leader_becomes_a_candidate(world: World) -> None:
     world.monitor.after_step(node, node.core.state, Timeout(), Effects(transitions=[transition]))
 
 
+def a_follower_turns_away(world: World) -> None:
+    leader = world.leader()
+    assert leader is not None
+    alive = list(world.nodes.values())
+    world._check_stability(alive, {leader.core.epoch})
+    node = next(node for node in alive if node is not leader)
+    node.core._member.state = Unattached(leader.core.epoch, math.inf)
+    world._check_stability(alive, {leader.core.epoch})
+
+
 BY_HAND: dict[str, Callable[[World], None]] = {
     "SingleLeader": a_disk_names_another_leader,
     "LegalTransitions": a_leader_becomes_a_candidate,
+    "StableLeadership": a_follower_turns_away,
 }
 
 
