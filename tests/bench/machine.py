@@ -13,6 +13,12 @@ _GIB = 1 << 30
 
 def describe() -> str:
     """One line: processor, memory, kernel, Python, the libraries that matter, the day."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("trio", "confluent-kafka", "kio", "kafka-python"))
+    return f"{hardware()}, CPython {platform.python_version()}, {libraries}; {datetime.date.today().isoformat()}"
+
+
+def hardware() -> str:
+    """Processor, memory, kernel."""
     cpu = next(
         (
             line.partition(":")[2].strip()
@@ -23,11 +29,7 @@ def describe() -> str:
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
     cores = len(os.sched_getaffinity(0))
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("trio", "confluent-kafka", "kio", "kafka-python"))
-    return (
-        f"{cores} cores of {cpu}, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}, "
-        f"CPython {platform.python_version()}, {libraries}; {datetime.date.today().isoformat()}"
-    )
+    return f"{cores} cores of {cpu}, {memory:.0f} GiB, Linux {platform.release().split('-')[0]}"
 
 
 def load() -> float:

@@ -8,6 +8,8 @@ acknowledged is there, and the logs of all nodes, ours and Apache's, are the sam
 from __future__ import annotations
 
 import argparse
+import datetime
+import platform
 import statistics
 import tempfile
 import time
@@ -17,6 +19,7 @@ from pathlib import Path
 
 import attrs
 
+from tests.bench.machine import hardware
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.node_process import OURS, Kind
@@ -129,7 +132,7 @@ that was acknowledged is there, and the metadata logs of the four nodes are the 
 to the high watermark.
 
 Fetch timeout 1 s, election timeout 0.5 to 1 s. Times are medians (and the worst) in seconds, all processes on one
-machine of two cores.
+machine: {measured_on}.
 """
 MARKER = "<!-- What follows is written by hand, and is kept when the page is written anew. -->"
 _COLUMNS = (
@@ -145,11 +148,21 @@ _COLUMNS = (
 )
 
 
-def render(outcomes: Mapping[str, Outcome], kills: int, before: str = "") -> str:
+def render(outcomes: Mapping[str, Outcome], kills: int, measured_on: str, before: str = "") -> str:
     """The page of a run; ``before`` is the page as it was, of which all behind the marker is kept."""
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(name, outcome) for name, outcome in outcomes.items())]
     kept = before.partition(MARKER)[2] or "\n"
-    return "\n".join([_HEAD.format(kills=kills), *(f"| {' | '.join(row)} |" for row in rows), "", MARKER]) + kept
+    return (
+        "\n".join(
+            [
+                _HEAD.format(kills=kills, measured_on=measured_on),
+                *(f"| {' | '.join(row)} |" for row in rows),
+                "",
+                MARKER,
+            ]
+        )
+        + kept
+    )
 
 
 def _row(name: str, outcome: Outcome) -> tuple[str, ...]:
@@ -191,11 +204,12 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="kraft-mixed-") as directory:
             outcomes[name] = run_mix(Path(directory), kinds, options.kills)
         print(f"{name}: {len(outcomes[name].changes)} leaders ended, {outcomes[name].topics} topics", flush=True)
+    measured_on = f"{hardware()}, CPython {platform.python_version()}, {datetime.date.today().isoformat()}"
     if options.write is None:
-        print(render(outcomes, options.kills))
+        print(render(outcomes, options.kills, measured_on))
     else:
         before = options.write.read_text() if options.write.exists() else ""
-        options.write.write_text(render(outcomes, options.kills, before))
+        options.write.write_text(render(outcomes, options.kills, measured_on, before))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ puts the files together as the campaign. Those of the same seeds under other Pyt
 
 from __future__ import annotations
 
+import datetime
 import json
 import sys
 from collections import Counter
@@ -19,6 +20,7 @@ from kraft.raft.timing import Timing
 from kraft.simulation.campaign import RARE_STATES
 from kraft.simulation.invariants import LIVENESS, SAFETY
 from kraft.simulation.plan import FAULTS, PROFILES, Knobs, Profile, draw_knobs
+from tests.bench.machine import hardware
 from tests.simulation import golden, hunt
 from tests.simulation.mutants import MUTANTS
 
@@ -102,7 +104,8 @@ def _campaign(figures: dict[str, Any]) -> str:
         f"Python {figures['python']}: {outcome}.\n"
         f"{figures['simulated_s'] / 3600:,.0f} hours were simulated in {cpu_s / 3600:.1f} CPU hours, "
         f"{figures['simulated_s'] / cpu_s:,.0f} simulated seconds per CPU second: {figures['events']:,} events, "
-        f"{figures['committed']:,} records committed. The sum of the traces is `{figures['trace']}`.\n"
+        f"{figures['committed']:,} records committed, on {figures['machine']}. The sum of the traces is "
+        f"`{figures['trace']}`.\n"
     )
     same = figures["same"]
     if same["pythons"]:
@@ -170,6 +173,7 @@ def main(arguments: list[str]) -> None:
     if arguments:
         commit, *files = arguments
         campaign = merge([json.loads(Path(file).read_text()) for file in files], commit)
+        campaign["machine"] = f"{hardware()}, {datetime.date.today().isoformat()}"
         CAMPAIGN.write_text(json.dumps(campaign, indent=1) + "\n")
     PAGE.write_text(render())
 
