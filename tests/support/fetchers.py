@@ -24,7 +24,7 @@ KAFKAJS_PACKAGES = {
 }
 # For a JVM that lives for seconds: it does not compile for a long life, nor take all the memory there is.
 QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m")
-FETCH_TIMEOUT_S = 90.0
+FETCH_TIMEOUT_S = 600.0
 HINTS = {
     "kcat": "Debian: apt-get install kcat",
     "node": "Node.js 18 or newer; Debian: apt-get install nodejs",

@@ -1,0 +1,18 @@
+"""What the interop tests run, fetched before the tests' own clocks run: ``python -m tests.support.prefetch``."""
+
+from __future__ import annotations
+
+from tests.support.apache_process import APACHE_3, APACHE_4, class_archive
+from tests.support.fetchers import APACHE_KAFKA_WITH_ZOOKEEPER, apache_kafka, java_client, kafkajs
+
+
+def main() -> None:
+    print(kafkajs())
+    print(java_client(APACHE_KAFKA_WITH_ZOOKEEPER))
+    for kind in (APACHE_3, APACHE_4):
+        print(apache_kafka(kind.version))
+        print(class_archive(kind.version))
+
+
+if __name__ == "__main__":
+    main()
