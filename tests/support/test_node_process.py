@@ -10,6 +10,7 @@ import attrs
 import pytest
 
 from tests.support import node_process
+from tests.support.eventually import eventually
 from tests.support.node_process import NodeProcess, Ours, environment, free_ports
 
 
@@ -59,6 +60,11 @@ def test_a_port_that_is_taken_is_not_ready(tmp_path: Path) -> None:
     """The last word of a node that could not begin, while it has not ended yet."""
     line = "CONTROLLER://127.0.0.1:9093: Address already in use"
     node = NodeProcess(tmp_path, kind=_Says(line=line, ready_timeout_s=0.5))
-    with pytest.raises(RuntimeError, match="already in use"):
-        node.start()
-    assert not node.is_running
+    try:
+        node.launch()
+        eventually(lambda: "already in use" in "".join(node.output))
+        with pytest.raises(RuntimeError, match="already in use"):
+            node.wait_ready()
+        assert not node.is_running
+    finally:
+        node.kill()
