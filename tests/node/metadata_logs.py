@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from kraft.metadata.loader import Loader
 from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.messages import SnapshotId
+from tests.support.own_thread import in_this_thread
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=400, retention_ms=-1, retention_bytes=-1)
 
@@ -107,7 +107,6 @@ class Crashes:
     def __init__(self, log: MetadataLog, copies: Path) -> None:
         self._directory = log.directory
         self._copies = copies
-        self._thread = threading.get_ident()
         self.count = 0
 
     def _copy(self) -> None:
@@ -119,15 +118,14 @@ class Crashes:
         """Record whatever happens to the directory inside of the block, its end included."""
         with pytest.MonkeyPatch.context() as patch:
             for name in ("open", "replace", "unlink", "ftruncate", "write", "fsync", "fdatasync"):
-                patch.setattr(os, name, self._watched(getattr(os, name)))
+                operation = getattr(os, name)
+                patch.setattr(os, name, in_this_thread(self._watched(operation), operation))
             yield
         self._copy()
 
     def _watched(self, operation: Any) -> Any:
         def watched(*arguments: Any, **keywords: Any) -> Any:
-            # A node that other tests share may be at work in a thread of its own.
-            is_change = operation.__name__ != "open" or arguments[1] & os.O_CREAT
-            if is_change and threading.get_ident() == self._thread:
+            if operation.__name__ != "open" or arguments[1] & os.O_CREAT:
                 self._copy()
             return operation(*arguments, **keywords)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -20,6 +21,7 @@ from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
 from kraft.storage.scan import walk
 from tests.storage.logs import NAME, append, batch, batches, config, open_log
+from tests.support.own_thread import in_this_thread
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -218,15 +220,15 @@ def test_a_compaction_may_be_cut_off_at_any_step(tmp_path: Path, monkeypatch: py
         cleaned = Cleaning.begin(log.segments, 0, log.segments.active.base_offset, log.config, log.producers).run(0)
         remaining = steps
 
-        def counted(original: object) -> object:
+        def counted(original: Callable[..., None]) -> Callable[..., None]:
             def run(*arguments: object) -> None:
                 nonlocal remaining
                 if remaining == 0:
                     raise Crash
                 remaining -= 1
-                original(*arguments)  # type: ignore[operator]
+                original(*arguments)
 
-            return run
+            return in_this_thread(run, original)
 
         finished = True
         with monkeypatch.context() as patch:

@@ -28,6 +28,7 @@ from kraft.storage.errors import StorageError
 from kraft.storage.snapshot import read_snapshot, snapshot_batches, snapshot_name, write_snapshot
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.metadata.records import histories
+from tests.support.own_thread import in_this_thread
 
 ID = SnapshotId(12, 3)
 ORPHAN = PartitionRecord(topic_id=UUID(int=7), partition_id=0, replicas=[1], isr=[1], leader=1)
@@ -164,7 +165,7 @@ def noted(done: list[str], function: Callable[..., Any]) -> Callable[..., Any]:
         done.append(function.__name__)
         return function(*arguments)
 
-    return call
+    return in_this_thread(call, function)
 
 
 def test_the_last_of_two_is_looked_through(snapshots: MetadataSnapshots, tmp_path: Path) -> None:
