@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,8 @@ SMALL_SNAPSHOTS = {
     "metadata_max_retention_bytes": "1000",
 }
 LINES = (APACHE_3, APACHE_4)
+LOADED_SNAPSHOT = r"(?:kraft.metadata: loaded|after downloading) snapshot \w+.(?:end_)?offset=(\d+)"
+"""What our node prints and what Apache's do, of a leader's snapshot; ours also at its start, of its own."""
 
 
 def metadata_directory(cluster: Cluster, node_id: int) -> Path:
@@ -93,8 +96,7 @@ def test_a_wiped_voter_takes_a_snapshot_from_the_other_kind(mixed: Cluster) -> N
     shutil.rmtree(cluster.nodes[1].log_directory)
     leader = wait_for_leader(cluster).leader_id
     eventually(lambda: snapshots(cluster, leader), TIMEOUT_S)
-    cluster.start(1)
-    assert_snapshot_was_installed(cluster, traffic, 0)
+    assert_starts_with_a_snapshot(cluster, traffic, 0)
 
 
 def test_a_voter_that_was_away_takes_a_snapshot_from_the_other_kind(mixed: Cluster) -> None:
@@ -108,12 +110,14 @@ def test_a_voter_that_was_away_takes_a_snapshot_from_the_other_kind(mixed: Clust
         traffic.create(f"topic-{number}")
     rest = [voter for voter in cluster.voters if voter != 1]
     eventually(lambda: all(min(snapshots(cluster, each), default=0) > end_offset for each in rest), TRIM_TIMEOUT_S)
+    assert_starts_with_a_snapshot(cluster, traffic, end_offset)
+
+
+def assert_starts_with_a_snapshot(cluster: Cluster, traffic: Traffic, end_offset: int) -> None:
+    """Start voter 1, whose log ends at ``end_offset``: it loads a leader's snapshot of more, and its state is whole."""
+    node = cluster.nodes[1]
+    said_before = len(node.output)
     cluster.start(1)
-    assert_snapshot_was_installed(cluster, traffic, end_offset)
-
-
-def assert_snapshot_was_installed(cluster: Cluster, traffic: Traffic, end_offset: int) -> None:
-    """The log of voter 1 begins at a snapshot after ``end_offset``, and its state is whole."""
     traffic.create("later")
     assert_equal_logs(cluster)
     assert MetadataLogFiles.read(cluster.nodes[1].log_directory).start_offset > end_offset
@@ -123,6 +127,8 @@ def assert_snapshot_was_installed(cluster: Cluster, traffic: Traffic, end_offset
             traffic.create(name)
     traffic.create("last")
     assert_equal_logs(cluster)
+    loaded = re.findall(LOADED_SNAPSHOT, "".join(node.output[said_before:]))
+    assert max(map(int, loaded), default=0) > end_offset, "its own log would have begun as late once it was trimmed"
 
 
 def lead_by(cluster: Cluster, voter: int) -> None:
