@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 import trio
 
+from kraft.broker.leadership import Proposal
 from kraft.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -29,13 +32,17 @@ from kraft.messages.offset_commit_request import (
 )
 from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from kraft.node.partitions.fetchers import Fetcher
+from kraft.node.partitions.isr import InSyncReplicas
 from kraft.node.partitions.partition import HostedPartition
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
-from tests.node.clusters import QUICK, Cluster, cluster_in, eventually, until
+from tests.node.clusters import FETCH_WAIT_MS, QUICK_LEASES, Cluster, cluster_in, eventually, until
 from tests.node.talk import EARLIEST, LATEST, batch, fetch, list_offset, produce, topic_id_of, values
 
 TOPIC = "topic"
+QUICK_LAG = {"replica.lag.time.max.ms": "2000"}
+NO_LAG = {"replica.lag.time.max.ms": "60000"}
+"""However long a follower is held up, it stays in sync."""
 
 
 async def create(cluster: Cluster, replicas: int = 3, **configs: str) -> int:
@@ -119,7 +126,22 @@ async def hold_up(patch: pytest.MonkeyPatch, *node_ids: int) -> None:
             await turn(self, connection)
 
     patch.setattr(Fetcher, "_turn", idle)
-    await trio.sleep(2 * int(QUICK["replica.fetch.wait.max.ms"]) / 1000)
+    await trio.sleep(2 * FETCH_WAIT_MS / 1000)
+
+
+@contextlib.contextmanager
+def settling_held_up() -> Iterator[None]:
+    """No leader's in-sync replicas change inside of the block, whoever lags."""
+    settle, over = InSyncReplicas._settle, trio.Event()
+
+    async def wait(self: InSyncReplicas, proposals: Mapping[HostedPartition, Proposal]) -> bool:
+        await over.wait()
+        return await settle(self, proposals)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InSyncReplicas, "_settle", wait)
+        yield
+    over.set()
 
 
 async def test_what_is_acknowledged_is_on_all_three(tmp_path: Path) -> None:
@@ -149,7 +171,7 @@ async def test_a_follower_answers_clients_that_another_leads(tmp_path: Path) -> 
 async def test_a_killed_leader_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     """Each in turn is killed while it leads, misses something, and comes back."""
     written: list[bytes | None] = []
-    async with cluster_in(tmp_path) as cluster:
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
         await create(cluster, min_insync_replicas="2")
         for round_ in range(3):
             leader = leader_of(cluster)
@@ -176,7 +198,8 @@ async def test_a_leader_that_stops_hands_over_first(tmp_path: Path) -> None:
         leader = await create(cluster)
         assert await write(cluster, leader, b"a") == 0
         await cluster.members[leader].stop()
-        await until(lambda: leader_of(cluster) is not None, timeout_s=2)
+        # Its lease would take 9 s to end.
+        await until(lambda: leader_of(cluster) is not None, timeout_s=5)
         heir = leader_of(cluster)
         assert heir is not None
         assert await write(cluster, heir, b"b") == 0
@@ -186,7 +209,7 @@ async def test_a_leader_that_stops_hands_over_first(tmp_path: Path) -> None:
 
 async def test_records_that_nobody_else_had_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """KIP-101: a leader that comes back as a follower gives up what it alone had, whatever its length."""
-    async with cluster_in(tmp_path) as cluster:
+    async with cluster_in(tmp_path, {**QUICK_LEASES, **NO_LAG}) as cluster:
         leader = await create(cluster)
         assert await write(cluster, leader, b"committed") == 0
         await until_equal(cluster, 1, 2, 3)
@@ -209,15 +232,16 @@ async def test_a_follower_that_does_not_fetch_leaves_the_in_sync_replicas(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until then acks=all waits for it, and consumers do not see what it does not have."""
-    async with cluster_in(tmp_path) as cluster:
+    async with cluster_in(tmp_path, QUICK_LAG) as cluster:
         leader = await create(cluster, min_insync_replicas="2")
         slow = leader % 3 + 1
         with monkeypatch.context() as patch:
-            await hold_up(patch, slow)
-            with trio.move_on_after(0.5) as scope:
-                await write(cluster, leader, b"a")
-            assert scope.cancelled_caught
-            assert await read(cluster, leader) == []
+            with settling_held_up():
+                await hold_up(patch, slow)
+                with trio.move_on_after(0.5) as scope:
+                    await write(cluster, leader, b"a")
+                assert scope.cancelled_caught
+                assert await read(cluster, leader) == []
             await until(lambda: isr_of(cluster) == {1, 2, 3} - {slow})
             assert await read(cluster, leader) == [b"a"]
             assert await write(cluster, leader, b"b") == 0
@@ -227,7 +251,7 @@ async def test_a_follower_that_does_not_fetch_leaves_the_in_sync_replicas(
 
 async def test_too_few_replicas(tmp_path: Path) -> None:
     """min.insync.replicas: acks=all is refused; acks=1 is taken, and not shown before it is safe (KIP-966)."""
-    async with cluster_in(tmp_path) as cluster:
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
         leader = await create(cluster, min_insync_replicas="3")
         assert await write(cluster, leader, b"a") == 0
         gone = leader % 3 + 1
@@ -249,7 +273,7 @@ async def _reads(cluster: Cluster, expected: list[bytes]) -> bool:
 
 
 async def test_an_acknowledgement_that_does_not_come_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with cluster_in(tmp_path, {"replica.lag.time.max.ms": "60000"}) as cluster:
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
         leader = await create(cluster)
         await hold_up(monkeypatch, 1, 2, 3)
         async with cluster.connected(leader) as broker:
@@ -259,7 +283,7 @@ async def test_an_acknowledgement_that_does_not_come_in_time(tmp_path: Path, mon
 
 async def test_a_follower_far_behind_begins_where_the_leader_does(tmp_path: Path) -> None:
     """What the leader has deleted meanwhile is gone for the follower too."""
-    async with cluster_in(tmp_path) as cluster:
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
         leader = await create(cluster)
         follower = leader % 3 + 1
         assert await write(cluster, leader, b"a") == 0
@@ -296,7 +320,7 @@ async def test_deleted_records_are_deleted_everywhere_before_that_is_answered(tm
 
 
 async def test_committed_offsets_move_with_their_coordinator(tmp_path: Path) -> None:
-    settings = {"offsets.topic.replication.factor": "3"}
+    settings = {**QUICK_LEASES, "offsets.topic.replication.factor": "3"}
     async with cluster_in(tmp_path, settings) as cluster:
         await create(cluster)
         first = await eventually(lambda: coordinator(cluster, 1))
@@ -367,7 +391,7 @@ async def test_the_end_is_not_told_before_a_new_leader_knows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """KIP-207: else the end that a consumer is told would go back."""
-    async with cluster_in(tmp_path) as cluster:
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
         leader = await create(cluster)
         monkeypatch.setattr(HostedPartition, "learn", lambda self, high_watermark, log_start_offset: None)
         assert await write(cluster, leader, b"a") == 0
