@@ -299,14 +299,14 @@ def _refuses(port: int) -> bool:
 
 async def test_after_kill_9_the_node_is_ready_again_with_all_it_acknowledged(tmp_path: Path) -> None:
     node = prepare(tmp_path)
-    await trio.to_thread.run_sync(node.start)
+    node.start()
     try:
         async with connect("127.0.0.1", node.ports[0]) as broker:
             await create(broker, TOPIC)
             for n in range(20):
                 assert (await produce(broker, TOPIC, batch(b"%d" % n))).error_code == 0
             node.kill()
-        await trio.to_thread.run_sync(node.start)
+        node.start()
         async with connect("127.0.0.1", node.ports[0]) as broker:
             assert (await produce(broker, TOPIC, batch(b"next"))).base_offset == 20
     finally:
