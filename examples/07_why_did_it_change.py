@@ -6,6 +6,8 @@ When it wakes up it still believes that it leads, and learns better from the fir
 
 from __future__ import annotations
 
+import contextlib
+import random
 import signal
 import socket
 import subprocess
@@ -24,11 +26,14 @@ def kraft(*arguments: str) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Not of those that the system gives to others by itself: the nodes listen on them only later."""
+    ports: set[int] = set()
+    while len(ports) < count:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError):
+            socket.create_server(("127.0.0.1", port)).close()
+            ports.add(port)
+    return list(ports)
 
 
 def start(directory: Path, node_id: int, ports: list[int]) -> subprocess.Popen[bytes]:
