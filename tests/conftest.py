@@ -11,6 +11,10 @@ import pytest
 from tests.clients.features import FEATURES, NOT_OFFERED
 from tests.support.report_card import FAIL, PASS, ReportCard, render
 
+INTEROP_TIMEOUT_S = 400
+"""Of a test with the mark ``interop``: a JVM takes seconds to start on a machine at work, and what the test waits for
+has bounds of its own."""
+
 CARD = pytest.StashKey[ReportCard]()
 
 # The suite asks the same questions on every run, so that a red run is about the change that is tested. New questions
@@ -47,6 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.get_closest_marker("interop") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(INTEROP_TIMEOUT_S))
         for mark in item.iter_markers("feature"):
             if mark.args[1] not in FEATURES:
                 raise pytest.UsageError(f"{item.nodeid}: {mark.args[1]!r} is no row of tests/clients/features.py")

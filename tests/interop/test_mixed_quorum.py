@@ -15,7 +15,6 @@ pytestmark = pytest.mark.interop
 KILLS = 10
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("kinds", [pytest.param(kinds, id=name) for name, kinds in mixes().items()])
 def test_either_side_takes_over_and_the_logs_stay_equal(tmp_path: Path, kinds: Sequence[Kind]) -> None:
     """KIP-595 across implementations: ten leaders ended, some by ``kill -9``, some by SIGTERM."""
