@@ -11,6 +11,8 @@ from confluent_kafka import admin as cka
 from tests.support.eventually import eventually
 
 TIMEOUT_S = 60.0
+ANSWER_TIMEOUT_S = 5.0
+_NO_ANSWER = ck.KafkaError._TIMED_OUT, ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN
 #: An admin client of librdkafka asks for the topics that it knows now and then, as a producer does: a topic that is
 #: deleted just before would be made again.
 _CLIENT = {
@@ -57,13 +59,28 @@ class Traffic:
         self.admin.delete_topics([topic])[topic].result(TIMEOUT_S)
 
     def topics(self) -> set[str]:
-        return set(self.admin.list_topics(timeout=TIMEOUT_S).topics)
+        return set(self._metadata().topics)
 
     def describe(self, topic: str) -> dict[int, Partition]:
-        partitions = self.admin.list_topics(topic, timeout=TIMEOUT_S).topics[topic].partitions
+        partitions = self._metadata(topic).topics[topic].partitions
         return {
             number: Partition(each.leader, list(each.replicas), set(each.isrs)) for number, each in partitions.items()
         }
+
+    def _metadata(self, topic: str | None = None) -> cka.ClusterMetadata:
+        """What a broker answers. Who asks just after a broker was killed may wait for that one, and asks again."""
+
+        def ask() -> cka.ClusterMetadata | None:
+            try:
+                return self.admin.list_topics(topic, timeout=ANSWER_TIMEOUT_S)
+            except ck.KafkaException as failed:
+                if failed.args[0].code() not in _NO_ANSWER:
+                    raise
+                return None
+
+        answer = eventually(ask, TIMEOUT_S)
+        assert answer is not None
+        return answer
 
     def set_config(self, topic: str, name: str, value: str) -> None:
         entry = cka.ConfigEntry(name, value, incremental_operation=cka.AlterConfigOpType.SET)
