@@ -61,7 +61,8 @@ def apache_directories(tmp_path_factory: pytest.TempPathFactory) -> Directories:
         _use(node.bootstrap_servers)
         partition = node.log_directory / "__cluster_metadata-0"
         eventually(lambda: any(partition.glob("*.checkpoint")))
-        live = Path(shutil.copytree(node.log_directory, directory / "live"))
+        unfinished = shutil.ignore_patterns("*.tmp", "*.part")  # they vanish while others are copied
+        live = Path(shutil.copytree(node.log_directory, directory / "live", ignore=unfinished))
         assert node.stop() in (0, 143)
     finally:
         node.kill()
