@@ -24,7 +24,7 @@ from tests.support.apache_tool import (
 from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import CLUSTER_ID, OURS, Ours
-from tests.support.quorum_view import METADATA_TOPIC, wait_for_leader
+from tests.support.quorum_view import METADATA_TOPIC, MetadataLogFiles, wait_for_leader
 
 pytestmark = pytest.mark.interop
 
@@ -150,8 +150,10 @@ def test_features(tmp_path: Path, apache: Apache, option: str) -> None:
 def test_dump_log_of_segments_and_snapshots(cluster: Cluster, apache: Apache, tmp_path: Path) -> None:
     """Of every node: all that is committed, topic by topic."""
     committed = wait_for_leader(cluster).high_watermark
-    for node_id in cluster.nodes:
-        copied = shutil.copytree(metadata_directory(cluster, node_id), tmp_path / str(node_id))
+    unfinished = shutil.ignore_patterns("*.tmp", "*.part")  # they vanish while others are copied
+    for node_id, node in cluster.nodes.items():
+        eventually(lambda node=node: MetadataLogFiles.read(node.log_directory).end_offset >= committed, TIMEOUT_S)
+        copied = shutil.copytree(metadata_directory(cluster, node_id), tmp_path / str(node_id), ignore=unfinished)
         segments = ",".join(map(str, sorted(copied.glob("*.log"))))
         dumped = apache_tool(DUMP_LOGS[apache], "--cluster-metadata-decoder", "--files", segments, kind=apache)
         assert COMPLAINT.search(dumped) is None
