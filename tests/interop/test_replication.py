@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.traffic import TIMEOUT_S, Traffic
+from tests.interop.traffic import TIMEOUT_S, Partition, Traffic
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.eventually import eventually
@@ -52,13 +52,19 @@ def test_replicas_of_both_lose_nothing_and_end_alike(cluster: Cluster) -> None:
     traffic = Traffic(cluster.bootstrap_servers)
     everyone = set(cluster.brokers)
 
-    def wait_until_in_sync(expected: set[int]) -> None:
-        eventually(lambda: all(each.isr == expected for each in traffic.describe(TOPIC).values()), TIMEOUT_S)
+    def described() -> list[Partition]:
+        partitions = list(traffic.describe(TOPIC).values())
+        return partitions if len(partitions) == PARTITIONS else []
+
+    def wait_until_in_sync(expected: set[int]) -> list[Partition]:
+        def in_sync() -> list[Partition]:
+            partitions = described()
+            return partitions if all(each.isr == expected for each in partitions) else []
+
+        return eventually(in_sync, TIMEOUT_S)
 
     traffic.create(TOPIC, PARTITIONS, replication_factor=3, min_insync_replicas="2")
-    eventually(lambda: len(traffic.describe(TOPIC)) == PARTITIONS, TIMEOUT_S)
-    wait_until_in_sync(everyone)
-    assert {each.leader for each in traffic.describe(TOPIC).values()} == everyone
+    assert {each.leader for each in wait_until_in_sync(everyone)} == everyone
     traffic.write(TOPIC, RECORDS)
     assert len(traffic.read_in_group(TOPIC, "group", 20)) == 20
     for lost in cluster.brokers:
@@ -69,7 +75,7 @@ def test_replicas_of_both_lose_nothing_and_end_alike(cluster: Cluster) -> None:
         cluster.start(lost)
         wait_until_in_sync(everyone)
         traffic.elect_preferred(TOPIC, PARTITIONS)
-        eventually(lambda: {each.leader for each in traffic.describe(TOPIC).values()} == everyone, TIMEOUT_S)
+        eventually(lambda: {each.leader for each in described()} == everyone, TIMEOUT_S)
         traffic.write(TOPIC, RECORDS)
     traffic.assert_all_is_there(TOPIC)
     eventually(lambda: all(len(copies) == 1 for copies in logs(cluster)), TIMEOUT_S)
