@@ -14,7 +14,7 @@ from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.quorum_view import assert_equal_logs, wait_for_leader
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.interop
 
 TOPIC = "orders"
 PARTITIONS = 3

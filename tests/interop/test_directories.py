@@ -22,7 +22,7 @@ from tests.support.quorum_view import (
     wait_for_leader,
 )
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.interop
 
 TOPIC = "orders"
 PARTITIONS = 2
