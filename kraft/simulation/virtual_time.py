@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import trio
 import trio._core._run as scheduler
-from trio.testing import MockClock
+from trio._core import MockClock  # trio.testing has it, too, and imports pytest
 
 T = TypeVar("T")
 
