@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import trio
 import trio._core._run as scheduler
-from trio._core import MockClock  # trio.testing has it, too, and imports pytest
+from trio._core._mock_clock import MockClock  # as in trio.testing, which imports pytest
 
 T = TypeVar("T")
 
