@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from kraft.cli.client import Cluster, bootstrap_option, check, controllers_option, run
+from kraft.cli.options import bootstrap_option, controllers_option, run
+from kraft.client.cluster import Cluster, check
 from kraft.messages.describe_cluster_response import DescribeClusterResponse
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 

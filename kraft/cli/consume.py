@@ -9,9 +9,10 @@ import attrs
 import click
 import trio
 
-from kraft.cli.client import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, RETRY_S, Cluster, bootstrap_option, check, run
 from kraft.cli.groups import commit_offsets, committed_offsets
+from kraft.cli.options import bootstrap_option, run
 from kraft.cli.output import print_json, text_of
+from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, RETRY_S, Cluster, check
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.fetch_response import PartitionData
 from kraft.records.batch import TruncatedBatch, check_batch, iter_headers

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from kraft import __version__
-from kraft.cli.client import TIMEOUT_MS, Cluster, Servers, bootstrap_option, controllers_option, run
 from kraft.cli.feature_levels import feature_dependencies, levels_of_release, version_mapping
+from kraft.cli.options import Servers, bootstrap_option, controllers_option, run
+from kraft.client.cluster import TIMEOUT_MS, Cluster
 from kraft.config.features import METADATA_VERSION, NAME_OF_LEVEL, parse_feature
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse

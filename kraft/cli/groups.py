@@ -8,16 +8,9 @@ from typing import Any
 import attrs
 import click
 
-from kraft.cli.client import (
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
-    Cluster,
-    bootstrap_option,
-    check,
-    json_option,
-    run,
-)
+from kraft.cli.options import bootstrap_option, json_option, run
 from kraft.cli.output import print_columns, print_json
+from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Cluster, check
 from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest

@@ -11,7 +11,8 @@ from typing import cast
 import click
 import trio
 
-from kraft.cli.client import RETRY_S, TIMEOUT_MS, TIMEOUT_S, Cluster, bootstrap_option, check, run, version_for
+from kraft.cli.options import bootstrap_option, run
+from kraft.client.cluster import RETRY_S, TIMEOUT_MS, TIMEOUT_S, Cluster, check, version_for
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch

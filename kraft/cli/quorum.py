@@ -13,26 +13,17 @@ import attrs
 import click
 import trio
 
-from kraft.cli.client import (
-    RETRY_S,
-    TIMEOUT_S,
-    Cluster,
-    Servers,
-    bootstrap_option,
-    check,
-    controllers_option,
-    json_option,
-    run,
-)
+from kraft.cli.options import Servers, bootstrap_option, controllers_option, json_option, run
 from kraft.cli.output import print_columns, print_json, print_tabs
-from kraft.cli.quorum_story import Line, Reign, concerned, merged, read_journal, reigns, told
 from kraft.cli.storage import load_config
+from kraft.client.cluster import RETRY_S, TIMEOUT_S, Cluster, check
 from kraft.config.defaults import DEFAULT_PROPERTIES
 from kraft.config.listeners import address
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse, Node, ReplicaState
 from kraft.messages.describe_quorum_response import PartitionData as Quorum
 from kraft.storage.errors import StorageError
+from kraft.story.quorum_story import Line, Reign, concerned, merged, read_journal, reigns, told
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID, uuid_to_text
 

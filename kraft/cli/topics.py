@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import attrs
 import click
 
-from kraft.cli.client import TIMEOUT_MS, Cluster, bootstrap_option, check, json_option, run
+from kraft.cli.options import bootstrap_option, json_option, run
 from kraft.cli.output import print_columns, print_json
+from kraft.client.cluster import TIMEOUT_MS, Cluster, check
 from kraft.config.describe import ConfigSource
 from kraft.config.properties import parse_overrides
 from kraft.config.setting import ConfigError

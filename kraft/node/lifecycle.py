@@ -19,13 +19,13 @@ import trio
 from kraft.config.broker import NodeConfig
 from kraft.config.features import SUPPORTED_FEATURES
 from kraft.config.listeners import Endpoint
+from kraft.control.controller_channel import ControllerChannel
+from kraft.coordination.producer_ids import ProducerIds
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from kraft.messages.broker_registration_response import BrokerRegistrationResponse
 from kraft.metadata.image import Image
-from kraft.node.controller_channel import ControllerChannel
-from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
 from kraft.wire.errors import ErrorCode, KafkaError
 

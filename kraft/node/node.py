@@ -33,15 +33,7 @@ from typing import Any
 import attrs
 import trio
 
-from kraft.broker.fetch_session import FetchSessionCache
-from kraft.config.broker import NodeConfig
-from kraft.config.features import SUPPORTED_FEATURES
-from kraft.config.listeners import Endpoint, advertise
-from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
-from kraft.metadata.bootstrap import read_bootstrap
-from kraft.metadata.delta import MetadataError, UnsupportedMetadata
-from kraft.metrics import Registry
-from kraft.node.apis import (
+from kraft.api.apis import (
     BROKER_APIS,
     BROKER_HANDLERS,
     CONTROLLER_APIS,
@@ -49,31 +41,24 @@ from kraft.node.apis import (
     Dispatcher,
     versions,
 )
-from kraft.node.broker import Broker
-from kraft.node.clock import Clock
-from kraft.node.control_plane import ControlPlane
-from kraft.node.controller import Controller
-from kraft.node.controller_channel import ControllerChannel
-from kraft.node.controller_metrics import declare_controller_metrics, declare_metadata_metrics
-from kraft.node.controller_registration import ControllerRegistration
-from kraft.node.groups import Groups
+from kraft.api.context import BrokerContext, ControllerContext
+from kraft.broker.fetch_session import FetchSessionCache
+from kraft.config.broker import NodeConfig
+from kraft.config.features import SUPPORTED_FEATURES
+from kraft.config.listeners import Endpoint, advertise
+from kraft.control.controller import Controller
+from kraft.control.controller_channel import ControllerChannel
+from kraft.control.controller_metrics import declare_controller_metrics, declare_metadata_metrics
+from kraft.control.controller_registration import ControllerRegistration
+from kraft.control.metadata import Metadata
+from kraft.coordination.groups import Groups
+from kraft.coordination.producer_ids import ProducerIds
+from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
+from kraft.metadata.bootstrap import read_bootstrap
+from kraft.metadata.delta import MetadataError, UnsupportedMetadata
+from kraft.metrics import Registry
 from kraft.node.lifecycle import PLAINTEXT, Lifecycle
-from kraft.node.metadata import Metadata
-from kraft.node.partitions.compaction import Compaction
-from kraft.node.partitions.fetchers import Fetchers
-from kraft.node.partitions.isr import InSyncReplicas
-from kraft.node.partitions.maintenance import Maintenance
-from kraft.node.partitions.metrics import declare_replica_metrics
-from kraft.node.partitions.replicas import Replicas
-from kraft.node.producer_ids import ProducerIds
 from kraft.node.publisher import Publisher
-from kraft.node.quorum.driver import InThread, Quorum
-from kraft.node.quorum.journal import QuorumJournal
-from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
-from kraft.node.quorum.metrics import QuorumMetrics
-from kraft.node.quorum.peers import Connect
-from kraft.node.quorum.support import require_supported_file
-from kraft.node.quorum.wire import Identity
 from kraft.node.settings import (
     connection_limits,
     control_plane_of,
@@ -85,12 +70,26 @@ from kraft.node.settings import (
     snapshot_policy,
     socket_settings,
 )
+from kraft.quorum.driver import InThread, Quorum
+from kraft.quorum.journal import QuorumJournal
+from kraft.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.quorum.metrics import QuorumMetrics
+from kraft.quorum.peers import Connect
+from kraft.quorum.support import require_supported_file
+from kraft.quorum.wire import Identity
+from kraft.replication.compaction import Compaction
+from kraft.replication.fetchers import Fetchers
+from kraft.replication.isr import InSyncReplicas
+from kraft.replication.maintenance import Maintenance
+from kraft.replication.metrics import declare_replica_metrics
+from kraft.replication.replicas import Replicas
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.rpc.listen import Listen, listen_by_tcp
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
 from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
+from kraft.world.clock import Clock
 
 logger = logging.getLogger("kraft.node")
 
@@ -156,7 +155,7 @@ class Node:
     in_thread: InThread = trio.to_thread.run_sync
     core: Core = attrs.field(init=False)
     """The quorum and what rests on it; there from the moment that ``run`` begins."""
-    broker: Broker | None = attrs.field(default=None, init=False)
+    broker: BrokerContext | None = attrs.field(default=None, init=False)
     """The broker role, once it runs: for those who look into a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
     _broker_epoch: int = -1
@@ -211,7 +210,9 @@ class Node:
         """Listen for the other voters, and for brokers; where this ended up listening, by listener."""
         if core.controller is None:
             return {}
-        context = ControlPlane(self.config, core.cluster_id, self.clock, core.quorum, core.controller, core.metadata)
+        context = ControllerContext(
+            self.config, core.cluster_id, self.clock, core.quorum, core.controller, core.metadata
+        )
         service = self._service(Dispatcher(context, CONTROLLER_APIS, CONTROLLER_HANDLERS))
         plane = control_plane_of(self.config)
         bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="control plane")
@@ -242,11 +243,11 @@ class Node:
         if not await self._unless_stopped(core.metadata.caught_up):
             task_status.started(None)
             return
-        await broker.publisher.load()
+        await lifecycle.publisher.load()
         self._mark_opened()
         self.broker, replicas = broker, broker.replicas
         declare_replica_metrics(self.registry, replicas)
-        tasks.start_soon(broker.publisher.run, name="publisher")
+        tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
         tasks.start_soon(Fetchers(self.config, replicas, self.clock, self.connect).run, name="fetchers")
@@ -355,7 +356,7 @@ class Node:
             raise StorageError(f"{what}; restore it from a copy or another controller, or format an empty directory")
         return log
 
-    def _assemble_broker(self, core: Core) -> tuple[Broker, Lifecycle]:
+    def _assemble_broker(self, core: Core) -> tuple[BrokerContext, Lifecycle]:
         """The parts of the broker, none of them running yet."""
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
@@ -368,8 +369,16 @@ class Node:
         sessions = FetchSessionCache(slots, lambda: random.randrange(1, 2**31))
         producer_ids = ProducerIds(core.channel, config.node_id)
         publisher = Publisher(core.metadata, replicas, groups)
-        broker = Broker(
-            config, core.cluster_id, self.clock, replicas, groups, core.channel, publisher, producer_ids, sessions
+        broker = BrokerContext(
+            config,
+            core.cluster_id,
+            self.clock,
+            replicas,
+            groups,
+            core.channel,
+            publisher.catch_up,
+            producer_ids,
+            sessions,
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)

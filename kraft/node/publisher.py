@@ -7,13 +7,13 @@ from collections.abc import Callable
 import attrs
 import trio
 
+from kraft.control.metadata import Metadata, Subscription
+from kraft.controller.internal_topics import OFFSETS_TOPIC
+from kraft.coordination.groups import Groups
 from kraft.metadata.changes import NO_CHANGES
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image
-from kraft.node.groups import Groups
-from kraft.node.internal_topics import OFFSETS_TOPIC
-from kraft.node.metadata import Metadata, Subscription
-from kraft.node.partitions.replicas import LeaderChanges, Replicas
+from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kraft.config.broker import NodeConfig
 from kraft.config.topic import LogConfig
+from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
 from kraft.coordinator.rebalance import GroupSettings
-from kraft.node.metadata import SnapshotPolicy
 from kraft.raft.timing import Timing
 from kraft.rpc.plane import Plane, SocketSettings, control_plane, data_plane
 from kraft.rpc.quotas import ConnectionLimits

@@ -16,19 +16,19 @@ import trio
 
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
-from kraft.node.clock import Clock
-from kraft.node.controller_channel import ControllerChannel
-from kraft.node.metadata import Metadata
+from kraft.control.controller_channel import ControllerChannel
+from kraft.control.metadata import Metadata
 from kraft.node.node import Node, open_directories
-from kraft.node.quorum.driver import Quorum
-from kraft.node.quorum.log import MetadataLog
-from kraft.node.quorum.wire import Identity
 from kraft.node.settings import metadata_log_config, quorum_timing, snapshot_policy
 from kraft.node.tree import render
+from kraft.quorum.driver import Quorum
+from kraft.quorum.log import MetadataLog
+from kraft.quorum.wire import Identity
 from kraft.simulation.virtual_network import VirtualNetwork
 from kraft.simulation.virtual_time import Process
 from kraft.storage.format import format_directories
 from kraft.wire.uuids import ZERO_UUID
+from kraft.world.clock import Clock
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 PORT = 9093

@@ -17,7 +17,7 @@ import attrs
 import trio
 
 from kraft.config.listeners import Endpoint
-from kraft.node.quorum.peers import Connect
+from kraft.quorum.peers import Connect
 from kraft.rpc.client import Dial, connect
 from kraft.rpc.listen import Accepted, Listen, Listener
 from kraft.rpc.plane import SocketSettings

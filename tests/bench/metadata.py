@@ -30,7 +30,7 @@ from kraft.metadata.frame import decode_record, encode_record
 from kraft.metadata.image import Image
 from kraft.metadata.levels import record_version
 from kraft.metadata.loader import Loader
-from kraft.node.quorum.snapshots import MetadataSnapshots
+from kraft.quorum.snapshots import MetadataSnapshots
 from tests.bench.figures import Section, Table
 from tests.bench.peers import APACHE, KRAFT
 from tests.support.fetchers import APACHE_KAFKA, apache_kafka, require

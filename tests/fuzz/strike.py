@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from kraft.api.apis import BROKER_APIS, CONTROLLER_APIS, versions
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -18,7 +19,6 @@ from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.metadata_request import MetadataRequest
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.registry import ApiKey, response_class, response_header_version
-from kraft.node.apis import BROKER_APIS, CONTROLLER_APIS, versions
 from kraft.records.batch import parse_header
 from kraft.records.record import Record, encode_batch
 from kraft.wire.codec import decode, encode

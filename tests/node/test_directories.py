@@ -14,8 +14,8 @@ from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFor
 from kraft.storage.format import format_directories
 from kraft.storage.snapshot import snapshot_batches
 from kraft.testing.embedded import SETTINGS
-from tests.node.nodes import CLUSTER_ID, node_in
-from tests.node.talk import create, end_offset
+from tests.support.nodes import CLUSTER_ID, node_in
+from tests.support.talk import create, end_offset
 
 TOPIC = "orders"
 

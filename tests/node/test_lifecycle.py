@@ -11,13 +11,13 @@ import trio
 from immutables import Map
 
 from kraft.config.properties import from_mapping
+from kraft.coordination.producer_ids import ProducerIds
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest
 from kraft.messages.broker_registration_response import BrokerRegistrationResponse
 from kraft.metadata.image import Broker, Image
 from kraft.node.lifecycle import Lifecycle
-from kraft.node.producer_ids import ProducerIds
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
 

@@ -20,10 +20,10 @@ from kraft.rpc.client import connect
 from kraft.storage.directory import LogDirectory
 from kraft.storage.format import format_directories
 from kraft.wire.codec import encode
-from tests.node.nodes import CLUSTER_ID, node_in
-from tests.node.talk import batch, create, fetch_request, produce
 from tests.support.eventually import eventually
 from tests.support.node_process import NodeProcess, free_ports
+from tests.support.nodes import CLUSTER_ID, node_in
+from tests.support.talk import batch, create, fetch_request, produce
 
 TOPIC = "orders"
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from kraft.api.context import BrokerContext
+from kraft.api.handlers import list_groups
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.messages.api_versions_request import ApiVersionsRequest
@@ -19,8 +21,6 @@ from kraft.messages.delete_records_request import DeleteRecordsPartition, Delete
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
-from kraft.node.broker import Broker
-from kraft.node.handlers import list_groups
 from kraft.node.node import Node, open_directories
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.client import Disconnected, connect
@@ -28,9 +28,9 @@ from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS
-from tests.node.nodes import CLUSTER_ID, connected, connected_to_controller, node_in
-from tests.node.talk import EARLIEST, batch, create, end_offset, list_offset, produce, topic_id_of, values
 from tests.support.node_process import free_ports
+from tests.support.nodes import CLUSTER_ID, connected, connected_to_controller, node_in
+from tests.support.talk import EARLIEST, batch, create, end_offset, list_offset, produce, topic_id_of, values
 
 SMALL_QUEUE = {"num.io.threads": "1", "queued.max.requests": "1"}
 
@@ -48,7 +48,7 @@ async def test_the_controller_answers_while_the_data_plane_is_stuck(monkeypatch:
     release = trio.Event()
     handling: list[Request] = []
 
-    async def stuck(broker: Broker, request: Request, message: ListGroupsRequest) -> Reply:
+    async def stuck(broker: BrokerContext, request: Request, message: ListGroupsRequest) -> Reply:
         handling.append(request)
         await release.wait()
         return ListGroupsResponse()

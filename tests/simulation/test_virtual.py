@@ -17,6 +17,7 @@ import attrs
 import pytest
 import trio
 
+from kraft.control.controller import Controller
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -26,11 +27,10 @@ from kraft.messages.incremental_alter_configs_request import (
 from kraft.messages.vote_request import PartitionData, TopicData, VoteRequest
 from kraft.messages.vote_response import VoteResponse
 from kraft.metadata.image import ResourceType
-from kraft.node.controller import Controller
 from kraft.node.node import Node
-from kraft.node.quorum.driver import Quorum
-from kraft.node.quorum.journal import FILE_NAME
-from kraft.node.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.quorum.driver import Quorum
+from kraft.quorum.journal import FILE_NAME
+from kraft.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.raft.state import Follower, Leader, Prospective
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import PORT, VirtualNode, virtual_nodes

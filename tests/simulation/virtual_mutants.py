@@ -12,12 +12,12 @@ from unittest.mock import patch
 
 import attrs
 
-from kraft.node.controller import Controller
-from kraft.node.metadata import Metadata
-from kraft.node.quorum.driver import Quorum
-from kraft.node.quorum.election import ElectionFile
-from kraft.node.quorum.log import MetadataLog
-from kraft.node.quorum.peers import Peer
+from kraft.control.controller import Controller
+from kraft.control.metadata import Metadata
+from kraft.quorum.driver import Quorum
+from kraft.quorum.election import ElectionFile
+from kraft.quorum.log import MetadataLog
+from kraft.quorum.peers import Peer
 from kraft.raft.messages import FetchSnapshotRequest
 from kraft.raft.state import ElectionState
 from tests.simulation.virtual_faults import run_seed

@@ -16,13 +16,13 @@ import attrs
 import trio
 
 from kraft.config.features import SUPPORTED_FEATURES
+from kraft.control.controller_channel import ControllerChannel
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from kraft.node.controller_channel import ControllerChannel
 from kraft.node.node import Node
-from kraft.node.quorum.driver import Quorum
-from kraft.node.quorum.journal import FILE_NAME
+from kraft.quorum.driver import Quorum
+from kraft.quorum.journal import FILE_NAME
 from kraft.raft.events import Effects
 from kraft.raft.state import Candidate, Leader, State
 from kraft.records.batch import iter_headers

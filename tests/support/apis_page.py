@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from kraft.api.apis import BROKER_APIS, BROKER_HANDLERS, CONTROLLER_APIS, CONTROLLER_HANDLERS, Api
 from kraft.messages.registry import ApiKey, listeners, request_class
-from kraft.node.apis import BROKER_APIS, BROKER_HANDLERS, CONTROLLER_APIS, CONTROLLER_HANDLERS, Api
 
 PAGE = Path(__file__).parents[2] / "docs" / "apis.md"
 

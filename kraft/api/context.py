@@ -1,0 +1,79 @@
+"""The objects that a request handler may use: one context for a broker's listeners, one for a controller's."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import attrs
+
+from kraft.broker.fetch_session import FetchSessionCache
+from kraft.config.broker import NodeConfig
+from kraft.control.controller import Controller
+from kraft.control.controller_channel import ControllerChannel
+from kraft.control.metadata import Metadata
+from kraft.coordination.groups import Groups
+from kraft.coordination.producer_ids import ProducerIds
+from kraft.metadata.image import Image
+from kraft.quorum.driver import Quorum
+from kraft.replication.replicas import Replicas
+from kraft.wire.schema import Message
+from kraft.world.clock import Clock
+
+
+@attrs.frozen(eq=False)
+class BrokerContext:
+    """The broker role of a node.
+
+    ``catch_up`` returns once the broker has applied all metadata that was committed when it was called.
+    """
+
+    config: NodeConfig
+    cluster_id: str
+    clock: Clock
+    replicas: Replicas
+    groups: Groups
+    channel: ControllerChannel
+    catch_up: Callable[[], Awaitable[None]]
+    producer_ids: ProducerIds
+    fetch_sessions: FetchSessionCache
+
+    @property
+    def node_id(self) -> int:
+        return self.config.node_id
+
+    @property
+    def image(self) -> Image:
+        """The metadata that this broker acts on."""
+        return self.replicas.image
+
+    async def change(self, message: Any, version: int | None = None, *, envelope: Message | None = None) -> Any:
+        """Have the controller carry out ``message``, and return its response once this broker has applied the change.
+
+        Raises:
+            KafkaError: as :meth:`ControllerChannel.request`.
+        """
+        response = await self.channel.request(message, version, envelope=envelope)
+        await self.catch_up()
+        return response
+
+
+@attrs.frozen(eq=False)
+class ControllerContext:
+    """The controller role of a node, active or on standby."""
+
+    config: NodeConfig
+    cluster_id: str
+    clock: Clock
+    quorum: Quorum
+    controller: Controller
+    metadata: Metadata
+
+    @property
+    def node_id(self) -> int:
+        return self.config.node_id
+
+    @property
+    def image(self) -> Image:
+        """The committed metadata, as far as this node has replayed it."""
+        return self.metadata.image

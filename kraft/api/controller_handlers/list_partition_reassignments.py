@@ -1,0 +1,16 @@
+"""ListPartitionReassignments (key 46): replicas on the move, as brokers pass it on (KIP-455).
+
+Version 0.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import ControllerContext
+from kraft.api.controller_handlers.deciding import decide
+from kraft.api.handlers.list_partition_reassignments import error as error
+from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.rpc.channel import Reply, Request
+
+
+async def handle(plane: ControllerContext, request: Request, message: ListPartitionReassignmentsRequest) -> Reply:
+    return decide(plane, request, message)

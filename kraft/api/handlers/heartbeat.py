@@ -1,0 +1,21 @@
+"""Heartbeat (key 12): a member is alive, and hears whether its group rebalances.
+
+Versions 0 to 4: 3 static members, 4 flexible.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.messages.heartbeat_request import HeartbeatRequest
+from kraft.messages.heartbeat_response import HeartbeatResponse
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+
+async def handle(broker: BrokerContext, request: Request, message: HeartbeatRequest) -> Reply:
+    broker.groups.check_member(message.group_id)
+    return broker.groups.submit(request, message)
+
+
+def error(message: HeartbeatRequest, version: int, code: ErrorCode, text: str | None = None) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=code)

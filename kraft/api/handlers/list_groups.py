@@ -1,0 +1,20 @@
+"""ListGroups (key 16): the groups that this broker coordinates.
+
+Versions 0 to 5: 3 flexible, 4 filters by state (KIP-518), 5 by type (KIP-848).
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.messages.list_groups_request import ListGroupsRequest
+from kraft.messages.list_groups_response import ListGroupsResponse
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+
+async def handle(broker: BrokerContext, request: Request, message: ListGroupsRequest) -> Reply:
+    return broker.groups.submit(request, message)
+
+
+def error(message: ListGroupsRequest, version: int, code: ErrorCode, text: str | None = None) -> ListGroupsResponse:
+    return ListGroupsResponse(error_code=code)

@@ -1,0 +1,63 @@
+"""OffsetCommit (key 8): remember how far a group has read.
+
+Versions 2 to 9.
+
+| version | change |
+|---|---|
+| 2 | retention asked for by the client (up to 4) |
+| 6 | leader epoch of the committed offset (KIP-320) |
+| 7 | static members |
+| 8 | flexible |
+| 9 | the error codes of KIP-848 |
+
+A partition that the metadata does not know is refused by itself; the others are one batch in ``__consumer_offsets``.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kraft.api.context import BrokerContext
+from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
+from kraft.messages.offset_commit_response import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+
+async def handle(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
+    broker.groups.partition_of(message.group_id)
+    unknown = [_unknown_partitions(broker, topic) for topic in message.topics]
+    if not any(unknown):
+        return broker.groups.submit(request, message)
+    known = [
+        attrs.evolve(topic, partitions=[each for each in topic.partitions if each.partition_index not in missing])
+        for topic, missing in zip(message.topics, unknown, strict=True)
+    ]
+    response = broker.groups.submit(request, attrs.evolve(message, topics=known))
+    assert isinstance(response, OffsetCommitResponse), "a commit is answered at once"
+    for topic, missing in zip(response.topics, unknown, strict=True):
+        topic.partitions += [
+            OffsetCommitResponsePartition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for index in missing
+        ]
+    return response
+
+
+def _unknown_partitions(broker: BrokerContext, topic: OffsetCommitRequestTopic) -> list[int]:
+    count = broker.replicas.partition_count(topic.name)
+    return [each.partition_index for each in topic.partitions if not 0 <= each.partition_index < count]
+
+
+def error(message: OffsetCommitRequest, version: int, code: ErrorCode, text: str | None = None) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[OffsetCommitResponsePartition(each.partition_index, code) for each in topic.partitions],
+            )
+            for topic in message.topics
+        ]
+    )

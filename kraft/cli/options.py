@@ -1,0 +1,68 @@
+"""The options that the commands share, and the errors of a cluster as a command reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import attrs
+import click
+import trio
+
+from kraft.client.cluster import TIMEOUT_S, Cluster, ClusterUnreachable, open_cluster
+from kraft.config.setting import ConfigError, one_line
+from kraft.rpc.client import Disconnected
+from kraft.wire.decode_error import UnsupportedVersionError
+from kraft.wire.errors import KafkaError
+
+T = TypeVar("T")
+
+bootstrap_option = click.option(
+    "-b",
+    "--bootstrap-server",
+    "bootstrap",
+    default="localhost:9092",
+    show_default=True,
+    metavar="HOST:PORT,...",
+    help="Brokers to ask first.",
+)
+controllers_option = click.option(
+    "-C",
+    "--bootstrap-controller",
+    "controllers",
+    default=None,
+    metavar="HOST:PORT,...",
+    help="Controllers to ask, instead of brokers.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@attrs.frozen
+class Servers:
+    """Whom the subcommands of a group ask that takes both options before them, as Apache Kafka's tools do."""
+
+    bootstrap: str
+    are_controllers: bool
+
+    @classmethod
+    def asked(cls, bootstrap: str, controllers: str | None) -> Servers:
+        return cls(controllers or bootstrap, controllers is not None)
+
+
+def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:
+    """Run ``operate`` on the cluster behind ``bootstrap``; every failure becomes one line and exit status 1."""
+
+    async def connected() -> T:
+        async with open_cluster(bootstrap) as cluster:
+            return await operate(cluster)
+
+    try:
+        return trio.run(connected)
+    except (ConfigError, ClusterUnreachable, KafkaError) as error:
+        raise click.ClickException(str(error)) from None
+    except UnsupportedVersionError as error:
+        raise click.ClickException(f"The cluster is too old for this: {error}") from None
+    except trio.TooSlowError:
+        raise click.ClickException(f"The cluster did not answer within {TIMEOUT_S:g} seconds") from None
+    except Disconnected as error:
+        raise click.ClickException(f"The connection was lost: {one_line(error)}") from None

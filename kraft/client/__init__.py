@@ -1,0 +1,1 @@
+"""A Kafka client on Trio, for the tools."""

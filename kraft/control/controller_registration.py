@@ -1,0 +1,55 @@
+"""How a controller makes itself known to the cluster: a registration that the active controller records (KIP-919)."""
+
+from __future__ import annotations
+
+import logging
+
+import attrs
+import trio
+
+from kraft.control.controller_channel import ControllerChannel
+from kraft.control.metadata import Metadata
+from kraft.messages.controller_registration_request import ControllerRegistrationRequest
+from kraft.messages.controller_registration_response import ControllerRegistrationResponse
+from kraft.metadata.levels import CONTROLLER_REGISTRATION
+from kraft.wire.errors import ErrorCode, KafkaError
+
+logger = logging.getLogger("kraft.controller")
+
+_RETRY_S = 0.5
+
+
+@attrs.frozen(eq=False)
+class ControllerRegistration:
+    """Keeps ``request`` in the metadata, for this incarnation of the node."""
+
+    channel: ControllerChannel
+    metadata: Metadata
+    request: ControllerRegistrationRequest
+
+    async def run(self) -> None:
+        """Register as soon as the metadata's level allows, and again whenever the registration is another's; forever.
+
+        Error handling: what the active controller refuses is logged and tried again.
+        """
+        subscription = self.metadata.subscribe()
+        image = self.metadata.image
+        while True:
+            known = image.controllers.get(self.request.controller_id)
+            wanted = known is None or known.incarnation_id != self.request.incarnation_id
+            if wanted and image.metadata_version >= CONTROLLER_REGISTRATION:
+                await self._register()
+                with trio.move_on_after(_RETRY_S):
+                    image, _ = await subscription.next()
+            else:
+                image, _ = await subscription.next()
+
+    async def _register(self) -> None:
+        try:
+            response: ControllerRegistrationResponse = await self.channel.request(self.request)
+        except KafkaError as error:
+            logger.info("this controller could not register: %s", error)
+            return
+        if response.error_code:
+            name = ErrorCode(response.error_code).name
+            logger.warning("this controller's registration is refused: %s %s", name, response.error_message or "")

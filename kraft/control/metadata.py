@@ -1,0 +1,214 @@
+"""The committed metadata of a node: one image after the other, for its broker, its standby controller and snapshots.
+
+One task, ``run``, replays what the quorum has committed. Whoever wants to act on changes has a Subscription and goes at
+its own pace: what was committed meanwhile comes as one change. So a slow broker holds up neither the standby nor a
+snapshot, and nothing queues up.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import attrs
+import trio
+
+from kraft.metadata.changes import Accumulated, difference
+from kraft.metadata.delta import Changes, MetadataError
+from kraft.metadata.image import Image
+from kraft.metadata.loader import Loader
+from kraft.quorum.driver import InThread, Quorum
+from kraft.world.clock import Clock
+
+logger = logging.getLogger("kraft.metadata")
+
+_RECORDS_AT_A_STRETCH = 1000
+"""Then everybody else has a turn: a node that replays a long log still has to answer its peers in time."""
+_BATCH_IN_RECORDS = 30
+"""What the image after a batch costs, beside its records."""
+
+
+@attrs.frozen
+class SnapshotPolicy:
+    """When to write a snapshot: ``metadata.log.max.record.bytes.between.snapshots`` and
+    ``metadata.log.max.snapshot.interval.ms`` (0 is never).
+    """
+
+    max_bytes: int = 20 * 2**20
+    max_interval_ms: int = 3_600_000
+
+
+@attrs.define(eq=False)
+class Subscription:
+    """What one reader has not seen yet; ``image`` is the last that it took."""
+
+    image: Image
+    _latest: Image | None = None
+    _changes: Accumulated = attrs.Factory(Accumulated)
+    _published: trio.Event = attrs.Factory(trio.Event)
+
+    def publish(self, image: Image, changes: Changes) -> None:
+        self._changes.add(changes)
+        self._latest = image
+        self._published.set()
+
+    async def next(self) -> tuple[Image, Changes]:
+        """Wait for the next change; return the image behind it and what changed since the last call."""
+        await self._published.wait()
+        self._published = trio.Event()
+        assert self._latest is not None
+        self.image, changes = self._latest, self._changes.total()
+        self._changes = Accumulated()
+        return self.image, changes
+
+
+class Metadata:
+    """The metadata as far as it is committed and replayed. ``in_thread`` loads and writes snapshots.
+
+    ``features_epoch`` is the offset of the image that last changed the features, -1 before any did.
+    """
+
+    def __init__(self, quorum: Quorum, clock: Clock, policy: SnapshotPolicy, *, in_thread: InThread) -> None:
+        self._quorum = quorum
+        self._clock = clock
+        self._policy = policy
+        self._in_thread = in_thread
+        self._loader = Loader()
+        self._subscriptions: list[Subscription] = []
+        self._advanced = trio.Event()
+        self._next_offset = 0
+        self._bytes_since_snapshot = 0
+        self._snapshot_due = trio.Event()
+        self.snapshots_loaded = 0
+        self.features_epoch = -1
+        self._features = self.image.features
+
+    @property
+    def image(self) -> Image:
+        return self._loader.image
+
+    @property
+    def high_watermark(self) -> int:
+        """Everything below is committed, whether it is replayed or not."""
+        return self._quorum.high_watermark
+
+    @property
+    def next_offset(self) -> int:
+        """Everything below is replayed."""
+        return self._next_offset
+
+    def standby(self) -> Loader:
+        """A copy of the replayed state for a controller that takes over: it shares the image."""
+        return self._loader.copy()
+
+    def subscribe(self) -> Subscription:
+        """A reader that has seen the present image."""
+        subscription = Subscription(self.image)
+        self._subscriptions.append(subscription)
+        return subscription
+
+    async def replayed(self, offset: int) -> None:
+        """Return once everything below ``offset`` is replayed. The caller puts the bound on the wait."""
+        while self._next_offset < offset:
+            await self._advanced.wait()
+
+    async def caught_up(self) -> None:
+        """Return once all is replayed that the present leader vouches for as committed.
+
+        The caller puts the bound on the wait.
+        """
+        while not (self._quorum.in_touch and self._next_offset >= self._quorum.high_watermark):
+            with trio.move_on_after(self._quorum.timing.retry_backoff_s):
+                await self._advanced.wait()
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Replay the newest snapshot, then what is committed, forever; started once the snapshot is loaded.
+
+        Raises: StorageError, OSError.
+        """
+        if self._quorum.log.snapshot is not None:
+            await self._load_snapshot()
+        task_status.started()
+        while True:
+            await self._quorum.committed(self._next_offset)
+            await trio.lowlevel.checkpoint()  # answers that waited for the commit go first
+            if self._next_offset < self._quorum.start_offset:
+                await self._load_snapshot()
+            else:
+                await self._load_batches()
+            self._advanced.set()
+            self._advanced = trio.Event()
+
+    async def _load_snapshot(self) -> None:
+        """Take over the newest snapshot; without effect if a newer one takes its place before it can be opened."""
+        before = self.image
+        snapshot = self._quorum.log.snapshot
+        assert snapshot is not None, "a log that begins later begins with a snapshot"
+        try:
+            image = await self._in_thread(self._quorum.log.load_snapshot, snapshot)
+        except FileNotFoundError:
+            if self._quorum.log.snapshot == snapshot:
+                raise
+            return
+        self._loader = Loader(image)
+        self._next_offset = snapshot.end_offset
+        self._bytes_since_snapshot = 0
+        self.snapshots_loaded += 1
+        logger.info("loaded snapshot %s", snapshot)
+        self._publish(image, difference(before, image))
+
+    async def _load_batches(self) -> None:
+        high_watermark = self._quorum.high_watermark
+        batches = self._quorum.log.batches(self._next_offset, high_watermark)
+        if not batches:
+            await self._quorum.committed(high_watermark)  # it is inside of a batch
+        stretch = 0
+        for batch in batches:
+            try:
+                published = self._loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
+            except MetadataError as error:
+                raise self._quorum.log.damaged(batch.base_offset, error) from error
+            self._next_offset = batch.next_offset
+            self._bytes_since_snapshot += batch.size
+            if published is not None:
+                self._publish(*published)
+            stretch += _BATCH_IN_RECORDS + len(batch.records)
+            if stretch >= _RECORDS_AT_A_STRETCH:
+                stretch = 0
+                await trio.lowlevel.checkpoint()
+        if self._bytes_since_snapshot >= self._policy.max_bytes and not self._loader.in_transaction:
+            self._snapshot_due.set()
+        await trio.lowlevel.checkpoint()
+
+    def _publish(self, image: Image, changes: Changes) -> None:
+        if image.features is not self._features:
+            self._features, self.features_epoch = image.features, image.offset
+        for subscription in self._subscriptions:
+            subscription.publish(image, changes)
+
+    # Snapshots (KIP-630).
+
+    async def write_snapshots(self) -> None:
+        """Write a snapshot whenever one is due, and delete what is beyond retention, forever.
+
+        Error handling: a snapshot that cannot be written (a full disk) is logged and tried again when the next one is
+        due: the log has everything.
+        """
+        interval_s = self._policy.max_interval_ms / 1000 or float("inf")
+        while True:
+            with trio.move_on_after(interval_s):
+                await self._snapshot_due.wait()
+            self._snapshot_due = trio.Event()
+            newest = self._quorum.log.snapshot
+            if self.image.offset < 0 or (newest is not None and self.image.offset < newest.end_offset):
+                continue
+            self._bytes_since_snapshot = 0
+            try:
+                snapshot = await self._in_thread(self._quorum.log.write_snapshot, self.image)
+            except OSError as error:
+                logger.warning("no snapshot was written: %s", error)
+                continue
+            logger.info("wrote snapshot %s", snapshot)
+            await self._quorum.snapshot_created(snapshot)
+            beyond = self._quorum.log.retention_candidate(self._clock.now_ms())
+            if beyond is not None:
+                await self._quorum.trim(beyond)

@@ -1,0 +1,1 @@
+"""The drivers of the coordinators, and the allocation of producer ids."""

@@ -1,0 +1,51 @@
+"""Producer ids for idempotent producers: handed out one by one from blocks that the controller allots (KIP-730)."""
+
+from __future__ import annotations
+
+import logging
+
+import attrs
+import trio
+
+from kraft.control.controller_channel import ControllerChannel
+from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.wire.errors import ErrorCode, KafkaError
+
+logger = logging.getLogger("kraft.producers")
+
+
+@attrs.define(eq=False)
+class ProducerIds:
+    """The block in use: ids from ``next_id`` up to, but not including, ``end_id``."""
+
+    channel: ControllerChannel
+    node_id: int
+    broker_epoch: int = -1
+    next_id: int = 0
+    end_id: int = 0
+    _refill: trio.Lock = attrs.Factory(trio.Lock)
+
+    async def next(self) -> int:
+        """An id that no producer of this cluster ever had.
+
+        Raises:
+            KafkaError: COORDINATOR_LOAD_IN_PROGRESS while no controller gives a block: producers then ask again.
+        """
+        while self.next_id >= self.end_id:
+            async with self._refill:
+                if self.next_id >= self.end_id:
+                    await self._fetch_block()
+        self.next_id += 1
+        return self.next_id - 1
+
+    async def _fetch_block(self) -> None:
+        request = AllocateProducerIdsRequest(broker_id=self.node_id, broker_epoch=self.broker_epoch)
+        try:
+            response = await self.channel.request(request)
+            if response.error_code:
+                raise KafkaError(ErrorCode(response.error_code))
+        except KafkaError as refused:
+            logger.warning("no producer ids from the controller: %s", refused)
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) from refused
+        self.next_id = response.producer_id_start
+        self.end_id = response.producer_id_start + response.producer_id_len

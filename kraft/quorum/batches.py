@@ -1,0 +1,157 @@
+"""The batches of the metadata log as bytes: what a leader writes, and what a follower takes from a leader (KIP-595).
+
+A metadata log has no gaps, no producers and no transactions of clients. Nothing that a peer sends is believed before it
+is looked through: lengths, checksums, offsets, epochs, and that each record can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kraft.messages.leader_change_message import LeaderChangeMessage, Voter
+from kraft.metadata.frame import encode_record
+from kraft.metadata.levels import record_version
+from kraft.quorum.support import require_static_voters
+from kraft.raft.events import LeaderChange
+from kraft.raft.messages import EpochEnd, LogSlice
+from kraft.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, CorruptBatch, check_batch, parse_header
+from kraft.records.control import ControlType, control_record
+from kraft.records.record import Record, encode_batch, read_records
+from kraft.storage.segment import AppendedBatch
+from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
+from kraft.wire.codec import encode
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.varint import Buffer
+
+#: The most records of one batch: those of the largest operation of a user.
+MAX_BATCH_RECORDS = 10_000
+#: The largest batch that is written; a controller of Apache Kafka reads no larger one.
+MAX_BATCH_BYTES = 8 * 2**20
+
+_LEADER_CHANGE_VERSION = 0
+_MAX_RECORD_OVERHEAD = 32
+
+
+class Fetched(NamedTuple):
+    """What was proved of the bytes of a leader: ``records`` lie in the first ``size`` of them, in ``batches``."""
+
+    records: LogSlice
+    size: int
+    batches: Sequence[AppendedBatch]
+
+    @property
+    def epochs(self) -> list[tuple[int, int]]:
+        """The epoch and the start offset of each run."""
+        starts = [self.records.base_offset, *(run.end_offset for run in self.records.runs)]
+        return [(run.epoch, start) for run, start in zip(self.records.runs, starts, strict=False)]
+
+
+def encoded_batches(
+    records: Sequence[Any], offset: int, epoch: int, timestamp_ms: int
+) -> Iterator[tuple[Sequence[Any], bytes]]:
+    """Yield the records that make one batch each, and its bytes; the first is at ``offset``.
+
+    Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch.
+    """
+    values = [encode_record(record, record_version(record)) for record in records]
+    for start, end in _parts([len(value) for value in values]):
+        base = offset + start
+        batch = [Record(at, timestamp_ms, None, value) for at, value in enumerate(values[start:end], base)]
+        yield records[start:end], encode_batch(batch, base_offset=base, leader_epoch=epoch)
+
+
+def _parts(sizes: list[int]) -> Iterator[tuple[int, int]]:
+    """Cut values of these sizes into batches."""
+    start, room = 0, MAX_BATCH_BYTES - HEADER_SIZE
+    for number, size in enumerate(sizes):
+        needed = size + _MAX_RECORD_OVERHEAD
+        if needed > MAX_BATCH_BYTES - HEADER_SIZE:
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"a metadata record of {size} bytes fits in no batch")
+        if needed > room or number - start == MAX_BATCH_RECORDS:
+            yield start, number
+            start, room = number, MAX_BATCH_BYTES - HEADER_SIZE
+        room -= needed
+    if start < len(sizes):
+        yield start, len(sizes)
+
+
+def leader_change_batch(change: LeaderChange, offset: int, timestamp_ms: int) -> bytes:
+    """The control batch that opens an epoch."""
+    message = LeaderChangeMessage(
+        version=_LEADER_CHANGE_VERSION,
+        leader_id=change.leader_id,
+        voters=[Voter(voter_id=voter) for voter in change.voters],
+        granting_voters=[Voter(voter_id=voter) for voter in change.granting_voters],
+    )
+    value = encode(message, _LEADER_CHANGE_VERSION)
+    record = control_record(ControlType.LEADER_CHANGE, value, offset=offset, timestamp=timestamp_ms)
+    return encode_batch([record], base_offset=offset, leader_epoch=change.epoch, control=True)
+
+
+def whole_batches(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
+    """Yield (position, header) of the batches in ``data``; one that is cut off at the end is passed over.
+
+    Raises CorruptBatch for a header that cannot be.
+    """
+    position, end = 0, len(data)
+    while end - position >= HEADER_SIZE:
+        header = parse_header(data, position)
+        if header.size > MAX_READ_BATCH_BYTES:
+            raise CorruptBatch(f"a batch of {header.size} bytes; no more than {MAX_READ_BATCH_BYTES} are taken")
+        if header.size > end - position:
+            return
+        yield position, header
+        position += header.size
+
+
+def log_slice(headers: Iterable[BatchHeader]) -> LogSlice | None:
+    """Where batches that follow each other begin, and where each epoch ends in them; None if there are none."""
+    base_offset = None
+    runs: list[EpochEnd] = []
+    for header in headers:
+        if base_offset is None:
+            base_offset = header.base_offset
+        if runs and runs[-1].epoch == header.leader_epoch:
+            runs.pop()
+        runs.append(EpochEnd(header.leader_epoch, header.next_offset))
+    return None if base_offset is None else LogSlice(base_offset, tuple(runs))
+
+
+def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> Fetched | None:
+    """Prove the batches that the leader of ``epoch`` sent, which must go on where the log ends.
+
+    Returns what they are, None if not one is whole. Raises CorruptBatch for anything that no leader would send, and
+    UnsupportedFormat for what a leader of dynamic voters sends.
+    """
+    size, headers = 0, []
+    batches: list[AppendedBatch] = []
+    for position, header in whole_batches(data):
+        if header.base_offset != end_offset:
+            raise CorruptBatch(f"a batch begins at offset {header.base_offset}, expected {end_offset}")
+        if not last_epoch <= header.leader_epoch <= epoch:
+            found = f"a batch of epoch {header.leader_epoch} behind one of {last_epoch}"
+            raise CorruptBatch(f"{found}, from the leader of {epoch}")
+        _check_content(data, position, header)
+        if header.leader_epoch != last_epoch and not header.is_control:
+            raise CorruptBatch(f"epoch {header.leader_epoch} does not begin with its leader's control batch")
+        end_offset, last_epoch = header.next_offset, header.leader_epoch
+        size = position + header.size
+        headers.append(header)
+        batches.append(AppendedBatch(position, end_offset - 1, header.max_timestamp))
+    records = log_slice(headers)
+    return None if records is None else Fetched(records, size, batches)
+
+
+def _check_content(data: Buffer, position: int, header: BatchHeader) -> None:
+    check_batch(data, position, header)
+    if header.producer_id != NO_PRODUCER_ID or header.is_transactional:
+        raise CorruptBatch("a batch of a client's producer")
+    if header.count != header.last_offset_delta + 1:
+        raise CorruptBatch(f"{header.count} records where there are {header.last_offset_delta + 1} offsets")
+    is_control = header.is_control
+    for record in read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES):
+        if is_control:
+            require_static_voters(record, "the log of the leader")
+        elif record.value is None:
+            raise CorruptBatch(f"the record at offset {record.offset} has no value")

@@ -1,0 +1,123 @@
+"""What the leader of the metadata quorum knows of its replicas, as DescribeQuorum tells it (KIP-595, KIP-836)."""
+
+from __future__ import annotations
+
+import math
+from uuid import UUID
+
+import attrs
+import trio
+
+from kraft.controller.context import CLUSTER_METADATA_TOPIC
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest
+from kraft.messages.describe_quorum_response import (
+    DescribeQuorumResponse,
+    Listener,
+    Node,
+    PartitionData,
+    ReplicaState,
+    TopicData,
+)
+from kraft.quorum.driver import Quorum
+from kraft.quorum.wire import PARTITION, Identity, sole_partition
+from kraft.raft.leader import MAX_OBSERVERS
+from kraft.raft.state import Leader, Progress
+from kraft.wire.errors import ErrorCode
+from kraft.wire.uuids import ZERO_UUID
+from kraft.world.clock import Clock
+
+#: From here on the answer has directory ids and the voters' endpoints.
+_DIRECTORIES_VERSION = 2
+_UNKNOWN = -1
+
+
+class Directories:
+    """The directory that each replica named when it last fetched (KIP-853).
+
+    The core has no use for them: it knows a replica by its id. Bounded like its observers, the last to fetch remain.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[int, UUID] = {}
+
+    def note(self, replica_id: int, directory_id: UUID) -> None:
+        self._ids.pop(replica_id, None)
+        self._ids[replica_id] = directory_id
+        if len(self._ids) > MAX_OBSERVERS:
+            del self._ids[next(iter(self._ids))]
+
+    def of(self, replica_id: int) -> UUID:
+        """The zero uuid where none was told."""
+        return self._ids.get(replica_id, ZERO_UUID)
+
+
+def describe_quorum(
+    quorum: Quorum, directories: Directories, clock: Clock, message: DescribeQuorumRequest, version: int
+) -> DescribeQuorumResponse:
+    """The quorum as its leader sees it; NOT_LEADER_OR_FOLLOWER from anybody else.
+
+    Observers are told with their directories; static voters have none (kraft.version 0).
+    """
+    if sole_partition(message.topics) is None:
+        return _refused(message, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    state = quorum.state
+    if not isinstance(state, Leader):
+        return _refused(message, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    now_s = trio.current_time()
+    horizon_s = now_s - quorum.timing.observer_session_s
+    own = attrs.evolve(state.progress[quorum.node_id], fetched_at=now_s, caught_up_at=now_s)
+    voters = {**state.progress, quorum.node_id: own}
+    observers = {key: each for key, each in state.observers.items() if each.fetched_at >= horizon_s}
+    told_observers = [_replica(each, observers[each], now_s, clock) for each in sorted(observers)]
+    if version >= _DIRECTORIES_VERSION:
+        for observer in told_observers:
+            observer.replica_directory_id = directories.of(observer.replica_id)
+    partition = PartitionData(
+        partition_index=PARTITION,
+        leader_id=state.leader_id,
+        leader_epoch=state.epoch,
+        high_watermark=quorum.high_watermark if quorum.in_touch else _UNKNOWN,
+        current_voters=[_replica(each, voters[each], now_s, clock) for each in sorted(voters)],
+        observers=told_observers,
+    )
+    topics = [TopicData(CLUSTER_METADATA_TOPIC, [partition])]
+    nodes = _nodes(quorum.identity) if version >= _DIRECTORIES_VERSION else []
+    return DescribeQuorumResponse(topics=topics, nodes=nodes)
+
+
+def _replica(replica_id: int, progress: Progress, now_s: float, clock: Clock) -> ReplicaState:
+    """``progress`` counts in Trio's seconds, the answer in milliseconds of the wall clock.
+
+    Who has not fetched in this epoch counts from its beginning for the leader, and is told without times.
+    """
+    if progress.end_offset < 0:
+        return ReplicaState(replica_id, log_end_offset=_UNKNOWN)
+    now_ms = clock.now_ms()
+
+    def wall_ms(then_s: float) -> int:
+        return _UNKNOWN if math.isinf(then_s) else now_ms - round((now_s - then_s) * 1000)
+
+    return ReplicaState(
+        replica_id=replica_id,
+        log_end_offset=progress.end_offset,
+        last_fetch_timestamp=wall_ms(progress.fetched_at),
+        last_caught_up_timestamp=wall_ms(progress.caught_up_at),
+    )
+
+
+def _nodes(identity: Identity) -> list[Node]:
+    return [
+        Node(voter.node_id, [Listener(identity.listener, voter.host, voter.port)]) for voter in identity.voters.values()
+    ]
+
+
+def _refused(message: DescribeQuorumRequest, code: ErrorCode) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(
+        topics=[
+            TopicData(
+                topic.topic_name,
+                [PartitionData(each.partition_index, code, code.message) for each in topic.partitions],
+            )
+            for topic in message.topics
+        ]
+    )

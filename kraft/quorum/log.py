@@ -1,0 +1,423 @@
+"""The metadata log on disk: ``__cluster_metadata-0`` with its batches and its snapshots (KIP-595, KIP-630).
+
+Rules. The log begins at offset 0 or where a snapshot ends, and a snapshot that it does not hold came from a leader and
+takes its place: a start finds that so whatever moment the last one ended in. The bytes are Apache Kafka's: a leader
+encodes batches, a follower appends the very bytes that it fetched.
+
+No core and no clock is here. Everything runs on the caller's thread, but for what says that it need not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from kraft.config.topic import LogConfig
+from kraft.metadata.delta import MetadataError, UnsupportedMetadata
+from kraft.metadata.frame import decode_record
+from kraft.metadata.image import Image
+from kraft.quorum.batches import (
+    Fetched,
+    check_fetched,
+    encoded_batches,
+    leader_change_batch,
+    log_slice,
+)
+from kraft.quorum.recovery import settle
+from kraft.quorum.snapshots import MetadataSnapshots
+from kraft.quorum.support import require_supported
+from kraft.raft.events import LeaderChange, StoreChunk
+from kraft.raft.log_view import LogView
+from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
+from kraft.records.batch import BatchHeader, CorruptBatch, check_batch, iter_headers
+from kraft.records.record import read_records
+from kraft.storage.directory import LastStop
+from kraft.storage.errors import REJOIN_ADVICE, StorageError, UnsupportedFormat
+from kraft.storage.flush import Flush
+from kraft.storage.log import Log, remove_files
+from kraft.storage.segment import AppendedBatch
+from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import METADATA_TOPIC_ID
+from kraft.wire.varint import Buffer
+
+#: The partition directory of the metadata log.
+METADATA_PARTITION = "__cluster_metadata-0"
+
+_NO_LIMIT = -1
+_READ_BYTES = 2**17
+_BATCHES_IN_MEMORY = 1_000
+_BYTES_IN_MEMORY = 8 * 2**20
+
+
+@attrs.frozen
+class MetadataBatch:
+    """One batch of the metadata log. ``records`` is empty for a control batch, which only the quorum reads.
+
+    ``size`` is what it takes in the log, in bytes.
+    """
+
+    base_offset: int
+    last_offset: int
+    epoch: int
+    timestamp_ms: int
+    records: tuple[Any, ...]
+    size: int
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offset + 1
+
+
+@attrs.frozen
+class Unit:
+    """Metadata records that are appended as one, MAX_BATCH_RECORDS at most to a batch: as objects and as bytes."""
+
+    batches: Sequence[MetadataBatch]
+    data: bytes
+
+    @property
+    def base_offset(self) -> int:
+        return self.batches[0].base_offset
+
+    @property
+    def next_offset(self) -> int:
+        return self.batches[-1].next_offset
+
+
+class MetadataLog:
+    """The files of the metadata log. Its owner is the driver of the quorum; any method may raise OSError.
+
+    ``write_snapshot``, ``complete_snapshot``, ``load_snapshot`` and the ``run`` of a flush may go on a worker thread.
+    """
+
+    def __init__(self, log: Log, snapshots: MetadataSnapshots, begins_at: SnapshotId, config: LogConfig) -> None:
+        self.directory = log.directory
+        self._log = log
+        self._snapshots = snapshots
+        self._begins_at = begins_at
+        self._config = config
+        self._recent: deque[MetadataBatch] = deque()
+        self._recent_bytes = 0
+        self._newest: Unit | None = None
+        self._fetched: Fetched | None = None
+
+    @classmethod
+    def open(cls, parent: str, config: LogConfig, *, now_ms: int, last_stop: LastStop = LastStop.KILLED) -> MetadataLog:
+        """Open or create the log below ``parent``; all that is found is durable when this returns.
+
+        ``retention_ms`` and ``retention_bytes`` of ``config`` are those of ``metadata.max.retention.*``: they hold
+        snapshots, and segments go with them. Raises StorageError for damage that only a person may repair, and
+        UnsupportedFormat, before anything is written, for levels that this node does not know.
+        """
+        require_supported(os.path.join(parent, METADATA_PARTITION))
+        log = Log.open(
+            parent,
+            METADATA_PARTITION,
+            attrs.evolve(config, retention_ms=_NO_LIMIT, retention_bytes=_NO_LIMIT),
+            now_ms=now_ms,
+            # A start appends here before the mark of the last controlled stop is taken away, so that says little.
+            last_stop=LastStop.KILLED if last_stop is LastStop.CLEAN else last_stop,
+            strict=True,
+        )
+        with contextlib.ExitStack() as undo:
+            undo.callback(log.abandon)
+            snapshots = MetadataSnapshots(log.directory)
+            begins_at = settle(log, snapshots)
+            snapshots.delete_before(begins_at)
+            if log.topic_id is None:
+                log.assign_topic_id(METADATA_TOPIC_ID)
+            log.flush()
+            undo.pop_all()
+        return cls(log, snapshots, begins_at, config)
+
+    @property
+    def recovery(self) -> str:
+        """What opening the log had to repair, for the node's log; empty if there was nothing."""
+        return str(self._log.recovery)
+
+    @property
+    def start_offset(self) -> int:
+        """Where the log begins; what was before is in a snapshot."""
+        return self._begins_at.end_offset
+
+    @property
+    def end_offset(self) -> int:
+        """Where the next record will be."""
+        return self._log.log_end_offset
+
+    @property
+    def has_records(self) -> bool:
+        """Whether there is any metadata, in a snapshot or in the log, committed or not."""
+        batches = self._log.segments.batches_from(self.start_offset)
+        return self.snapshot is not None or any(not header.is_control for _, _, header in batches)
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last record, of the one before the start if there is none."""
+        return max(self._log.epochs.epoch_at(self.end_offset - 1), self._begins_at.epoch)
+
+    @property
+    def last_timestamp_ms(self) -> int | None:
+        """When the last record was written, by the clock of its leader.
+
+        None if there is none behind the start, or if it is damaged: whoever needs the record will tell of that.
+        """
+        if self.end_offset == self.start_offset:
+            return None
+        try:
+            data = self._bytes(self.end_offset - 1, 1, self.end_offset)
+            return next((header.max_timestamp for _, header in iter_headers(data)), None)
+        except (CorruptBatch, StorageError):
+            return None
+
+    @property
+    def snapshot(self) -> SnapshotId | None:
+        """The newest snapshot."""
+        return max(self._snapshots.all(), default=None)
+
+    def view(self) -> LogView:
+        """The log as a core is to know it."""
+        epochs = [(epoch, start) for epoch, start in self._log.epochs.entries if start < self.end_offset]
+        return LogView(epochs, self.end_offset, *self._begins_at, self.snapshot)
+
+    # Appending.
+
+    def encode(self, records: Sequence[Any], epoch: int, timestamp_ms: int) -> Unit:
+        """Make metadata records what the leader of ``epoch`` appends next, as one unit.
+
+        Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch.
+        """
+        batches: list[MetadataBatch] = []
+        buffer = bytearray()
+        offset = self.end_offset
+        for part, data in encoded_batches(records, offset, epoch, timestamp_ms):
+            last_offset = offset + len(part) - 1
+            batches.append(MetadataBatch(offset, last_offset, epoch, timestamp_ms, tuple(part), len(data)))
+            buffer += data
+            offset = last_offset + 1
+        return Unit(batches, bytes(buffer))
+
+    def append(self, unit: Unit) -> None:
+        """Append what ``encode`` made, if nothing else was appended since."""
+        first = unit.batches[0]
+        assert unit.base_offset == self._log.log_end_offset, "what was encoded no longer continues the log"
+        position = 0
+        batches: list[AppendedBatch] = []
+        for batch in unit.batches:
+            batches.append(AppendedBatch(position, batch.last_offset, batch.timestamp_ms))
+            position += batch.size
+        self._log.append_proved(unit.data, batches, [(first.epoch, first.base_offset)], first.timestamp_ms)
+        for batch in unit.batches:
+            self._remember(batch)
+        self._newest = unit
+
+    def append_leader_change(self, change: LeaderChange, timestamp_ms: int) -> None:
+        """Append the control record that opens an epoch."""
+        offset = self.end_offset
+        data = leader_change_batch(change, offset, timestamp_ms)
+        self.append(Unit([MetadataBatch(offset, offset, change.epoch, timestamp_ms, (), len(data))], data))
+
+    def check_fetched(self, data: Buffer, epoch: int) -> LogSlice | None:
+        """Prove what the leader of ``epoch`` sent; return what of it is whole, None if nothing is.
+
+        Raises CorruptBatch for batches that are damaged or do not continue this log, and UnsupportedFormat if they make
+        the voters dynamic.
+        """
+        self._fetched = fetched = check_fetched(data, self.end_offset, self.last_epoch, epoch)
+        return None if fetched is None else fetched.records
+
+    def append_fetched(self, data: Buffer, records: LogSlice, timestamp_ms: int) -> None:
+        """Append the batches that ``check_fetched`` found in ``data`` when it was called last."""
+        fetched, self._fetched = self._fetched, None
+        if fetched is None or fetched.records is not records or records.base_offset != self.end_offset:
+            raise StorageError(f"{self.directory}: what was fetched is not what was proved, at {self.end_offset}")
+        whole = data if len(data) == fetched.size else memoryview(data)[: fetched.size]
+        self._log.append_proved(whole, fetched.batches, fetched.epochs, timestamp_ms)
+        self._forget_recent()
+
+    def _remember(self, batch: MetadataBatch) -> None:
+        self._recent.append(batch)
+        self._recent_bytes += batch.size
+        while len(self._recent) > _BATCHES_IN_MEMORY or self._recent_bytes > _BYTES_IN_MEMORY:
+            self._recent_bytes -= self._recent.popleft().size
+
+    def _forget_recent(self) -> None:
+        self._recent.clear()
+        self._recent_bytes = 0
+        self._newest = None
+
+    # Reading.
+
+    def read(self, offset: int, max_bytes: int) -> tuple[bytes, LogSlice | None]:
+        """Return batches from ``offset`` on, at least one, and what they are; for a follower. (b"", None) at the end.
+
+        What this node appended last comes from memory. All else is read from the file and proved: a leader with a
+        damaged log must not go on to serve what nobody can use. Raises StorageError where the log is damaged,
+        KafkaError OFFSET_OUT_OF_RANGE outside of it.
+        """
+        newest = self._newest
+        if newest is not None and newest.base_offset == offset and len(newest.data) <= max_bytes:
+            return newest.data, LogSlice(offset, (EpochEnd(newest.batches[0].epoch, newest.next_offset),))
+        data = self._bytes(offset, max_bytes, self.end_offset)
+        headers: list[BatchHeader] = []
+        try:
+            for _, header in _proved(data, offset):
+                headers.append(header)
+                offset = header.next_offset
+        except CorruptBatch as damage:
+            raise self.damaged(offset, damage) from damage
+        return data, log_slice(headers)
+
+    def batches(self, offset: int, limit: int) -> tuple[MetadataBatch, ...]:
+        """Return the batches from ``offset``, where one begins, to ``limit`` (exclusive), as far as at hand.
+
+        Raises as ``read``.
+        """
+        if self._recent and self._recent[0].base_offset <= offset:
+            newest_first = itertools.takewhile(lambda batch: batch.base_offset >= offset, reversed(self._recent))
+            return tuple(batch for batch in newest_first if batch.last_offset < limit)[::-1]
+        data = self._bytes(offset, _READ_BYTES, limit)
+        found: list[MetadataBatch] = []
+        try:
+            for batch in _decoded(data, offset):
+                found.append(batch)
+                offset = batch.next_offset
+        except (CorruptBatch, MetadataError) as damage:
+            raise self.damaged(offset, damage) from damage
+        return tuple(found)
+
+    def _bytes(self, offset: int, max_bytes: int, limit: int) -> bytes:
+        try:
+            piece = self._log.read(offset, max_bytes, limit)
+        except KafkaError as error:
+            if error.code is ErrorCode.CORRUPT_MESSAGE:
+                raise self.damaged(offset, error) from error
+            raise
+        return os.pread(piece.file.fileno(), piece.length, piece.position)
+
+    def damaged(self, offset: int, damage: Exception) -> StorageError:
+        """What to raise for records that cannot be read, or replayed, from ``offset`` on."""
+        path = self._log.segments.path_of(offset)
+        if isinstance(damage, UnsupportedMetadata):
+            return UnsupportedFormat(f"{path}: at offset {offset}: {damage}")
+        return StorageError(f"{path}: damaged at offset {offset}: {damage}; {REJOIN_ADVICE}")
+
+    # Shrinking.
+
+    def truncate(self, end_offset: int) -> None:
+        """Cut the log where it parts from the leader's. Raises StorageError if no batch ends there, or for damage."""
+        self._forget_recent()
+        try:
+            self._log.truncate_to(end_offset, 0)
+        except (CorruptBatch, KafkaError) as damage:
+            raise self.damaged(end_offset, damage) from damage
+        if self.end_offset != end_offset:
+            where = f"cut at {end_offset}, and no batch ends there"
+            raise StorageError(f"{self.directory}: the log was to be {where}; this node stops, to fetch anew")
+
+    def install(self, snapshot: SnapshotId) -> None:
+        """Let the log begin, and for now end, behind a snapshot that is stored."""
+        self._forget_recent()
+        self._log.truncate_fully_and_start_at(snapshot.end_offset)
+        self._begins_at = snapshot
+        self._snapshots.delete_before(snapshot)
+
+    def retention_candidate(self, now_ms: int) -> SnapshotId | None:
+        """Return a snapshot to trim the log to, if ``metadata.max.retention.*`` say that there is too much before it.
+
+        The newest snapshot always stays, and the log is only trimmed where it is durable. Call again after ``trim``.
+        """
+        config = self._config
+        snapshot = self._snapshots.surplus(
+            self._log.size, self.start_offset, now_ms, config.retention_bytes, config.retention_ms
+        )
+        return snapshot if snapshot is not None and snapshot.end_offset <= self._log.recovery_point else None
+
+    def trim(self, snapshot: SnapshotId) -> None:
+        """Let the log begin behind ``snapshot``: older snapshots go, and the segments that it covers as a whole."""
+        assert self.start_offset <= snapshot.end_offset <= self.end_offset, "a log is trimmed inside of what it holds"
+        self._log.delete_records(snapshot.end_offset)
+        self._begins_at = snapshot
+        self._newest = None  # it may have been before the start
+        remove_files(self._log.delete_old_segments(0, snapshot.end_offset))
+        self._snapshots.delete_before(snapshot)
+
+    # Durability.
+
+    def begin_flush(self) -> Flush:
+        """Say what to sync; ``run`` it on any thread, then tell ``flushed``."""
+        return self._log.begin_flush()
+
+    def flushed(self, flush: Flush) -> None:
+        """A flush has run."""
+        self._log.flushed(flush)
+
+    def close(self) -> None:
+        """A controlled stop: make everything durable and let go of the files."""
+        self._log.close()
+
+    def abandon(self) -> None:
+        """Let go of the files as they are: the disk has failed."""
+        self._log.abandon()
+
+    # Snapshots.
+
+    def write_snapshot(self, image: Image) -> SnapshotId:
+        """Write a snapshot of ``image``, durably; on any thread."""
+        return self._snapshots.write(image)
+
+    def load_snapshot(self, snapshot: SnapshotId) -> Image:
+        """Return the image in a snapshot, every byte of it proved; on any thread. Raises StorageError."""
+        return self._snapshots.load(snapshot)
+
+    def read_snapshot(self, snapshot: SnapshotId, position: int, max_bytes: int) -> tuple[bytes, int]:
+        """Return bytes of a snapshot from ``position`` on, and the size of the whole; for a follower.
+
+        Raises KafkaError SNAPSHOT_NOT_FOUND or POSITION_OUT_OF_RANGE.
+        """
+        return self._snapshots.read(snapshot, position, max_bytes)
+
+    def store_chunk(self, chunk: StoreChunk, data: bytes | memoryview) -> bool:
+        """Keep a piece of a leader's snapshot; return False if it does not continue the pieces before, which then go.
+
+        After the last one ``complete_snapshot`` has to look through the whole.
+        """
+        return self._snapshots.store(chunk, data)
+
+    def complete_snapshot(self, snapshot: SnapshotId) -> bool:
+        """Look through a snapshot whose last piece was stored, and keep it durably; on any thread.
+
+        Returns False if it is damaged or not there; it is then gone. Raises UnsupportedFormat if it is of levels that
+        this node does not know.
+        """
+        return self._snapshots.complete(snapshot)
+
+
+def _proved(data: bytes, offset: int) -> Iterator[tuple[int, BatchHeader]]:
+    """(position, header) of the batches in ``data``, the first of which holds ``offset``. Raises CorruptBatch."""
+    for position, header in iter_headers(data):
+        check_batch(data, position, header)
+        # No checksum covers the offset.
+        if not header.base_offset <= offset <= header.last_offset or (position and header.base_offset != offset):
+            raise CorruptBatch(f"a batch begins at offset {header.base_offset}, expected {offset}")
+        offset = header.next_offset
+        yield position, header
+
+
+def _decoded(data: bytes, offset: int) -> Iterator[MetadataBatch]:
+    """The batches in ``data``, the first of which holds ``offset``. Raises CorruptBatch or MetadataError."""
+    for position, header in _proved(data, offset):
+        records: tuple[Any, ...] = ()
+        if not header.is_control:
+            values = read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES)
+            records = tuple(decode_record(record.value or b"") for record in values)
+        yield MetadataBatch(
+            header.base_offset, header.last_offset, header.leader_epoch, header.max_timestamp, records, header.size
+        )

@@ -1,0 +1,169 @@
+"""What the quorum measures: ``kafka.server:type=raft-metrics`` (KIP-595), and why votes were granted or refused.
+
+The quorum calls ``note`` with the effects of every step; everything else is read from it when somebody asks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from enum import Enum
+from typing import Protocol
+
+from kraft.metrics import IdleMeter, Registry
+from kraft.metrics.window import Window
+from kraft.quorum.refusals import Refusal, kind_of
+from kraft.quorum.wire import NOBODY
+from kraft.raft.events import Effects
+from kraft.raft.messages import LogSlice
+from kraft.raft.state import Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
+
+_GROUP = ("kafka.server", "raft-metrics")
+_OWN_GROUP = "kraft.server"
+_APPENDS_WAITING = 1_000
+
+#: What Kafka calls the states. A text is no number: each is a gauge with a tag, 1 for the one that holds.
+STATES: dict[type[State], str] = {
+    Unattached: "unattached",
+    Prospective: "prospective",
+    Candidate: "candidate",
+    Leader: "leader",
+    Follower: "follower",
+    Resigned: "resigned",
+}
+OBSERVER = "observer"
+
+
+class _Log(Protocol):
+    @property
+    def last_epoch(self) -> int: ...
+
+
+class _Quorum(Protocol):
+    """What is read of a quorum."""
+
+    @property
+    def node_id(self) -> int: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def leader_id(self) -> int | None: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+    @property
+    def end_offset(self) -> int: ...
+    @property
+    def busy_s(self) -> float: ...
+    @property
+    def appended_at(self) -> float: ...
+    @property
+    def log(self) -> _Log: ...
+
+
+class QuorumMetrics:
+    """The raft metrics of one node. ``is_voter``: an observer is only ever that, whatever state its core is in."""
+
+    def __init__(self, registry: Registry, quorum: _Quorum, *, is_voter: bool) -> None:
+        self._registry = registry
+        self._quorum = quorum
+        self._clock = registry.clock
+        self._elections = Window(self._clock)
+        self._commits = Window(self._clock)
+        self._appended = Window(self._clock)
+        self._fetched = Window(self._clock)
+        self._uncommitted: deque[tuple[int, float]] = deque(maxlen=_APPENDS_WAITING)
+        self._end_offset = quorum.end_offset
+        self._leader = (quorum.leader_id, quorum.epoch)
+        self._leaderless_since = math.nan
+        self.new_leaders = 0
+        self.idle: IdleMeter = registry.idle_meter(*_GROUP, "poll-idle-ratio-avg")
+        self._declare_state(is_voter)
+        self._declare_gauges()
+
+    def _declare_state(self, is_voter: bool) -> None:
+        def gauge(kind: type[State], name: str) -> None:
+            self._registry.gauge(*_GROUP, "current-state", lambda: isinstance(self._quorum.state, kind), state=name)
+
+        for kind, name in STATES.items() if is_voter else ():
+            gauge(kind, name)
+        if not is_voter:
+            self._registry.gauge(*_GROUP, "current-state", lambda: 1, state=OBSERVER)
+
+    def _declare_gauges(self) -> None:
+        quorum = self._quorum
+        gauges = {
+            "current-leader": lambda: NOBODY if quorum.leader_id is None else quorum.leader_id,
+            "current-vote": lambda: NOBODY if quorum.state.voted_for is None else quorum.state.voted_for,
+            "current-epoch": lambda: quorum.epoch,
+            "high-watermark": lambda: quorum.high_watermark,
+            "log-end-offset": lambda: quorum.end_offset,
+            "log-end-epoch": lambda: quorum.log.last_epoch,
+            "commit-latency-avg": lambda: self._commits.average,
+            "commit-latency-max": lambda: self._commits.maximum,
+            "election-latency-avg": lambda: self._elections.average,
+            "election-latency-max": lambda: self._elections.maximum,
+            "append-records-rate": lambda: self._appended.rate,
+            "fetch-records-rate": lambda: self._fetched.rate,
+        }
+        for name, read in gauges.items():
+            self._registry.gauge(*_GROUP, name, read)
+
+    def note(self, effects: Effects) -> None:
+        """Count what the effects of one step say, before or after they are performed."""
+        self.idle.busy_s = self._quorum.busy_s
+        self._count_leaders()
+        if isinstance(self._quorum.state, Leader):
+            self._note_appends(effects.high_watermark)
+        else:
+            self._uncommitted.clear()
+            if isinstance(effects.append, LogSlice):
+                self._fetched.record(effects.append.end_offset - effects.append.base_offset)
+        self._end_offset = self._quorum.end_offset
+        for verdict in effects.verdicts:
+            self._count_verdict(kind_of(verdict.request), verdict.granted, verdict.reason)
+        for change in effects.transitions:
+            self._registry.meter(
+                _OWN_GROUP, "QuorumTransitions", "TransitionsPerSec", before=change.before, after=change.after
+            ).count += 1
+
+    def note_refusal(self, refusal: Refusal) -> None:
+        """Count what was refused without the core."""
+        self._count_verdict(refusal.asked.request, False, refusal.doubt)
+
+    def _count_verdict(self, request: str, granted: bool, reason: Enum) -> None:
+        self._registry.meter(
+            _OWN_GROUP,
+            "QuorumVerdicts",
+            "VerdictsPerSec",
+            request=request,
+            granted=str(granted).lower(),
+            reason=reason.name,
+        ).count += 1
+
+    def _count_leaders(self) -> None:
+        """An election is the time from one leader, or from the start, to the next."""
+        leader = (self._quorum.leader_id, self._quorum.epoch)
+        if leader == self._leader:
+            return
+        self._leader = leader
+        now = self._clock()
+        if leader[0] is None:
+            if math.isnan(self._leaderless_since):
+                self._leaderless_since = now
+            return
+        self.new_leaders += 1
+        if not math.isnan(self._leaderless_since):
+            self._elections.record((now - self._leaderless_since) * 1000)
+            self._leaderless_since = math.nan
+
+    def _note_appends(self, high_watermark: int | None) -> None:
+        """Measure from the writing of encoded records, as Apache Kafka does, until they are committed; in ms."""
+        end_offset = self._quorum.end_offset
+        if end_offset > self._end_offset:
+            self._appended.record(end_offset - self._end_offset)
+            self._uncommitted.append((end_offset, self._quorum.appended_at))
+        while high_watermark is not None and self._uncommitted and self._uncommitted[0][0] <= high_watermark:
+            _, appended_at = self._uncommitted.popleft()
+            self._commits.record((self._clock() - appended_at) * 1000)

@@ -1,0 +1,56 @@
+"""What a start finds of the metadata log, whatever moment the last one ended in (KIP-630).
+
+A log is trimmed in this order: whole segments go, older snapshots go. A snapshot of a leader is durable under its name
+first, then the log is dropped, then a new one begins behind it.
+"""
+
+from __future__ import annotations
+
+from kraft.quorum.snapshots import MetadataSnapshots
+from kraft.raft.messages import SnapshotId
+from kraft.storage.errors import REJOIN_ADVICE, StorageError
+from kraft.storage.log import Log
+
+_BEGINNING = SnapshotId(0, 0)
+
+
+def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
+    """Let the log begin where a snapshot ends, or at the beginning; return where that is.
+
+    A snapshot that the log does not hold, and that is ahead of it, was installed, or about to be, when the last start
+    ended: it takes its place. Raises StorageError if a snapshot that is needed is missing or damaged, or if one says
+    something else than the log; the log is then as it was.
+    """
+    there = snapshots.all()
+    # Perhaps before where it was trimmed: files go in whole segments.
+    start = log.log_start_offset
+    held = [snapshot for snapshot in there if _holds(log, start, snapshot)]
+    newest = there[-1] if there else _BEGINNING
+    if newest.end_offset > start and newest not in held:
+        _require_ahead(log, newest)
+        snapshots.prove(newest)
+        log.truncate_fully_and_start_at(newest.end_offset)
+        return newest
+    if start == 0:
+        return _BEGINNING
+    if not held:
+        what = f"the log begins at offset {start}, and no snapshot has what was before"
+        raise StorageError(f"{log.directory}: {what}; restore the snapshot from a copy, or from another controller")
+    log.delete_records(held[0].end_offset)
+    return held[0]
+
+
+def _require_ahead(log: Log, snapshot: SnapshotId) -> None:
+    """Raise StorageError if a snapshot that the log does not hold is not newer: no leader would have sent it."""
+    if (snapshot.epoch, snapshot.end_offset) <= (log.epochs.latest, log.log_end_offset):
+        where = f"the log of epoch {log.epochs.latest} ends at offset {log.log_end_offset}, and parts from {snapshot}"
+        what = f"{log.directory}: {where}, which is no newer"
+        raise StorageError(f"{what}; one of them is damaged: {REJOIN_ADVICE}")
+
+
+def _holds(log: Log, start: int, snapshot: SnapshotId) -> bool:
+    """Whether the last record that a snapshot covers is in the log, or was trimmed: then so is all before it."""
+    end_offset, epoch = snapshot
+    if end_offset == start:
+        return True
+    return start < end_offset <= log.log_end_offset and log.epochs.epoch_at(end_offset - 1) == epoch

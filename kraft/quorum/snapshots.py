@@ -1,0 +1,227 @@
+"""The snapshots of the metadata log: images as files, whole, in pieces, and no older than they must be (KIP-630).
+
+What is in the directory is the only state, so that a snapshot may be written, checked or loaded on a worker thread
+while the log goes on: an image never changes, and a ``.checkpoint`` is whole from the moment it has that name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections.abc import Iterator
+
+import attrs
+
+from kraft.metadata.delta import Delta, MetadataError, UnsupportedMetadata
+from kraft.metadata.frame import decode_record, encode_record
+from kraft.metadata.image import Image
+from kraft.metadata.levels import record_version
+from kraft.metadata.records_of import records_of
+from kraft.quorum.support import require_supported_file
+from kraft.raft.events import StoreChunk
+from kraft.raft.messages import SnapshotId
+from kraft.storage.atomic import sync_directory, write_all
+from kraft.storage.errors import CorruptLog, StorageError, UnsupportedFormat
+from kraft.storage.flush import sync_file
+from kraft.storage.snapshot import (
+    CHECKPOINT_SUFFIX,
+    PART_SUFFIX,
+    delete_leftovers,
+    delete_snapshots_before,
+    list_snapshots,
+    read_snapshot,
+    snapshot_name,
+    snapshot_timestamp,
+    write_snapshot,
+)
+from kraft.wire.errors import ErrorCode, KafkaError
+
+#: The largest snapshot that is taken from a leader.
+MAX_SNAPSHOT_BYTES = 8 * 2**30
+
+
+@attrs.define
+class _Download:
+    """A snapshot on its way from a leader: ``size`` bytes of it are in the file."""
+
+    snapshot: SnapshotId
+    path: str
+    size: int = 0
+
+
+class MetadataSnapshots:
+    """The snapshots in one directory. Every method may raise OSError.
+
+    ``write``, ``complete`` and ``load`` may run on a worker thread, the rest is for the thread of the log.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._numbers = itertools.count()
+        self._download: _Download | None = None
+        self._fetched: dict[SnapshotId, str] = {}
+        self._proved: tuple[SnapshotId, Image] | None = None
+        delete_leftovers(directory)
+
+    def all(self) -> list[SnapshotId]:
+        """Every whole snapshot, oldest first; without that of an empty log, with which later Kafkas format."""
+        return [snapshot for snapshot in list_snapshots(self._directory) if snapshot.end_offset > 0]
+
+    def path(self, snapshot: SnapshotId) -> str:
+        return os.path.join(self._directory, snapshot_name(snapshot))
+
+    # Of this node.
+
+    def write(self, image: Image) -> SnapshotId:
+        """Write a snapshot of ``image``, durably, with the fewest records that say it."""
+        snapshot = SnapshotId(image.offset + 1, image.epoch)
+        if not os.path.exists(self.path(snapshot)):
+            values = (encode_record(record, record_version(record)) for record in records_of(image))
+            write_snapshot(self._directory, snapshot, values, timestamp=image.timestamp_ms)
+        return snapshot
+
+    def load(self, snapshot: SnapshotId) -> Image:
+        """Return the image in a snapshot, every byte of which is proved. Raises StorageError if it is damaged."""
+        proved, self._proved = self._proved, None
+        if proved is not None and proved[0] == snapshot:
+            return proved[1]
+        return _load(self.path(snapshot), snapshot)
+
+    def prove(self, snapshot: SnapshotId) -> None:
+        """Load a snapshot now; ``load`` will have it at hand. Raises StorageError if it is damaged."""
+        self._proved = snapshot, _load(self.path(snapshot), snapshot)
+
+    def read(self, snapshot: SnapshotId, position: int, max_bytes: int) -> tuple[bytes, int]:
+        """Return bytes of a snapshot from ``position`` on, and the size of the whole.
+
+        Raises KafkaError SNAPSHOT_NOT_FOUND or POSITION_OUT_OF_RANGE.
+        """
+        try:
+            fd = os.open(self.path(snapshot), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise KafkaError(ErrorCode.SNAPSHOT_NOT_FOUND) from None
+        try:
+            size = os.fstat(fd).st_size
+            if not 0 <= position < size:
+                raise KafkaError(ErrorCode.POSITION_OUT_OF_RANGE, f"position {position} of {size} bytes")
+            return os.pread(fd, max_bytes, position), size
+        finally:
+            os.close(fd)
+
+    # Of a leader.
+
+    def store(self, chunk: StoreChunk, data: bytes | memoryview) -> bool:
+        """Keep a piece of a leader's snapshot; with the last one it is ready to be looked through by ``complete``.
+
+        Returns False, and forgets the pieces, if this one does not continue them or there are too many bytes.
+        """
+        download = self._download
+        if chunk.position == 0:
+            self._forget(download)
+            name = snapshot_name(chunk.snapshot).removesuffix(CHECKPOINT_SUFFIX)
+            # A name of its own: one that is being looked through may be fetched anew meanwhile.
+            name = f"{name}-{next(self._numbers)}{CHECKPOINT_SUFFIX}{PART_SUFFIX}"
+            self._download = download = _Download(chunk.snapshot, os.path.join(self._directory, name))
+        continues = download is not None and (download.snapshot, download.size) == (chunk.snapshot, chunk.position)
+        if download is None or not continues or download.size + len(data) > MAX_SNAPSHOT_BYTES:
+            self._forget(download)
+            return False
+        try:
+            _append(download.path, data)
+        except OSError:
+            self._forget(download)
+            raise
+        download.size += len(data)
+        if chunk.last:
+            self._download = None
+            older, self._fetched = self._fetched, {chunk.snapshot: download.path}
+            for other in list(older):
+                _unlink(older.pop(other, None))  # unless ``complete`` took it meanwhile, on its thread
+        return True
+
+    def _forget(self, download: _Download | None) -> None:
+        self._download = None
+        if download is not None:
+            _unlink(download.path)
+
+    def complete(self, snapshot: SnapshotId) -> bool:
+        """Look through a snapshot that was fetched; give it its name, durably, or delete it and return False.
+
+        Raises UnsupportedFormat for one of levels that this node does not know.
+        """
+        part = self._fetched.pop(snapshot, None)
+        if part is None:
+            return False
+        try:
+            image = _load(part, snapshot)
+            sync_file(part)
+            os.replace(part, self.path(snapshot))
+        except UnsupportedFormat:
+            raise  # to ask for it again would bring the same
+        except StorageError:
+            return False
+        finally:
+            _unlink(part)
+        sync_directory(self._directory)
+        self._proved = snapshot, image
+        return True
+
+    # Retention.
+
+    def surplus(self, log_bytes: int, start_offset: int, now_ms: int, max_bytes: int, max_ms: int) -> SnapshotId | None:
+        """Return the snapshot after the oldest, if ``metadata.max.retention.*`` no longer holds the oldest.
+
+        As in Kafka: too old by the last record in it, or one of several while log and snapshots together are too large.
+        -1 is no limit.
+        """
+        kept = [snapshot for snapshot in self.all() if snapshot.end_offset >= start_offset]
+        if len(kept) < 2:
+            return None
+        size = log_bytes + sum(os.stat(self.path(snapshot)).st_size for snapshot in kept)
+        too_large = 0 <= max_bytes < size
+        return kept[1] if too_large or 0 <= max_ms < now_ms - self._timestamp(kept[0], now_ms) else None
+
+    def _timestamp(self, snapshot: SnapshotId, unknown: int) -> int:
+        try:
+            return snapshot_timestamp(self.path(snapshot))
+        except CorruptLog:
+            return unknown
+
+    def delete_before(self, snapshot: SnapshotId) -> None:
+        """Delete older snapshots than this one."""
+        delete_snapshots_before(self._directory, snapshot)
+
+
+def _load(path: str, snapshot: SnapshotId) -> Image:
+    """Replay a snapshot, record by record: no list of them is ever held."""
+    timestamp_ms = snapshot_timestamp(path)
+    require_supported_file(path)
+    delta = Delta(Image())
+    try:
+        for record in _records(path, snapshot.epoch):
+            delta.replay(record)
+    except UnsupportedMetadata as error:
+        raise UnsupportedFormat(f"{path}: {error}") from error
+    except MetadataError as error:
+        raise StorageError(f"{path}: {error}; restore it from a copy, or from another controller") from error
+    image, _ = delta.finish(snapshot.end_offset - 1, snapshot.epoch, timestamp_ms)
+    return image
+
+
+def _records(path: str, epoch: int) -> Iterator[object]:
+    return map(decode_record, read_snapshot(path, epoch=epoch))
+
+
+def _append(path: str, data: bytes | memoryview) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        write_all(fd, data)
+    finally:
+        os.close(fd)
+
+
+def _unlink(path: str | None) -> None:
+    if path is not None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)

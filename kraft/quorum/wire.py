@@ -1,0 +1,291 @@
+"""The quorum's RPCs as a member says them to another (KIP-595, KIP-630, KIP-853, KIP-996).
+
+Values become requests, and responses values. ``kraft.raft.messages`` has what the protocol decides on; the messages of
+the wire say more, such as who a member is and where. The other half, for requests that come in, is
+``kraft.quorum.service``.
+
+The voters are static (kraft.version 0): a voter is known by its id alone, so the zero uuid stands for whatever
+directory it has, and the addresses that a response brings are not needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import attrs
+
+from kraft.config.listeners import Voter
+from kraft.controller.context import CLUSTER_METADATA_TOPIC
+from kraft.messages import begin_quorum_epoch_request as begin
+from kraft.messages import end_quorum_epoch_request as end
+from kraft.messages import fetch_request as fetch
+from kraft.messages import fetch_snapshot_request as fetch_snapshot
+from kraft.messages import vote_request as vote
+from kraft.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
+from kraft.messages.end_quorum_epoch_response import EndQuorumEpochResponse
+from kraft.messages.fetch_response import FetchResponse
+from kraft.messages.fetch_snapshot_response import FetchSnapshotResponse
+from kraft.messages.registry import ApiKey
+from kraft.messages.vote_response import VoteResponse
+from kraft.raft import messages as raft
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.schema import Message
+from kraft.wire.uuids import METADATA_TOPIC_ID
+
+#: The one partition of the metadata log.
+PARTITION: Final = 0
+#: Stands for a leader that is not known.
+NOBODY: Final = -1
+#: A leader's answer to a Fetch or a FetchSnapshot is at most this large, a first batch aside.
+MAX_FETCH_BYTES: Final = 8 * 2**20
+#: From here on a Fetch names topics by their ids.
+TOPIC_IDS_VERSION: Final = 13
+#: From here on a Fetch says who asks in ``replica_state``.
+REPLICA_STATE_VERSION: Final = 15
+#: From here on a Vote can be a pre-vote.
+PRE_VOTE_VERSION: Final = 2
+
+#: The versions of each RPC that a quorum can be run with. Before its version 12 a Fetch knows no diverging epochs.
+VERSIONS: Final[Mapping[ApiKey, tuple[int, int]]] = {
+    ApiKey.VOTE: (0, 2),
+    ApiKey.BEGIN_QUORUM_EPOCH: (0, 1),
+    ApiKey.END_QUORUM_EPOCH: (0, 1),
+    ApiKey.FETCH: (12, 18),
+    ApiKey.FETCH_SNAPSHOT: (0, 1),
+}
+
+
+class BadResponse(Exception):
+    """A peer's response is of no use: it refuses the whole request, or is not about the metadata log."""
+
+
+@attrs.frozen
+class Identity:
+    """What a member says of itself and of the quorum.
+
+    ``directory_id`` is that of the directory with its metadata log; ``voters`` are by their ids; ``listener`` is the
+    name of the listener that they are reached by.
+    """
+
+    node_id: int
+    cluster_id: str
+    directory_id: UUID
+    voters: Mapping[int, Voter]
+    listener: str
+
+
+@attrs.frozen
+class Outbound:
+    """A request and the version to send it in."""
+
+    message: Message
+    version: int
+
+
+def request_message(
+    request: raft.Request, identity: Identity, to: int, offered: Mapping[int, tuple[int, int]]
+) -> Outbound:
+    """The message to voter ``to``, which offers these versions, lowest and highest by API key.
+
+    Raises KafkaError: UNSUPPORTED_VERSION if it offers none that can carry the request.
+    """
+    match request:
+        case raft.VoteRequest():
+            oldest = PRE_VOTE_VERSION if request.pre_vote else 0
+            return Outbound(_vote(request, identity, to), _version(ApiKey.VOTE, offered, oldest))
+        case raft.BeginQuorumEpochRequest():
+            version = _version(ApiKey.BEGIN_QUORUM_EPOCH, offered)
+            return Outbound(_begin(request, identity, to), version)
+        case raft.EndQuorumEpochRequest():
+            return Outbound(_end(request, identity), _version(ApiKey.END_QUORUM_EPOCH, offered))
+        case raft.FetchRequest():
+            version = _version(ApiKey.FETCH, offered)
+            return Outbound(_fetch(request, identity, version), version)
+        case raft.FetchSnapshotRequest():
+            return Outbound(_fetch_snapshot(request, identity), _version(ApiKey.FETCH_SNAPSHOT, offered))
+
+
+def _version(key: ApiKey, offered: Mapping[int, tuple[int, int]], at_least: int = 0) -> int:
+    oldest, newest = VERSIONS[key]
+    lowest, highest = offered.get(key, (0, -1))
+    if min(newest, highest) < max(oldest, lowest, at_least):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{key.name} is offered in versions {lowest} to {highest}.")
+    return min(newest, highest)
+
+
+def _vote(request: raft.VoteRequest, identity: Identity, to: int) -> vote.VoteRequest:
+    partition = vote.PartitionData(
+        partition_index=PARTITION,
+        replica_epoch=request.epoch,
+        replica_id=request.candidate_id,
+        replica_directory_id=identity.directory_id,
+        last_offset_epoch=request.last_epoch,
+        last_offset=request.last_offset,
+        pre_vote=request.pre_vote,
+    )
+    topics = [vote.TopicData(CLUSTER_METADATA_TOPIC, [partition])]
+    return vote.VoteRequest(cluster_id=identity.cluster_id, voter_id=to, topics=topics)
+
+
+def _begin(request: raft.BeginQuorumEpochRequest, identity: Identity, to: int) -> begin.BeginQuorumEpochRequest:
+    partition = begin.PartitionData(PARTITION, leader_id=request.leader_id, leader_epoch=request.epoch)
+    leader = identity.voters[request.leader_id]
+    return begin.BeginQuorumEpochRequest(
+        cluster_id=identity.cluster_id,
+        voter_id=to,
+        topics=[begin.TopicData(CLUSTER_METADATA_TOPIC, [partition])],
+        leader_endpoints=[begin.LeaderEndpoint(identity.listener, leader.host, leader.port)],
+    )
+
+
+def _end(request: raft.EndQuorumEpochRequest, identity: Identity) -> end.EndQuorumEpochRequest:
+    successors = list(request.preferred_successors)
+    partition = end.PartitionData(
+        partition_index=PARTITION,
+        leader_id=request.leader_id,
+        leader_epoch=request.epoch,
+        preferred_successors=successors,
+        preferred_candidates=[end.ReplicaInfo(successor) for successor in successors],
+    )
+    leader = identity.voters[request.leader_id]
+    return end.EndQuorumEpochRequest(
+        cluster_id=identity.cluster_id,
+        topics=[end.TopicData(CLUSTER_METADATA_TOPIC, [partition])],
+        leader_endpoints=[end.LeaderEndpoint(identity.listener, leader.host, leader.port)],
+    )
+
+
+def _fetch(request: raft.FetchRequest, identity: Identity, version: int) -> fetch.FetchRequest:
+    partition = fetch.FetchPartition(
+        partition=PARTITION,
+        current_leader_epoch=request.epoch,
+        fetch_offset=request.fetch_offset,
+        last_fetched_epoch=request.last_fetched_epoch,
+        replica_directory_id=identity.directory_id,
+    )
+    if request.high_watermark is not None:
+        partition.high_watermark = request.high_watermark
+    message = fetch.FetchRequest(
+        cluster_id=identity.cluster_id,
+        max_wait_ms=round(request.max_wait_s * 1000),
+        max_bytes=MAX_FETCH_BYTES,
+        topics=[fetch.FetchTopic(CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID, [partition])],
+    )
+    if version < REPLICA_STATE_VERSION:
+        message.replica_id = request.replica_id
+    else:
+        message.replica_state = fetch.ReplicaState(replica_id=request.replica_id)
+    return message
+
+
+def _fetch_snapshot(request: raft.FetchSnapshotRequest, identity: Identity) -> fetch_snapshot.FetchSnapshotRequest:
+    partition = fetch_snapshot.PartitionSnapshot(
+        partition=PARTITION,
+        current_leader_epoch=request.epoch,
+        snapshot_id=fetch_snapshot.SnapshotId(request.snapshot.end_offset, request.snapshot.epoch),
+        position=request.position,
+        replica_directory_id=identity.directory_id,
+    )
+    return fetch_snapshot.FetchSnapshotRequest(
+        cluster_id=identity.cluster_id,
+        replica_id=request.replica_id,
+        max_bytes=MAX_FETCH_BYTES,
+        topics=[fetch_snapshot.TopicSnapshot(CLUSTER_METADATA_TOPIC, [partition])],
+    )
+
+
+def response_value(request: raft.Request, message: Message, version: int) -> tuple[raft.Response, bytes]:
+    """What the response to ``request`` says, and the bytes that it brings: of records, or of a snapshot.
+
+    ``records`` of a FetchResponse is left open: what of the bytes is a whole piece of log, the log has to judge. An
+    error code that is not known reads as UNKNOWN_SERVER_ERROR. Raises BadResponse.
+    """
+    match message:
+        case VoteResponse():
+            partition = _partition_of(message, message.topics)
+            return raft.VoteResponse(*_common(partition, partition), granted=partition.vote_granted), b""
+        case BeginQuorumEpochResponse():
+            partition = _partition_of(message, message.topics)
+            return raft.BeginQuorumEpochResponse(*_common(partition, partition)), b""
+        case EndQuorumEpochResponse():
+            partition = _partition_of(message, message.topics)
+            return raft.EndQuorumEpochResponse(*_common(partition, partition)), b""
+        case FetchResponse():
+            partition = _partition_of(message, message.responses, **fetch_topic(version))
+            return _fetched(partition), bytes(partition.records or b"")
+        case FetchSnapshotResponse():
+            assert isinstance(request, raft.FetchSnapshotRequest), "a response answers what was asked"
+            partition = _partition_of(message, message.topics, topic="name", index="index")
+            data = bytes(partition.unaligned_records or b"")
+            return _fetched_snapshot(request, partition, len(data)), data
+    raise BadResponse(f"{type(message).__name__} is no response of a quorum")
+
+
+def fetch_topic(version: int) -> dict[str, Any]:
+    """How a topic is named in a Fetch of this version, for ``sole_partition``."""
+    if version < TOPIC_IDS_VERSION:
+        return {"topic": "topic", "ours": CLUSTER_METADATA_TOPIC}
+    return {"topic": "topic_id", "ours": METADATA_TOPIC_ID}
+
+
+def sole_partition(
+    topics: Sequence[Any],
+    *,
+    topic: str = "topic_name",
+    ours: Any = CLUSTER_METADATA_TOPIC,
+    index: str = "partition_index",
+) -> Any | None:
+    """The partition of a request or a response, if it is the metadata log's and the only one; else None.
+
+    The messages have different names for the attributes that say which ``topic`` it is and which ``index`` it has.
+    """
+    if len(topics) != 1 or len(topics[0].partitions) != 1:
+        return None
+    partition = topics[0].partitions[0]
+    return partition if getattr(topics[0], topic) == ours and getattr(partition, index) == PARTITION else None
+
+
+def _partition_of(message: Any, topics: Sequence[Any], **names: Any) -> Any:
+    if message.error_code:
+        raise BadResponse(ErrorCode(message.error_code).name)
+    partition = sole_partition(topics, **names)
+    if partition is None:
+        raise BadResponse("it is not about the metadata log alone")
+    return partition
+
+
+def _common(partition: Any, leader: Any) -> tuple[ErrorCode, int, int | None]:
+    """What every response says: the error, the epoch and its leader. ``leader`` has the last two."""
+    leader_id = None if leader.leader_id < 0 else leader.leader_id
+    return ErrorCode(partition.error_code), leader.leader_epoch, leader_id
+
+
+def _fetched(partition: Any) -> raft.FetchResponse:
+    common = _common(partition, partition.current_leader)
+    diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
+    if diverging.epoch >= 0:
+        _check_numbers("diverging epoch", diverging.epoch, diverging.end_offset)
+        end = raft.EpochEnd(diverging.epoch, diverging.end_offset)
+        return raft.FetchResponse(*common, high_watermark=partition.high_watermark, diverging=end)
+    if snapshot.epoch >= 0 or snapshot.end_offset >= 0:
+        _check_numbers("snapshot id", snapshot.epoch, snapshot.end_offset)
+        begin_with = raft.SnapshotId(snapshot.end_offset, snapshot.epoch)
+        return raft.FetchResponse(*common, high_watermark=partition.high_watermark, snapshot=begin_with)
+    return raft.FetchResponse(*common, high_watermark=partition.high_watermark)
+
+
+def _fetched_snapshot(request: raft.FetchSnapshotRequest, partition: Any, length: int) -> raft.FetchSnapshotResponse:
+    common = _common(partition, partition.current_leader)
+    snapshot = raft.SnapshotId(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
+    if not partition.error_code:
+        _check_numbers("snapshot", partition.position, partition.size)
+        if snapshot != request.snapshot:
+            raise BadResponse(f"asked for {request.snapshot}, got a piece of {snapshot}")
+    return raft.FetchSnapshotResponse(*common, partition.position, length, partition.size)
+
+
+def _check_numbers(what: str, *numbers: int) -> None:
+    if min(numbers) < 0:
+        raise BadResponse(f"{what} with the numbers {numbers}")

@@ -1,0 +1,56 @@
+"""What each log directory says of its logs in Kafka's checkpoint files: where they begin, what of them is durable, and
+what of them is committed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+import attrs
+import trio
+
+from kraft.replication.partition import HostedPartition
+from kraft.storage.checkpoint import (
+    HIGH_WATERMARK,
+    LOG_START_OFFSET,
+    RECOVERY_POINT,
+    TopicPartition,
+    known_offsets,
+    write_offsets,
+)
+
+
+@attrs.frozen
+class Checkpoints:
+    """Those of one directory, as they were found."""
+
+    start_offsets: Mapping[TopicPartition, int]
+    recovery_points: Mapping[TopicPartition, int]
+    high_watermarks: Mapping[TopicPartition, int]
+
+    @classmethod
+    def read(cls, directory: str) -> Checkpoints:
+        """An absent or damaged file is as good as one that says nothing."""
+        names = (LOG_START_OFFSET, RECOVERY_POINT, HIGH_WATERMARK)
+        return cls(*(known_offsets(os.path.join(directory, name)) for name in names))
+
+    @property
+    def known(self) -> frozenset[TopicPartition]:
+        """Every partition that is spoken of."""
+        return frozenset((*self.start_offsets, *self.recovery_points, *self.high_watermarks))
+
+
+async def write_checkpoints(directory: str, hosted: Iterable[HostedPartition]) -> None:
+    """Write all three for the partitions in a directory. Raises: OSError."""
+    each_of = {(each.topic, each.index): each for each in hosted}
+    starts = {where: each.log.log_start_offset for where, each in each_of.items()}
+    recovered = {where: each.log.recovery_point for where, each in each_of.items()}
+    committed = {where: each.high_watermark for where, each in each_of.items()}
+    for name, offsets in ((RECOVERY_POINT, recovered), (LOG_START_OFFSET, starts), (HIGH_WATERMARK, committed)):
+        await trio.to_thread.run_sync(write_offsets, os.path.join(directory, name), offsets)
+
+
+async def write_high_watermarks(directory: str, hosted: Iterable[HostedPartition]) -> None:
+    """Write what is committed. Raises: OSError."""
+    committed = {(each.topic, each.index): each.high_watermark for each in hosted}
+    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, HIGH_WATERMARK), committed)

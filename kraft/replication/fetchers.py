@@ -1,0 +1,304 @@
+"""What this broker follows: for each leader one task and one connection, that fetches from it as a replica does.
+
+::
+
+    fetchers
+    ├── fetcher 2
+    └── fetcher 3
+
+A follower tells where its log ends and in which epoch; a leader that has something else there says where the two
+parted, and the follower cuts its log and asks again. It is the leader that counts how far each follower is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from uuid import UUID
+
+import attrs
+import trio
+
+from kraft.broker.following import truncation_offset
+from kraft.config.broker import NodeConfig
+from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kraft.messages.fetch_response import FetchResponse, PartitionData
+from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kraft.messages.list_offsets_response import ListOffsetsResponse
+from kraft.metadata.image import Endpoint
+from kraft.quorum.batches import whole_batches
+from kraft.quorum.peers import Connect
+from kraft.records.batch import CorruptBatch, check_batch
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import Replicas
+from kraft.rpc.client import Connection, Disconnected
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.clock import Clock
+
+logger = logging.getLogger("kraft.fetchers")
+
+FETCH_VERSION = 17
+NO_SESSION_EPOCH = -1
+LATEST, EARLIEST = -1, -2
+_SHORT_REST_S = 0.1
+
+#: One of the two has not heard yet what the metadata says.
+_SOON_OVER = frozenset(
+    {
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)
+
+
+@attrs.define(eq=False)
+class Fetchers:
+    """All leaders that this broker follows."""
+
+    config: NodeConfig
+    replicas: Replicas
+    clock: Clock
+    connect: Connect
+
+    async def run(self) -> None:
+        """Follow whomever the metadata says, for as long as the node lives. Nothing that a leader does raises here."""
+        fetchers: dict[int, Fetcher] = {}
+        async with trio.open_nursery() as nursery:
+            while True:
+                changed = self.replicas.roles_changed
+                followed: dict[int, list[HostedPartition]] = {leader: [] for leader in fetchers}
+                for leader, partition in self.replicas.followed():
+                    followed.setdefault(leader, []).append(partition)
+                for leader, partitions in followed.items():
+                    fetcher = fetchers.get(leader)
+                    if fetcher is None:
+                        fetcher = fetchers[leader] = Fetcher(
+                            leader, self.config, self.replicas, self.clock, self.connect
+                        )
+                        nursery.start_soon(fetcher.run, name=f"fetcher {leader}")
+                    fetcher.follow(partitions)
+                await changed.wait()
+
+
+@attrs.frozen(eq=False)
+class _Asked:
+    """What was asked for a partition: its answer is of use only if nothing has changed since."""
+
+    partition: HostedPartition
+    leader_epoch: int
+    offset: int
+
+
+@attrs.define(eq=False)
+class Fetcher:
+    """One leader, and the partitions that it leads."""
+
+    leader_id: int
+    config: NodeConfig
+    replicas: Replicas
+    clock: Clock
+    connect: Connect
+    _followed: dict[HostedPartition, int] = attrs.Factory(dict)
+    """The partitions with their leader epochs, in the order in which they are asked for."""
+    _resting: dict[HostedPartition, float] = attrs.Factory(dict)
+    _changed: trio.Event = attrs.Factory(trio.Event)
+    _is_reached: bool = True
+
+    def follow(self, partitions: Iterable[HostedPartition]) -> None:
+        """From now on fetch these. One whose leader has a new epoch needs no more rest."""
+        now = {partition: partition.state.leader_epoch for partition in partitions}
+        if now == self._followed:
+            return
+        self._resting = {
+            each: until for each, until in self._resting.items() if now.get(each) == self._followed.get(each)
+        }
+        kept = {each: now[each] for each in self._followed if each in now}
+        self._followed = {**kept, **now}
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def run(self) -> None:
+        """Fetch for as long as there is something to follow, and wait until there is again, until cancelled."""
+        while True:
+            changed = self._changed
+            endpoint = self._endpoint()
+            if self._followed and endpoint is not None:
+                await self._fetch_from(endpoint)
+            with trio.move_on_after(self._backoff_s if self._followed else float("inf")):
+                await changed.wait()
+
+    @property
+    def _backoff_s(self) -> float:
+        return self.config.replication.replica_fetch_backoff_ms / 1000
+
+    def _endpoint(self) -> Endpoint | None:
+        broker = self.replicas.image.brokers.get(self.leader_id)
+        return None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
+
+    async def _fetch_from(self, endpoint: Endpoint) -> None:
+        timeout_s = self.config.replication.replica_socket_timeout_ms / 1000
+        client_id = f"broker-{self.config.node_id}-fetcher-{self.leader_id}"
+        try:
+            async with self.connect(endpoint.host, endpoint.port, client_id, timeout_s) as connection:
+                logger.info("fetching from broker %d", self.leader_id)
+                self._is_reached = True
+                while self._followed:
+                    await self._turn(connection)
+        except (OSError, trio.TooSlowError, KafkaError) as failure:
+            level = logging.INFO if self._is_reached else logging.DEBUG
+            logger.log(level, "no more from broker %d: %s", self.leader_id, failure or type(failure).__name__)
+            self._is_reached = False
+
+    async def _turn(self, connection: Connection) -> None:
+        """One Fetch, and what it brings. Raises: as the connection; KafkaError if the whole Fetch is refused."""
+        changed = self._changed
+        asked = self._next()
+        if not asked:
+            with trio.move_on_at(min(self._resting.values(), default=float("inf"))):
+                await changed.wait()
+            return
+        request = self._request(asked.values())
+        version = min(FETCH_VERSION, connection.highest_common_version(request))
+        response = await connection.request(request, version)
+        assert isinstance(response, FetchResponse)
+        if response.error_code:
+            raise KafkaError(ErrorCode(response.error_code))
+        for topic in response.responses:
+            for data in topic.partitions:
+                wanted = asked.get((topic.topic_id, data.partition_index))
+                if wanted is not None and self._is_current(wanted):
+                    await self._take(connection, wanted, data)
+                await trio.lowlevel.checkpoint()
+
+    def _next(self) -> dict[tuple[UUID, int], _Asked]:
+        """What to ask for now: everything that does not rest."""
+        now = trio.current_time()
+        for partition in [each for each, until in self._resting.items() if until <= now]:
+            del self._resting[partition]
+        return {
+            (partition.topic_id, partition.index): _Asked(partition, epoch, partition.log.log_end_offset)
+            for partition, epoch in self._followed.items()
+            if partition not in self._resting
+        }
+
+    def _request(self, asked: Iterable[_Asked]) -> FetchRequest:
+        settings = self.config.replication
+        topics: dict[UUID, FetchTopic] = {}
+        for each in asked:
+            log, topic_id = each.partition.log, each.partition.topic_id
+            wanted = FetchPartition(
+                partition=each.partition.index,
+                current_leader_epoch=each.leader_epoch,
+                fetch_offset=each.offset,
+                last_fetched_epoch=log.epochs.latest,
+                log_start_offset=log.log_start_offset,
+                partition_max_bytes=settings.replica_fetch_max_bytes,
+            )
+            topics.setdefault(topic_id, FetchTopic(topic_id=topic_id)).partitions.append(wanted)
+        return FetchRequest(
+            replica_state=ReplicaState(self.config.node_id, self.replicas.broker_epoch),
+            max_wait_ms=settings.replica_fetch_wait_max_ms,
+            min_bytes=settings.replica_fetch_min_bytes,
+            max_bytes=settings.replica_fetch_response_max_bytes,
+            session_epoch=NO_SESSION_EPOCH,
+            topics=list(topics.values()),
+        )
+
+    def _is_current(self, asked: _Asked) -> bool:
+        partition = asked.partition
+        return (
+            self._followed.get(partition) == asked.leader_epoch
+            and self.replicas.holds(partition)
+            and partition.log.log_end_offset == asked.offset
+        )
+
+    async def _take(self, connection: Connection, asked: _Asked, data: PartitionData) -> None:
+        """Act on the answer for one partition; if that is not possible, let the partition rest for a while.
+
+        Raises: Disconnected, trio.TooSlowError.
+        """
+        partition = asked.partition
+        code = ErrorCode(data.error_code)
+        try:
+            if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                await self._start_over(connection, asked)
+            elif code:
+                raise KafkaError(code)
+            elif data.diverging_epoch.end_offset >= 0 or data.diverging_epoch.epoch >= 0:
+                self._cut(partition, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+            else:
+                self._append(asked, data)
+        except Disconnected:
+            raise
+        except (KafkaError, CorruptBatch, OSError) as failure:
+            soon = isinstance(failure, KafkaError) and failure.code in _SOON_OVER
+            logger.log(
+                logging.DEBUG if soon else logging.WARNING, "%s from %d: %s", partition.name, self.leader_id, failure
+            )
+            pause_s = min(_SHORT_REST_S, self._backoff_s) if soon else self._backoff_s
+            self._resting[partition] = trio.current_time() + pause_s
+
+    def _append(self, asked: _Asked, data: PartitionData) -> None:
+        """Append what came, as far as it is whole. Raises: CorruptBatch, KafkaError, OSError."""
+        partition = asked.partition
+        records = data.records or b""
+        assert isinstance(records, bytes | bytearray | memoryview), "what was received is in memory"
+        end = 0
+        for position, header in whole_batches(records):
+            check_batch(records, position, header)
+            if header.leader_epoch > asked.leader_epoch:
+                raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {asked.leader_epoch}")
+            end = position + header.size
+        if end:
+            partition.append_fetched(memoryview(records)[:end], self.clock.now_ms())
+            self._followed[partition] = self._followed.pop(partition)  # to the end: others have their turn
+        partition.learn(data.high_watermark, data.log_start_offset)
+
+    def _cut(self, partition: HostedPartition, epoch: int, end_offset: int) -> None:
+        """Drop what the leader does not have. Raises: KafkaError if there is nothing to drop, OSError."""
+        log = partition.log
+        before = log.log_end_offset, log.epochs.latest
+        offset = truncation_offset(
+            epoch, end_offset, log.end_offset_for_epoch, log.log_end_offset, partition.high_watermark
+        )
+        partition.truncate_to(offset, self.clock.now_ms())
+        if (log.log_end_offset, log.epochs.latest) == before:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no cut at epoch {epoch}, {end_offset} helps")
+        logger.info("%s: cut to %d, where it parted from broker %d", partition.name, log.log_end_offset, self.leader_id)
+
+    async def _start_over(self, connection: Connection, asked: _Asked) -> None:
+        """Our log ends where the leader's is not: beyond its end after an unclean election, or before its start.
+
+        Raises: KafkaError, OSError, trio.TooSlowError.
+        """
+        partition = asked.partition
+        end_offset = await self._offset(connection, asked, LATEST)
+        start_offset = await self._offset(connection, asked, EARLIEST)
+        if not self._is_current(asked):
+            return
+        if end_offset < asked.offset:
+            partition.truncate_to(end_offset, self.clock.now_ms())
+        if start_offset > partition.log.log_end_offset:
+            partition.restart_at(start_offset)
+        if partition.log.log_end_offset == asked.offset:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+
+    async def _offset(self, connection: Connection, asked: _Asked, timestamp: int) -> int:
+        """Where the leader's log begins or ends. Raises: KafkaError, Disconnected, trio.TooSlowError."""
+        partition = asked.partition
+        wanted = ListOffsetsPartition(
+            partition_index=partition.index, current_leader_epoch=asked.leader_epoch, timestamp=timestamp
+        )
+        topic = ListOffsetsTopic(name=partition.topic, partitions=[wanted])
+        response = await connection.request(ListOffsetsRequest(replica_id=self.config.node_id, topics=[topic]))
+        assert isinstance(response, ListOffsetsResponse)
+        answers = [each for topic in response.topics for each in topic.partitions]
+        if len(answers) != 1:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "one answer was asked for")
+        if answers[0].error_code:
+            raise KafkaError(ErrorCode(answers[0].error_code))
+        offset: int = answers[0].offset
+        return offset

@@ -1,0 +1,1 @@
+"""The world that a node is given: its clock."""

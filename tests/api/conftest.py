@@ -1,0 +1,43 @@
+"""One node for the tests that need nothing special of it, and a connection and a topic of each test's own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.rpc.client import Connection, connect
+from kraft.testing import EmbeddedCluster
+from tests.support.talk import create
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+async def broker(kraft_shared_cluster: EmbeddedCluster) -> AsyncIterator[Connection]:
+    """A connection to the node that all tests share."""
+    host, port = kraft_shared_cluster.bootstrap_servers.split(":")
+    async with connect(host, int(port), client_id="test") as connection:
+        yield connection
+
+
+@pytest.fixture
+def new_name() -> str:
+    """A name that no other test uses, for a topic or a group."""
+    return f"name-{next(_numbers)}"
+
+
+@pytest.fixture
+async def topic(broker: Connection, new_name: str) -> str:
+    """A topic of one partition."""
+    await create(broker, new_name)
+    return new_name
+
+
+@pytest.fixture
+async def group(broker: Connection, new_name: str) -> str:
+    """A group id whose coordinator is there."""
+    await broker.request(FindCoordinatorRequest(coordinator_keys=[new_name]))
+    return f"group-{new_name}"

@@ -1,0 +1,92 @@
+"""A controller's listener on loopback, with what is behind it at hand."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import trio
+
+from kraft.api.apis import CONTROLLER_APIS, CONTROLLER_HANDLERS, Dispatcher, versions
+from kraft.api.context import ControllerContext
+from kraft.config.broker import NodeConfig
+from kraft.config.listeners import Voter
+from kraft.config.properties import from_mapping
+from kraft.config.topic import LogConfig
+from kraft.control.controller import Controller
+from kraft.control.metadata import Metadata, SnapshotPolicy
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.metrics import Registry
+from kraft.node.settings import connection_limits, control_plane_of, controller_config
+from kraft.quorum.driver import Quorum
+from kraft.quorum.log import MetadataLog
+from kraft.rpc.client import Connection, connect
+from kraft.rpc.quotas import ConnectionQuotas
+from kraft.rpc.server import Service, serve
+from kraft.testing.embedded import SETTINGS
+from kraft.wire.schema import Message
+from kraft.world.clock import Clock
+from tests.support.quorums import CLUSTER_ID, identity
+
+#: Nobody listens there.
+VOTER_1, VOTER_2 = Voter(1, "127.0.0.1", 1), Voter(2, "127.0.0.1", 2)
+
+
+@attrs.frozen
+class Serving:
+    """What is served, and a connection to it."""
+
+    plane: ControllerContext
+    port: int
+    connection: Connection
+
+    async def ask(self, message: Message, version: int | None = None) -> Any:
+        with trio.fail_after(10):
+            return await self.connection.request(message, version)
+
+
+def _config(path: Path) -> NodeConfig:
+    values = {**SETTINGS, "process.roles": "controller", "listeners": "CONTROLLER://127.0.0.1:0", "log.dirs": str(path)}
+    return from_mapping(values).config
+
+
+@asynccontextmanager
+async def serving(path: Path, *voters: Voter) -> AsyncIterator[Serving]:
+    """Controller 1 of these voters. Of itself alone, if there are none, and then it is active; else it finds nobody."""
+    config, clock = _config(path), Clock()
+    log = MetadataLog.open(str(path), LogConfig(), now_ms=clock.now_ms())
+    quorum = Quorum(identity(1, *voters), log, clock)
+    metadata = Metadata(quorum, clock, SnapshotPolicy(), in_thread=trio.to_thread.run_sync)
+    bootstrap = [FeatureLevelRecord(name="metadata.version", feature_level=21)]
+    settings = controller_config(config, CLUSTER_ID)
+    controller = Controller(quorum, metadata, settings, clock, bootstrap=bootstrap, max_idle_interval_ms=0)
+    plane = ControllerContext(config, CLUSTER_ID, clock, quorum, controller, metadata)
+    dispatcher = Dispatcher(plane, CONTROLLER_APIS, CONTROLLER_HANDLERS)
+    service = Service(
+        handle=dispatcher.handle,
+        apis=versions(CONTROLLER_APIS),
+        error_response=dispatcher.error_response,
+        quotas=ConnectionQuotas(connection_limits(config)),
+        registry=Registry(),
+    )
+    async with trio.open_nursery() as nursery:
+        await nursery.start(quorum.run, controller.lead)
+        await nursery.start(metadata.run)
+        bound = await nursery.start(serve, control_plane_of(config), service, trio.Event())
+        if not voters:
+            await until_active(plane)
+        port = bound["CONTROLLER"].port
+        async with connect("127.0.0.1", port, client_id="test") as connection:
+            yield Serving(plane, port, connection)
+        nursery.cancel_scope.cancel()
+
+
+async def until_active(plane: ControllerContext) -> None:
+    """Return once the controller decides, and all that it has said so far is replayed."""
+    with trio.fail_after(10):
+        while not plane.controller.is_active:
+            await plane.quorum.committed(plane.quorum.high_watermark)
+        await plane.metadata.replayed(plane.quorum.end_offset)

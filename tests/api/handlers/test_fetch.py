@@ -1,0 +1,219 @@
+"""Fetch: limits, waiting, sessions, topic ids, and the codes of what cannot be read."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+import trio
+
+from kraft.messages.fetch_request import FetchRequest, ForgottenTopic
+from kraft.messages.fetch_response import FetchResponse, PartitionData
+from kraft.rpc.client import Connection, connect
+from kraft.testing import EmbeddedCluster
+from kraft.wire.errors import ErrorCode
+from kraft.wire.uuids import ZERO_UUID
+from tests.support.talk import (
+    batch,
+    create,
+    fetch,
+    fetch_request,
+    produce,
+    records_in,
+    topic_id_of,
+    values_in,
+)
+
+KIB = 1024
+FOREVER_MS = 20_000
+
+
+async def _fill(broker: Connection, topic: str, count: int = 4, size: int = KIB) -> None:
+    for number in range(count):
+        assert (await produce(broker, topic, batch(bytes([number]) * size))).error_code == 0
+
+
+@pytest.mark.parametrize("version", range(4, 18))
+async def test_every_version_reads(broker: Connection, topic: str, version: int) -> None:
+    await _fill(broker, topic, 3, 10)
+    by_id = version >= 13
+    topic_id = await topic_id_of(broker, topic) if by_id else ZERO_UUID
+    request = fetch_request("" if by_id else topic, 1, topic_id=topic_id)
+    response: FetchResponse = await broker.request(request, version)
+    assert (response.responses[0].topic, response.responses[0].topic_id) == ("" if by_id else topic, topic_id)
+    data = response.responses[0].partitions[0]
+    assert values_in(data) == [b"\1" * 10, b"\2" * 10]
+    assert (data.error_code, data.high_watermark, data.last_stable_offset) == (0, 3, 3)
+    assert data.log_start_offset == (0 if version >= 5 else -1)
+    assert data.aborted_transactions is None
+    assert data.preferred_read_replica == -1
+
+
+async def test_max_bytes_end_at_whole_batches(broker: Connection, topic: str) -> None:
+    """``fetch.max.bytes`` and ``max.partition.fetch.bytes``."""
+    await _fill(broker, topic)
+    assert len(records_in(await fetch(broker, topic, partition_max_bytes=int(2.5 * KIB)))) == 2
+    assert len(records_in(await fetch(broker, topic, max_bytes=int(3.5 * KIB)))) == 3
+
+
+@pytest.mark.parametrize("limits", [{"partition_max_bytes": 1}, {"max_bytes": 1}, {"max_bytes": 0}, {"max_bytes": -5}])
+async def test_the_first_batch_comes_however_large(broker: Connection, topic: str, limits: dict[str, int]) -> None:
+    """KIP-74: a consumer must get on, so limits do not hold for the first batch of the first partition with data."""
+    await _fill(broker, topic, 2, 5 * KIB)
+    assert values_in(await fetch(broker, topic, **limits)) == [bytes(5 * KIB)]
+
+
+async def test_only_the_first_partition_may_go_beyond_the_limit(broker: Connection, new_name: str) -> None:
+    await create(broker, new_name, 3)
+    for partition in range(3):
+        await produce(broker, new_name, batch(b"a" * KIB), partition=partition)
+    response = await broker.request(fetch_request(new_name, partitions=(0, 1, 2), max_bytes=10), 12)
+    assert [len(records_in(each)) for each in response.responses[0].partitions] == [1, 0, 0]
+
+
+async def test_a_fetch_waits_for_min_bytes(
+    kraft_shared_cluster: EmbeddedCluster, broker: Connection, topic: str
+) -> None:
+    """``fetch.min.bytes`` and ``fetch.max.wait.ms``: each append wakes it, and it goes back to sleep until there is
+    enough."""
+    host, port = kraft_shared_cluster.bootstrap_servers.split(":")
+    answers: list[PartitionData] = []
+    async with connect(host, int(port)) as waiting:
+
+        async def wait() -> None:
+            answers.append(await fetch(waiting, topic, min_bytes=3 * KIB, max_wait_ms=FOREVER_MS))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            for _ in range(2):
+                await _fill(broker, topic, 1)
+                assert not answers
+            await _fill(broker, topic, 1)
+    assert len(records_in(answers[0])) == 3
+
+
+async def test_a_wait_ends_with_nothing(broker: Connection, topic: str) -> None:
+    data = await fetch(broker, topic, min_bytes=1, max_wait_ms=10)
+    assert (data.error_code, values_in(data), data.high_watermark) == (0, [], 0)
+
+
+async def test_an_error_ends_the_wait_at_once(broker: Connection, topic: str) -> None:
+    response = await broker.request(
+        fetch_request(topic, partitions=(0, 7), min_bytes=1, max_wait_ms=FOREVER_MS), 12, timeout_s=FOREVER_MS / 2000
+    )
+    codes = [each.error_code for each in response.responses[0].partitions]
+    assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+async def test_deleting_the_topic_wakes_a_waiting_fetch(
+    kraft_shared_cluster: EmbeddedCluster, broker: Connection, topic: str
+) -> None:
+    from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+
+    host, port = kraft_shared_cluster.bootstrap_servers.split(":")
+    async with connect(host, int(port)) as waiting:
+        answers: list[PartitionData] = []
+
+        async def wait() -> None:
+            answers.append(await fetch(waiting, topic, min_bytes=1, max_wait_ms=FOREVER_MS))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await fetch(broker, topic)
+            await broker.request(DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=5000), 6)
+    assert answers[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("offset", [-1, -2, 4, 2**62])
+async def test_offsets_outside_of_the_log(broker: Connection, topic: str, offset: int) -> None:
+    await _fill(broker, topic, 3, 10)
+    data = await fetch(broker, topic, offset)
+    assert (data.error_code, data.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
+
+
+async def test_at_the_end_of_the_log_there_is_nothing_yet(broker: Connection, topic: str) -> None:
+    await _fill(broker, topic, 3, 10)
+    data = await fetch(broker, topic, 3)
+    assert (data.error_code, values_in(data)) == (0, [])
+
+
+async def test_leader_epochs_fence_both_ways(broker: Connection, topic: str) -> None:
+    """KIP-320: an older epoch than ours is fenced, a newer one is unknown to us; a negative one is no
+    belief at all."""
+    await _fill(broker, topic, 1, 10)
+    assert (await fetch(broker, topic, epoch=0)).error_code == 0
+    data = await fetch(broker, topic, epoch=5)
+    assert data.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert (await fetch(broker, topic, epoch=-2)).error_code == 0
+
+
+@pytest.mark.parametrize("isolation_level", [0, 1])
+async def test_isolation_levels(broker: Connection, topic: str, isolation_level: int) -> None:
+    """Without transactions the last stable offset is the high watermark."""
+    await _fill(broker, topic, 2, 10)
+    data = await fetch(broker, topic, isolation_level=isolation_level)
+    assert (len(records_in(data)), data.last_stable_offset) == (2, 2)
+    assert data.aborted_transactions == ([] if isolation_level else None)
+
+
+async def test_an_unknown_topic_id(broker: Connection) -> None:
+    topic_id = uuid.uuid4()
+    response = await broker.request(fetch_request("", topic_id=topic_id), 13)
+    assert response.responses[0].topic_id == topic_id
+    assert response.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+# Sessions (KIP-227)
+
+
+def _next(request: FetchRequest, session_id: int, epoch: int, **changes: object) -> FetchRequest:
+    return FetchRequest(session_id=session_id, session_epoch=epoch, **changes)  # type: ignore[arg-type]
+
+
+async def test_a_session_names_only_what_changed(broker: Connection, new_name: str) -> None:
+    await create(broker, new_name, 2)
+    await produce(broker, new_name, batch(b"a"))
+    first = await broker.request(fetch_request(new_name, partitions=(0, 1), session_epoch=0), 12)
+    assert first.session_id > 0
+    assert [len(records_in(each)) for each in first.responses[0].partitions] == [1, 0]
+    moved = fetch_request(new_name, 1, session_id=first.session_id, session_epoch=1)
+    assert (await broker.request(moved, 12)).responses == [], "nothing is new"
+    await produce(broker, new_name, batch(b"b"), partition=1)
+    third = await broker.request(FetchRequest(session_id=first.session_id, session_epoch=2), 12)
+    assert [(each.partition_index, values_in(each)) for each in third.responses[0].partitions] == [(1, [b"b"])]
+    forget = FetchRequest(
+        session_id=first.session_id,
+        session_epoch=3,
+        forgotten_topics_data=[ForgottenTopic(topic=new_name, partitions=[1])],
+    )
+    assert (await broker.request(forget, 12)).responses == []
+
+
+async def test_session_errors(broker: Connection, topic: str) -> None:
+    unknown = await broker.request(FetchRequest(session_id=12345, session_epoch=1), 12)
+    assert unknown.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    opened = await broker.request(fetch_request(topic, session_epoch=0), 12)
+    skipped = await broker.request(FetchRequest(session_id=opened.session_id, session_epoch=5), 12)
+    assert skipped.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    by_id = await broker.request(FetchRequest(session_id=opened.session_id, session_epoch=1), 13)
+    assert by_id.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+    closed = await broker.request(fetch_request(topic, session_id=opened.session_id, session_epoch=-1), 12)
+    assert (closed.error_code, closed.session_id) == (0, 0)
+    gone = await broker.request(FetchRequest(session_id=opened.session_id, session_epoch=1), 12)
+    assert gone.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+async def test_a_session_waits_too(kraft_shared_cluster: EmbeddedCluster, broker: Connection, topic: str) -> None:
+    opened = await broker.request(fetch_request(topic, session_epoch=0), 12)
+    host, port = kraft_shared_cluster.bootstrap_servers.split(":")
+    answers: list[FetchResponse] = []
+    async with connect(host, int(port)) as waiting:
+
+        async def wait() -> None:
+            request = FetchRequest(session_id=opened.session_id, session_epoch=1, min_bytes=1, max_wait_ms=FOREVER_MS)
+            answers.append(await waiting.request(request, 12))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await produce(broker, topic, batch(b"a"))
+    assert values_in(answers[0].responses[0].partitions[0]) == [b"a"]

@@ -1,0 +1,276 @@
+"""Produce: what is appended, what is refused, and with which of Kafka's codes."""
+
+from __future__ import annotations
+
+import struct
+import time
+import uuid
+
+import pytest
+import trio
+
+from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.records.batch import TimestampType, checksum, parse_header
+from kraft.records.compression import Compression
+from kraft.rpc.client import Connection, Disconnected
+from kraft.storage import segment
+from kraft.testing import EmbeddedCluster, embedded_node
+from kraft.wire.errors import ErrorCode
+from tests.support.nodes import connected
+from tests.support.talk import batch, create, end_offset, fetch, produce, produce_request, topic_id_of, values
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+@pytest.mark.parametrize("version", range(3, 13))
+async def test_every_version_appends_and_tells_the_offset(
+    broker: Connection, topic: str, version: int, acks: int
+) -> None:
+    for first in (0, 2):
+        answer = await produce(broker, topic, batch(b"a", b"b"), version, acks=acks)
+        assert (answer.error_code, answer.base_offset) == (0, first)
+        assert answer.log_append_time_ms == -1, "message.timestamp.type is CreateTime"
+        assert answer.log_start_offset == (0 if version >= 5 else -1)
+    assert await values(broker, topic) == [b"a", b"b", b"a", b"b"]
+
+
+async def test_with_acks_0_nothing_is_answered(broker: Connection, topic: str) -> None:
+    """``acks=0``: the producer does not wait. The next answer on the connection is that of the next request."""
+    await broker.send(produce_request(topic, batch(b"quiet"), acks=0), 12)
+    assert await values(broker, topic) == [b"quiet"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        produce_request("no-such-topic", batch(b"a"), acks=0),
+        ProduceRequest(transactional_id="t", acks=0, topic_data=produce_request("x", batch(b"a")).topic_data),
+    ],
+    ids=["unknown topic", "transactional"],
+)
+async def test_with_acks_0_a_refusal_closes_the_connection(broker: Connection, request_: ProduceRequest) -> None:
+    """It is the only way to tell a producer that wants no answer."""
+    await broker.send(request_, 12)
+    with pytest.raises(Disconnected, match="peer closed"):
+        await end_offset(broker, "any")
+
+
+@pytest.mark.parametrize("acks", [-2, 2, 3, 32767])
+async def test_other_acks_are_refused(broker: Connection, topic: str, acks: int) -> None:
+    """KIP-1 took acks > 1 away."""
+    assert (await produce(broker, topic, batch(b"a"), acks=acks)).error_code == ErrorCode.INVALID_REQUIRED_ACKS
+    assert await end_offset(broker, topic) == 0
+
+
+@pytest.mark.parametrize("partition", [-1, 1, 2**31 - 1])
+async def test_an_unknown_partition_is_refused(broker: Connection, topic: str, partition: int) -> None:
+    answer = await produce(broker, topic, batch(b"a"), partition=partition)
+    assert (answer.error_code, answer.index) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, partition)
+    assert (await produce(broker, "nowhere", batch(b"a"))).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_one_bad_partition_does_not_hurt_the_others(broker: Connection, new_name: str) -> None:
+    await create(broker, new_name, 3)
+    data = [PartitionProduceData(0, batch(b"a")), PartitionProduceData(9, batch(b"a")), PartitionProduceData(2, b"?")]
+    topics = [TopicProduceData(new_name, partition_data=data)]
+    response = await broker.request(ProduceRequest(acks=-1, topic_data=topics), 12)
+    codes = [each.error_code for each in response.responses[0].partition_responses]
+    assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.CORRUPT_MESSAGE]
+    assert await values(broker, new_name) == [b"a"]
+
+
+async def test_topics_by_id(broker: Connection, topic: str) -> None:
+    """KIP-516: from version 13 on the id alone names the topic."""
+    topic_id = await topic_id_of(broker, topic)
+    response = await broker.request(produce_request("", batch(b"a"), topic_id=topic_id), 13)
+    assert response.responses[0].topic_id == topic_id
+    assert response.responses[0].partition_responses[0].base_offset == 0
+    unknown = await produce(broker, "", batch(b"a"), 13, topic_id=uuid.uuid4())
+    assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert await end_offset(broker, topic) == 1
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+async def test_versions_0_to_2_are_offered_and_refused(broker: Connection, topic: str, version: int) -> None:
+    """KIP-896, and the exception of KAFKA-18659: librdkafka reads the lowest version offered as a sign of age."""
+    assert broker.versions[0] == (0, 13)
+    answer = await produce(broker, topic, batch(b"a"), version)
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert await end_offset(broker, topic) == 0
+
+
+def _flipped(data: bytes, position: int) -> bytes:
+    broken = bytearray(data)
+    broken[position] ^= 1
+    return bytes(broken)
+
+
+_GOOD = batch(b"a" * 50)
+_OLD_MAGIC = struct.pack(">qiIbbqii", 0, 22, 0, 1, 0, 0, -1, -1)
+
+
+@pytest.mark.parametrize(
+    ("records", "code"),
+    [
+        (_flipped(_GOOD, 70), ErrorCode.CORRUPT_MESSAGE),
+        (_flipped(_GOOD, 20), ErrorCode.CORRUPT_MESSAGE),
+        (_GOOD[:-1], ErrorCode.CORRUPT_MESSAGE),
+        (_GOOD[:40], ErrorCode.CORRUPT_MESSAGE),
+        (b"\0", ErrorCode.CORRUPT_MESSAGE),
+        (b"", ErrorCode.INVALID_RECORD),
+        (None, ErrorCode.INVALID_RECORD),
+        (_GOOD + _GOOD, ErrorCode.INVALID_RECORD),
+        (_OLD_MAGIC, ErrorCode.INVALID_RECORD),
+        (batch(b"a", control=True), ErrorCode.INVALID_RECORD),
+        (batch(b"a" * 2_000_000), ErrorCode.MESSAGE_TOO_LARGE),
+        (batch(b"a", timestamp_type=TimestampType.LOG_APPEND_TIME), ErrorCode.INVALID_TIMESTAMP),
+        (batch(b"a", timestamp=2**62), ErrorCode.INVALID_TIMESTAMP),
+    ],
+    ids=lambda value: value.name if isinstance(value, ErrorCode) else "",
+)
+async def test_bad_batches_append_nothing(
+    broker: Connection, topic: str, records: bytes | None, code: ErrorCode
+) -> None:
+    answer = await produce(broker, topic, records)
+    assert (ErrorCode(answer.error_code), answer.base_offset) == (code, -1)
+    assert (answer.error_message is None) is (not answer.record_errors)
+    assert await end_offset(broker, topic) == 0
+
+
+async def test_zstd_needs_version_7(broker: Connection, topic: str) -> None:
+    """KIP-110."""
+    records = batch(b"a" * 100, compression=Compression.ZSTD)
+    assert (await produce(broker, topic, records, 6)).error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert (await produce(broker, topic, records, 7)).error_code == ErrorCode.NONE
+
+
+async def test_timestamp_bounds_of_the_topic(broker: Connection, new_name: str) -> None:
+    """``message.timestamp.before.max.ms`` and ``message.timestamp.after.max.ms`` (KIP-937)."""
+    limits = {"message.timestamp.before.max.ms": "60000", "message.timestamp.after.max.ms": "60000"}
+    await create(broker, new_name, configs=limits)
+    now_ms = time.time_ns() // 1_000_000
+    for late, code in ((-120_000, 32), (120_000, 32), (-1_000, 0), (1_000, 0)):
+        assert (await produce(broker, new_name, batch(b"a", timestamp=now_ms + late))).error_code == code
+
+
+async def test_log_append_time(broker: Connection, new_name: str) -> None:
+    """``message.timestamp.type=LogAppendTime``: the broker's time, told to the producer and to readers."""
+    await create(broker, new_name, configs={"message.timestamp.type": "LogAppendTime"})
+    answer = await produce(broker, new_name, batch(b"a", timestamp=1))
+    data = await fetch(broker, new_name)
+    assert isinstance(data.records, memoryview)
+    header = parse_header(data.records)
+    assert header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert header.max_timestamp == answer.log_append_time_ms > 1_700_000_000_000
+
+
+@pytest.mark.parametrize("sent", list(Compression))
+@pytest.mark.parametrize("wanted", ["gzip", "snappy", "lz4", "zstd", "uncompressed", "producer"])
+async def test_the_topics_codec(broker: Connection, new_name: str, sent: Compression, wanted: str) -> None:
+    """``compression.type``: the broker stores batches in it, or as they came (``producer``)."""
+    await create(broker, new_name, configs={"compression.type": wanted})
+    answer = await produce(broker, new_name, batch(b"a" * 1000, b"b", compression=sent))
+    assert answer.error_code == 0
+    data = await fetch(broker, new_name)
+    assert isinstance(data.records, memoryview)
+    stored = parse_header(data.records).compression
+    assert stored is (
+        sent if wanted == "producer" else Compression["NONE" if wanted == "uncompressed" else wanted.upper()]
+    )
+    assert await values(broker, new_name) == [b"a" * 1000, b"b"]
+
+
+@pytest.mark.parametrize("configs", [{"compression.type": "lz4"}, {"cleanup.policy": "compact"}], ids=str)
+async def test_records_that_cannot_be_read_where_they_must_be(
+    broker: Connection, new_name: str, configs: dict[str, str]
+) -> None:
+    """The checksum is right and the payload is no gzip."""
+    await create(broker, new_name, configs=configs)
+    good = bytearray(batch(b"a" * 1000, key=b"k", compression=Compression.GZIP))
+    good[61:] = bytes(len(good) - 61)
+    struct.pack_into(">I", good, 17, checksum(good[21:]))
+    assert (await produce(broker, new_name, bytes(good))).error_code == ErrorCode.CORRUPT_MESSAGE
+    assert await end_offset(broker, new_name) == 0
+
+
+async def test_a_compacted_topic_wants_keys(broker: Connection, new_name: str) -> None:
+    """KIP-467: the answer names each record that was refused."""
+    await create(broker, new_name, configs={"cleanup.policy": "compact"})
+    answer = await produce(broker, new_name, batch(b"a", b"b"))
+    assert answer.error_code == ErrorCode.INVALID_RECORD
+    assert [each.batch_index for each in answer.record_errors] == [0, 1]
+    assert answer.record_errors[0].batch_index_error_message
+    assert (await produce(broker, new_name, batch(b"a", key=b"k"))).error_code == 0
+    assert await end_offset(broker, new_name) == 1
+
+
+def _sequenced(sequence: int, *values: bytes, producer_id: int = 4711, epoch: int = 0) -> bytes:
+    return batch(*values, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+
+
+async def test_an_idempotent_producers_duplicates_get_the_first_offset(broker: Connection, topic: str) -> None:
+    """KIP-98, and ``max.in.flight.requests.per.connection`` of 5: that many batches are remembered."""
+    for n in range(6):
+        assert (await produce(broker, topic, _sequenced(2 * n, b"a", b"b"))).base_offset == 2 * n
+    for n in range(1, 6):
+        answer = await produce(broker, topic, _sequenced(2 * n, b"a", b"b"))
+        assert (answer.error_code, answer.base_offset) == (0, 2 * n)
+    too_old = await produce(broker, topic, _sequenced(0, b"a", b"b"))
+    assert too_old.error_code in (ErrorCode.DUPLICATE_SEQUENCE_NUMBER, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    gap = await produce(broker, topic, _sequenced(14, b"a"))
+    assert gap.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert await end_offset(broker, topic) == 12
+
+
+async def test_a_newer_epoch_of_a_producer_fences_the_older(broker: Connection, topic: str) -> None:
+    assert (await produce(broker, topic, _sequenced(0, b"a", epoch=1))).error_code == 0
+    old = await produce(broker, topic, _sequenced(1, b"a", epoch=0))
+    assert old.error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+    restarted = await produce(broker, topic, _sequenced(5, b"a", epoch=2))
+    assert restarted.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert (await produce(broker, topic, _sequenced(0, b"a", epoch=2))).base_offset == 1
+
+
+async def test_no_partition_needs_more_in_sync_replicas_than_it_has(broker: Connection, new_name: str) -> None:
+    """``min.insync.replicas`` of 2 on a single replica: Kafka counts no further than there are replicas."""
+    await create(broker, new_name, configs={"min.insync.replicas": "2"})
+    assert (await produce(broker, new_name, batch(b"a"))).error_code == 0
+    assert (await produce(broker, new_name, batch(b"a"), acks=1)).error_code == 0
+
+
+async def test_a_full_disk_is_a_storage_error_and_appends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with embedded_node(topics={"orders": 1}) as node, connected(node) as broker:
+        assert (await produce(broker, "orders", batch(b"a"))).base_offset == 0
+        write = segment.write_all
+
+        def full(fd: int, data: bytes) -> None:
+            write(fd, data[:30])
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(segment, "write_all", full)
+            answer = await produce(broker, "orders", batch(b"lost"))
+            assert (answer.error_code, answer.base_offset) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+        assert (await produce(broker, "orders", batch(b"b"))).base_offset == 1
+        assert await values(broker, "orders") == [b"a", b"b"]
+
+
+async def test_requests_of_one_connection_are_answered_in_order(
+    kraft_shared_cluster: EmbeddedCluster, broker: Connection, topic: str
+) -> None:
+    offsets: dict[int, int] = {}
+
+    async def one(number: int) -> None:
+        offsets[number] = (await produce(broker, topic, batch(b"%d" % number))).base_offset
+
+    async with trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(one, number)
+    stored = await values(broker, topic)
+    assert sorted(offsets.values()) == list(range(20))
+    assert all(stored[offset] == b"%d" % number for number, offset in offsets.items())
+
+
+async def test_clients_may_not_write_to_internal_topics(broker: Connection) -> None:
+    """One record that the coordinator cannot read, and no group of the partition could be loaded again."""
+    answer = await produce(broker, "__consumer_offsets", batch(b"a", key=b"k"))
+    assert answer.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION

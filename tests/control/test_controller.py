@@ -1,0 +1,323 @@
+"""The controller's driver on real files: answers, their order, and what they rest on."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import trio
+import trio.testing
+
+from kraft.control.controller import Controller
+from kraft.control.metadata import Metadata, SnapshotPolicy
+from kraft.controller.context import ControllerConfig
+from kraft.controller.core import HANDLERS, ControllerCore
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature
+from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.delete_topics_request import DeleteTopicsRequest
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.metadata_request import MetadataRequest
+from kraft.metadata.delta import MetadataError
+from kraft.metadata.levels import WRITABLE_LEVELS
+from kraft.quorum.driver import Quorum
+from kraft.storage.flush import Flush
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.clock import Clock
+from tests.support.quorums import committed_image, open_quorum
+
+
+@asynccontextmanager
+async def running(
+    path: Path, *, level: int = 21, idle_ms: int = 0, sync: Callable[[Flush], None] = Flush.run, **settings: Any
+) -> AsyncIterator[tuple[Quorum, Metadata, Controller]]:
+    """A controller that is active, on a quorum of one."""
+    quorum = open_quorum(path, sync=sync)
+    metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=trio.to_thread.run_sync)
+    controller = Controller(
+        quorum,
+        metadata,
+        ControllerConfig("c", **settings),
+        Clock(),
+        bootstrap=[FeatureLevelRecord(name="metadata.version", feature_level=level)],
+        max_idle_interval_ms=idle_ms,
+    )
+    async with trio.open_nursery() as nursery:
+        await nursery.start(quorum.run, controller.lead)
+        await nursery.start(metadata.run)
+        with trio.fail_after(30):
+            while not controller.is_active:
+                await trio.lowlevel.checkpoint()
+            await quorum.committed(quorum.end_offset - 1)
+        yield quorum, metadata, controller
+        nursery.cancel_scope.cancel()
+
+
+async def start_broker(quorum: Quorum, controller: Controller, incarnation: int = 1) -> int:
+    registration = BrokerRegistrationRequest(
+        broker_id=1,
+        cluster_id="c",
+        incarnation_id=UUID(int=incarnation),
+        log_dirs=[UUID(int=1000)],
+        features=[Feature(name="metadata.version", min_supported_version=7, max_supported_version=21)],
+    )
+    response = await controller.request(registration, former_incarnation_gone=True)
+    assert response.error_code == ErrorCode.NONE
+    epoch: int = response.broker_epoch
+    heartbeat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=quorum.high_watermark)
+    assert not (await controller.request(heartbeat)).is_fenced
+    return epoch
+
+
+def create(name: str, partitions: int = 1) -> CreateTopicsRequest:
+    return CreateTopicsRequest(topics=[CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)])
+
+
+async def test_an_answered_request_survives_a_restart(tmp_path: Path) -> None:
+    async with running(tmp_path) as (quorum, metadata, controller):
+        await start_broker(quorum, controller)
+        response = await controller.request(create("t", 3))
+        assert response.topics[0].error_code == ErrorCode.NONE
+        before = await committed_image(quorum, metadata)
+    async with running(tmp_path) as (quorum, metadata, controller):
+        again = await committed_image(quorum, metadata)
+        assert again.topics == before.topics
+        assert again.brokers == before.brokers
+        assert again.metadata_version == 21
+        exists = await controller.request(create("t"))
+        assert exists.topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+        await start_broker(quorum, controller, incarnation=2)
+
+
+async def test_no_answer_before_the_flush_not_even_to_what_needs_no_record(tmp_path: Path) -> None:
+    """KIP-631, Persistence and Visibility: the future state must not be visible until it is persistent."""
+    gate = threading.Semaphore(0)
+    closed = threading.Event()
+
+    def flush(flush: Flush) -> None:
+        if closed.is_set():
+            assert gate.acquire(timeout=30)
+        flush.run()
+
+    answers: list[int] = []
+    async with running(tmp_path, sync=flush) as (quorum, _metadata, controller):
+        await start_broker(quorum, controller)
+        closed.set()
+
+        async def ask(name: str) -> None:
+            response = await controller.request(create(name))
+            answers.append(response.topics[0].error_code)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask, "t")
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(ask, "t")  # exists only in what is not durable yet
+            await trio.testing.wait_all_tasks_blocked()
+            assert answers == []
+            closed.clear()
+            gate.release()
+        assert sorted(answers) == [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS]
+
+
+async def test_many_requests_share_few_flushes(tmp_path: Path) -> None:
+    flushes = 0
+
+    def count(flush: Flush) -> None:
+        nonlocal flushes
+        flushes += 1
+        flush.run()
+
+    async with running(tmp_path, sync=count) as (quorum, metadata, controller):
+        await start_broker(quorum, controller)
+        before = flushes
+        async with trio.open_nursery() as nursery:
+            for number in range(60):
+                nursery.start_soon(controller.request, create(f"t{number}"))
+        assert flushes - before < 60
+        assert len((await committed_image(quorum, metadata)).topics) == 60
+
+
+async def test_a_failed_fsync_answers_nothing_and_ends_the_node(tmp_path: Path) -> None:
+    broken = threading.Event()
+    answered: list[Any] = []
+
+    def flush(flush: Flush) -> None:
+        if broken.is_set():
+            raise OSError(errno.EIO, "the disk is gone")
+        flush.run()
+
+    with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
+        async with running(tmp_path, sync=flush) as (quorum, _metadata, controller):
+            await start_broker(quorum, controller)
+            broken.set()
+            answered.append(await controller.request(create("t")))
+    assert not answered
+
+
+async def test_a_silent_broker_is_fenced(tmp_path: Path) -> None:
+    """broker.session.timeout.ms"""
+    async with running(tmp_path, broker_session_timeout_ms=20) as (quorum, metadata, controller):
+        await start_broker(quorum, controller)
+        with trio.fail_after(30):
+            while 1 not in metadata.image.brokers or not metadata.image.brokers[1].fenced:
+                await metadata.replayed(metadata.next_offset + 1)
+
+
+async def test_an_idle_controller_writes_no_op_records(tmp_path: Path) -> None:
+    """metadata.max.idle.interval.ms, KIP-835; they move the offset and nothing else."""
+    async with running(tmp_path, idle_ms=5) as (quorum, metadata, _):
+        before = await committed_image(quorum, metadata)
+        with trio.fail_after(30):
+            await quorum.committed(before.offset + 3)
+        after = await committed_image(quorum, metadata)
+        assert after.offset >= before.offset + 3
+        assert (after.features, after.brokers, after.topics) == (before.features, before.brokers, before.topics)
+
+
+async def test_a_request_that_cannot_be_decided_hurts_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    async with running(tmp_path) as (quorum, _metadata, controller):
+        await start_broker(quorum, controller)
+        monkeypatch.setitem(HANDLERS, DeleteTopicsRequest, broken)
+        with pytest.raises(KafkaError) as error:
+            await controller.request(DeleteTopicsRequest(topic_names=["t"]))
+        assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert (await controller.request(create("t"))).topics[0].error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("where", ["write", "replay"])
+async def test_a_controller_whose_image_is_not_its_log_decides_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """What is decided is replayed, then written. If the second fails, the image has what the log has not, and records
+    that rest on it would be damage to every node that replays them (KIP-631: the log is the truth).
+    """
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "the disk is full") if where == "write" else KeyError("a bug")
+
+    async def ask_twice(controller: Controller) -> None:
+        with pytest.raises(KafkaError) as first:
+            controller.decide(create("t"))
+        assert first.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        monkeypatch.undo()
+        with pytest.raises(KafkaError) as second:
+            controller.decide(CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t", count=4)]))
+        assert second.value.code is ErrorCode.NOT_CONTROLLER
+
+    with pytest.RaisesGroup(pytest.RaisesExc(OSError if where == "write" else KeyError), flatten_subgroups=True):
+        async with running(tmp_path) as (quorum, _metadata, controller):
+            await start_broker(quorum, controller)
+            owner, name = (quorum.log, "append") if where == "write" else (ControllerCore, "replay")
+            monkeypatch.setattr(owner, name, fail)
+            await ask_twice(controller)
+            await trio.sleep_forever()
+    async with running(tmp_path) as (_, metadata, _):
+        assert not metadata.image.topics
+
+
+async def test_what_is_no_request_to_a_controller(tmp_path: Path) -> None:
+    async with running(tmp_path) as (_, _, controller):
+        with pytest.raises(KafkaError) as error:
+            await controller.request(MetadataRequest())
+        assert error.value.code is ErrorCode.UNSUPPORTED_VERSION
+
+
+async def test_a_wait_has_an_end(tmp_path: Path) -> None:
+    gate = threading.Semaphore(0)
+    closed = threading.Event()
+
+    def flush(flush: Flush) -> None:
+        if closed.is_set():
+            assert gate.acquire(timeout=30)
+        flush.run()
+
+    async with running(tmp_path, sync=flush) as (quorum, _metadata, controller):
+        await start_broker(quorum, controller)
+        closed.set()
+        with pytest.raises(KafkaError) as error:
+            await controller.request(create("t"), timeout_ms=1)
+        assert error.value.code is ErrorCode.REQUEST_TIMED_OUT
+        closed.clear()
+        gate.release()
+
+
+async def test_a_decision_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """A record of more than 8 MiB fits in no batch; whoever asks for one must not stop the controller."""
+    async with running(tmp_path) as (quorum, _, controller):
+        epoch = await start_broker(quorum, controller)
+        end_offset = quorum.end_offset
+        huge = BrokerRegistrationRequest(
+            broker_id=2,
+            cluster_id="c",
+            incarnation_id=UUID(int=2),
+            log_dirs=[UUID(int=2000 + number) for number in range(600_000)],
+            features=[Feature(name="metadata.version", min_supported_version=7, max_supported_version=21)],
+        )
+        with pytest.raises(KafkaError) as error:
+            await controller.request(huge)
+        assert error.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+        assert quorum.end_offset == end_offset
+        heartbeat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=end_offset)
+        assert (await controller.request(heartbeat)).error_code == ErrorCode.NONE
+
+
+async def test_after_its_end_it_is_not_the_controller(tmp_path: Path) -> None:
+    async with running(tmp_path) as (_, _, controller):
+        pass
+    with pytest.raises(KafkaError) as error:
+        await controller.request(create("t"))
+    assert error.value.code is ErrorCode.NOT_CONTROLLER
+
+
+async def test_a_controller_that_lost_its_epoch_turns_everybody_away(tmp_path: Path) -> None:
+    """What was asked and is not committed when the leadership ends gets NOT_CONTROLLER: nobody knows its outcome."""
+    gate = threading.Semaphore(0)
+    closed = threading.Event()
+
+    def flush(flush: Flush) -> None:
+        if closed.is_set():
+            assert gate.acquire(timeout=30)
+        flush.run()
+
+    codes: list[ErrorCode] = []
+    async with running(tmp_path, sync=flush) as (quorum, _, controller):
+        await start_broker(quorum, controller)
+        closed.set()
+
+        async def ask(name: str) -> None:
+            with pytest.raises(KafkaError) as error:
+                await controller.request(create(name))
+            codes.append(error.value.code)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(3):
+                nursery.start_soon(ask, f"t{number}")
+            await trio.testing.wait_all_tasks_blocked()
+            await quorum.resign(quorum.epoch)
+            with trio.fail_after(30):
+                while len(codes) < 3:
+                    await trio.lowlevel.checkpoint()
+            closed.clear()
+            gate.release()
+    assert codes == [ErrorCode.NOT_CONTROLLER] * 3
+
+
+@pytest.mark.parametrize("level", [WRITABLE_LEVELS[0] - 1, WRITABLE_LEVELS[1] + 1])
+async def test_a_level_that_cannot_be_written(tmp_path: Path, level: int) -> None:
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(MetadataError, match=f"metadata.version (is )?{level}"), flatten_subgroups=True
+    ):
+        async with running(tmp_path, level=level):
+            pass

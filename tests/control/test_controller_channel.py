@@ -1,0 +1,432 @@
+"""The broker's way to the active controller, over real sockets to controllers that are anything but well."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import attrs
+import pytest
+import trio
+import trio.testing
+
+from kraft.config.listeners import Endpoint, Voter
+from kraft.control import controller_channel
+from kraft.control.controller_channel import ControllerChannel
+from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.alter_partition_request import AlterPartitionRequest
+from kraft.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
+from kraft.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from kraft.messages.envelope_request import EnvelopeRequest
+from kraft.messages.envelope_response import EnvelopeResponse
+from kraft.messages.heartbeat_response import HeartbeatResponse
+from kraft.metrics import Registry
+from kraft.rpc.channel import CLOSE, Parked, Reply, Request
+from kraft.rpc.plane import Plane
+from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
+from kraft.rpc.server import Service, serve
+from kraft.wire.errors import ErrorCode, KafkaError
+
+pytestmark = pytest.mark.usefixtures("instant_retries")
+
+THIS_NODE = 1
+APIS = {18: (0, 4), 19: (2, 7), 56: (2, 3), 58: (0, 0), 63: (0, 1)}
+
+Answer = Callable[[Request], Awaitable[Reply]]
+
+
+@pytest.fixture
+def instant_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller_channel, "_RETRY_BACKOFF_S", 0.001)
+
+
+@attrs.define
+class Quorum:
+    """Whoever the test says leads."""
+
+    leader_id: int | None = None
+    epoch: int = 0
+    node_id: int = THIS_NODE
+    _changed: trio.Event = attrs.Factory(trio.Event)
+
+    def elect(self, leader_id: int | None) -> None:
+        self.leader_id = leader_id
+        self.epoch += 1
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def change(self, leader_id: int | None, epoch: int) -> None:
+        while (self.leader_id, self.epoch) == (leader_id, epoch):
+            await self._changed.wait()
+
+
+@attrs.define
+class Peer:
+    """A controller listener: ``asked`` are the requests that came, ``answer`` is what is said to them."""
+
+    node_id: int
+    answer: Answer
+    asked: list[Any] = attrs.Factory(list)
+    versions: list[int] = attrs.Factory(list)
+
+    async def handle(self, request: Request) -> Reply:
+        if request.api_key == 18:
+            return ApiVersionsResponse(api_keys=[ApiVersion(key, *range_) for key, range_ in APIS.items()])
+        self.asked.append(request.message())
+        self.versions.append(request.api_version)
+        return await self.answer(request)
+
+
+async def welcome(request: Request) -> Reply:
+    return BrokerHeartbeatResponse(is_caught_up=True)
+
+
+async def not_active(request: Request) -> Reply:
+    return BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
+
+
+async def silent(request: Request) -> Reply:
+    return Parked(trio.sleep_forever)
+
+
+async def hang_up(request: Request) -> Reply:
+    return CLOSE
+
+
+def once(first: Answer, then: Answer) -> Answer:
+    """Answer the first request by ``first``, all others by ``then``."""
+    answers = iter([first])
+
+    async def answer(request: Request) -> Reply:
+        return await next(answers, then)(request)
+
+    return answer
+
+
+class Local:
+    """This node's own controller."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[Any, int | None, bool]] = []
+
+    async def request(
+        self,
+        message: Any,
+        version: int | None = None,
+        *,
+        former_incarnation_gone: bool = False,
+        timeout_ms: float = 0,
+    ) -> Any:
+        self.asked.append((message, version, former_incarnation_gone))
+        answer = self.answers.pop(0)
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
+
+@asynccontextmanager
+async def channel_to(
+    *peers: Peer, quorum: Quorum, local: Local | None = None, **options: Any
+) -> AsyncIterator[ControllerChannel]:
+    """A channel that runs, and the peers as the other voters."""
+    async with trio.open_nursery() as nursery:
+        voters = {THIS_NODE: Voter(THIS_NODE, "127.0.0.1", 1)}
+        for peer in peers:
+            plane = Plane("control", (Endpoint("CONTROLLER", "PLAINTEXT", "127.0.0.1", 0),), 20, 1, 1)
+            quotas = ConnectionQuotas(ConnectionLimits())
+            service = Service(peer.handle, APIS, lambda request, error: None, quotas, Registry())
+            bound = await nursery.start(serve, plane, service, trio.Event())
+            voters[peer.node_id] = Voter(peer.node_id, "127.0.0.1", bound["CONTROLLER"].port)
+        channel = ControllerChannel(quorum, voters, local, **options)
+        nursery.start_soon(channel.run, name="controller channel")
+        with trio.fail_after(30):
+            yield channel
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_node_that_leads_asks_its_own_controller() -> None:
+    """With no socket in between, and with the proof that the former incarnation is gone."""
+    answer = BrokerHeartbeatResponse()
+    local = Local(answer)
+    channel = ControllerChannel(Quorum(THIS_NODE), {}, local)
+    message = BrokerHeartbeatRequest()
+    assert await channel.request(message, 1, former_incarnation_gone=True) is answer
+    assert local.asked == [(message, 1, True)]
+
+
+async def test_a_controller_of_this_node_that_is_not_active_yet_is_asked_again() -> None:
+    refused = KafkaError(ErrorCode.NOT_CONTROLLER)
+    local = Local(refused, BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER), BrokerHeartbeatResponse())
+    channel = ControllerChannel(Quorum(THIS_NODE), {}, local)
+    assert (await channel.request(BrokerHeartbeatRequest())).error_code == 0
+    assert len(local.asked) == 3
+
+
+async def test_what_this_node_s_controller_refuses_is_refused() -> None:
+    channel = ControllerChannel(Quorum(THIS_NODE), {}, Local(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)))
+    with pytest.raises(KafkaError) as caught:
+        await channel.request(BrokerHeartbeatRequest())
+    assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+async def test_a_node_that_follows_asks_the_leader_in_the_newest_common_version() -> None:
+    peer = Peer(2, welcome)
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+        assert (await channel.request(BrokerHeartbeatRequest(broker_id=7))).is_caught_up
+        assert (await channel.request(BrokerHeartbeatRequest(broker_id=8), 0)).is_caught_up
+    assert [request.broker_id for request in peer.asked] == [7, 8]
+    assert peer.versions == [1, 0]
+
+
+async def test_a_version_that_the_leader_does_not_offer_is_not_sent() -> None:
+    peer = Peer(2, welcome)
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+        for version in (2, None):
+            message = BrokerHeartbeatRequest() if version else AllocateProducerIdsRequest()
+            with pytest.raises(KafkaError) as caught:
+                await channel.request(message, version)
+            assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
+    assert peer.asked == []
+
+
+async def test_requests_share_the_connection() -> None:
+    """One that is parked does not keep another from being sent; a peer answers them in order."""
+    gate = trio.Event()
+
+    async def gated(request: Request) -> Reply:
+        async def wait() -> BrokerHeartbeatResponse:
+            await gate.wait()
+            return BrokerHeartbeatResponse()
+
+        return Parked(wait)
+
+    peer = Peer(2, gated)
+    answered: list[int] = []
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+
+        async def ask(number: int) -> None:
+            await channel.request(BrokerHeartbeatRequest(broker_id=number))
+            answered.append(number)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(20):
+                nursery.start_soon(ask, number)
+            await _until(lambda: bool(peer.asked))
+            gate.set()
+    assert sorted(answered) == list(range(20))
+    assert sorted(request.broker_id for request in peer.asked) == list(range(20))
+
+
+async def test_a_new_epoch_of_the_same_leader_costs_no_answer() -> None:
+    """A controller that started again may be asked before its new epoch is known here: asked twice, it would find that
+    the topic exists."""
+    gate = trio.Event()
+
+    async def gated(request: Request) -> Reply:
+        async def wait() -> BrokerHeartbeatResponse:
+            await gate.wait()
+            return BrokerHeartbeatResponse(is_caught_up=True)
+
+        return Parked(wait)
+
+    quorum, peer = Quorum(2), Peer(2, gated)
+    async with channel_to(peer, quorum=quorum) as channel, trio.open_nursery() as nursery:
+        nursery.start_soon(channel.request, BrokerHeartbeatRequest())
+        await _until(lambda: bool(peer.asked))
+        for leader_id in (None, 2, 2):
+            quorum.elect(leader_id)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+        gate.set()
+    assert len(peer.asked) == 1
+
+
+@pytest.mark.parametrize("trouble", [not_active, hang_up], ids=["not controller", "disconnect"])
+async def test_a_leader_that_did_not_answer_is_asked_again(trouble: Answer) -> None:
+    peer = Peer(2, once(trouble, welcome))
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+        assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
+    assert len(peer.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "refused"),
+    [
+        pytest.param(
+            CreateTopicsRequest(topics=[CreatableTopic(name="t")]),
+            CreateTopicsResponse(topics=[CreatableTopicResult(name="t", error_code=ErrorCode.NOT_CONTROLLER)]),
+            id="beside a topic",
+        ),
+        pytest.param(
+            AlterPartitionRequest(),
+            AlterPartitionResponse(topics=[TopicData(partitions=[PartitionData(error_code=41)])]),
+            id="beside a partition",
+        ),
+    ],
+)
+async def test_not_controller_is_seen_wherever_the_answer_has_it(message: Any, refused: Any) -> None:
+    async def refuse(request: Request) -> Reply:
+        return refused
+
+    async def accept(request: Request) -> Reply:
+        return type(refused)()
+
+    peer = Peer(2, once(refuse, accept))
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+        assert await channel.request(message) == type(refused)()
+
+
+async def test_a_request_waits_until_somebody_leads() -> None:
+    quorum, peer = Quorum(None), Peer(2, welcome)
+    async with channel_to(peer, quorum=quorum) as channel, trio.open_nursery() as nursery:
+        nursery.start_soon(channel.request, BrokerHeartbeatRequest())
+        await trio.testing.wait_all_tasks_blocked()
+        assert peer.asked == []
+        quorum.elect(2)
+    assert len(peer.asked) == 1
+
+
+async def test_what_the_old_leader_did_not_answer_is_asked_of_the_new_one() -> None:
+    """A leader that is cut off does not answer and does not close: the change of leadership is what ends the wait."""
+    quorum, old, new = Quorum(2), Peer(2, silent), Peer(3, welcome)
+    async with channel_to(old, new, quorum=quorum) as channel, trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(channel.request, BrokerHeartbeatRequest())
+        await _until(lambda: bool(old.asked))
+        quorum.elect(None)
+        await trio.testing.wait_all_tasks_blocked()
+        quorum.elect(3)
+    assert len(new.asked) == 10
+
+
+async def test_what_waits_for_a_peer_goes_to_this_node_when_it_is_elected() -> None:
+    quorum, local = Quorum(2), Local(BrokerHeartbeatResponse())
+    async with channel_to(Peer(2, silent), quorum=quorum, local=local) as channel, trio.open_nursery() as nursery:
+        nursery.start_soon(channel.request, BrokerHeartbeatRequest())
+        await trio.testing.wait_all_tasks_blocked()
+        quorum.elect(THIS_NODE)
+    assert len(local.asked) == 1
+
+
+async def test_a_leader_that_keeps_silent_is_given_up_for_a_new_connection() -> None:
+    peer = Peer(2, once(silent, welcome))
+    async with channel_to(peer, quorum=Quorum(2), attempt_timeout_ms=200) as channel:
+        assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
+    assert len(peer.asked) == 2
+
+
+async def test_a_leader_that_cannot_be_reached_costs_the_caller_its_time() -> None:
+    quorum = Quorum(9)
+    async with channel_to(quorum=quorum) as channel:
+        channel._voters[9] = Voter(9, "127.0.0.1", 1)  # type: ignore[index]
+        with pytest.raises(KafkaError) as caught:
+            await channel.request(BrokerHeartbeatRequest(), timeout_ms=50)
+        assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+async def test_a_leader_that_is_no_voter_is_waited_out() -> None:
+    async with channel_to(quorum=Quorum(9)) as channel:
+        with pytest.raises(KafkaError) as caught:
+            await channel.request(BrokerHeartbeatRequest(), timeout_ms=20)
+        assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+async def test_a_full_queue_costs_the_caller_its_time_and_nobody_else() -> None:
+    """What its caller gave up is not sent any more when the leader is back."""
+    quorum, peer = Quorum(2), Peer(2, welcome)
+    channel = ControllerChannel(quorum, {}, None)  # nobody takes anything from the queue
+    refused: list[ErrorCode] = []
+
+    async def ask() -> None:
+        with pytest.raises(KafkaError) as caught:
+            await channel.request(BrokerHeartbeatRequest(), timeout_ms=50)
+        refused.append(caught.value.code)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(controller_channel._QUEUED_REQUESTS + 10):
+            nursery.start_soon(ask)
+    assert refused == [ErrorCode.REQUEST_TIMED_OUT] * (controller_channel._QUEUED_REQUESTS + 10)
+    async with channel_to(peer, quorum=quorum) as other:
+        channel._voters = other._voters
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(channel.run)
+            await channel.request(BrokerHeartbeatRequest(broker_id=5))
+            nursery.cancel_scope.cancel()
+    assert [request.broker_id for request in peer.asked] == [5]
+
+
+async def test_a_caller_that_is_cancelled_leaves_the_connection_to_others() -> None:
+    released = trio.Event()
+
+    async def slow_first(request: Request) -> Reply:
+        async def wait() -> BrokerHeartbeatResponse:
+            await released.wait()
+            return BrokerHeartbeatResponse()
+
+        return Parked(wait)
+
+    peer = Peer(2, once(slow_first, welcome))
+    scope = trio.CancelScope()
+    async with channel_to(peer, quorum=Quorum(2)) as channel, trio.open_nursery() as nursery:
+
+        async def cancelled() -> None:
+            with scope:
+                await channel.request(BrokerHeartbeatRequest(broker_id=1))
+
+        nursery.start_soon(cancelled)
+        await _until(lambda: bool(peer.asked))
+        scope.cancel()
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(channel.request, BrokerHeartbeatRequest(broker_id=2))
+        released.set()
+    assert [request.broker_id for request in peer.asked] == [1, 2]
+
+
+async def test_an_answer_that_cannot_be_read_is_no_answer() -> None:
+    async def another_message(request: Request) -> Reply:
+        return HeartbeatResponse()  # shorter
+
+    peer = Peer(2, once(another_message, welcome))
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+        assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
+    assert len(peer.asked) == 2
+
+
+async def test_a_message_that_cannot_be_encoded_is_an_error_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    peer = Peer(2, welcome)
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+        with pytest.raises(KafkaError) as caught:
+            await channel.request(BrokerHeartbeatRequest(broker_id="seven"))  # type: ignore[arg-type]
+        assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
+    assert "seven" in caplog.text
+
+
+async def test_an_envelope_goes_to_another_node_and_the_message_itself_to_our_own() -> None:
+    """KIP-590: what a client asked goes on with who sent it."""
+
+    async def opened(request: Request) -> Reply:
+        return EnvelopeResponse(b"answer")
+
+    async def refused(request: Request) -> Reply:
+        return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
+
+    quorum, peer, local = Quorum(2), Peer(2, once(refused, opened)), Local(BrokerHeartbeatResponse())
+    async with channel_to(peer, quorum=quorum, local=local) as channel:
+        message, envelope = BrokerHeartbeatRequest(), EnvelopeRequest(b"request", b"principal", b"host")
+        assert await channel.request(message, 0, envelope=envelope) == EnvelopeResponse(b"answer")
+        assert peer.asked == [envelope, envelope]
+        quorum.elect(THIS_NODE)
+        await channel.request(message, 0, envelope=envelope)
+    assert local.asked == [(message, 0, False)]
+
+
+async def _until(so: Callable[[], bool]) -> None:
+    """Sockets wake no task of ours before the kernel does: ask until it is so; the caller has the bound."""
+    while not so():
+        await trio.lowlevel.checkpoint()

@@ -1,0 +1,319 @@
+"""A follower, over real sockets and on real files, with a leader that says what the test wants it to say."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+import trio
+
+from kraft.config.listeners import Endpoint
+from kraft.config.properties import from_mapping
+from kraft.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from kraft.messages.fetch_request import FetchPartition, FetchRequest
+from kraft.messages.fetch_response import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
+from kraft.messages.list_offsets_request import ListOffsetsRequest
+from kraft.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.metrics import Registry
+from kraft.records.record import Record, encode_batch
+from kraft.replication.fetchers import EARLIEST, Fetchers
+from kraft.rpc.channel import CLOSE, Parked, Reply, Request
+from kraft.rpc.client import connect
+from kraft.rpc.plane import Plane
+from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
+from kraft.rpc.server import Service, serve
+from kraft.testing.embedded import SETTINGS
+from kraft.wire.errors import ErrorCode
+from kraft.world.clock import Clock
+from tests.support.clusters import until
+from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
+
+LEADER, HEIR, FOLLOWER = 1, 3, 2
+BROKER_EPOCH = 22
+APIS = {1: (4, 17), 2: (1, 9), 18: (0, 4)}
+WAIT_MS, BACKOFF_MS = 20, 40
+
+Say = Callable[[FetchPartition], Any]
+
+
+def batches(offset: int, *values: bytes, epoch: int = 0) -> bytes:
+    """One batch for each value."""
+    return b"".join(
+        encode_batch([Record(at, 1000, None, value)], base_offset=at, leader_epoch=epoch)
+        for at, value in enumerate(values, offset)
+    )
+
+
+@attrs.define
+class Leader:
+    """A broker that is asked by its follower; ``say`` is what it answers next, once each, and then that it has nothing
+    new."""
+
+    node_id: int = LEADER
+    port: int = 0
+    saying: list[Say] = attrs.Factory(list)
+    asked: list[FetchRequest] = attrs.Factory(list)
+    start_offset: int = 0
+    end_offset: int = 0
+
+    def say(self, *answers: Say | PartitionData) -> None:
+        for answer in answers:
+            self.saying.append(answer if callable(answer) else lambda wanted, data=answer: data)
+
+    @property
+    def last(self) -> FetchPartition:
+        """What it was asked last for the partition."""
+        wanted: FetchPartition = self.asked[-1].topics[0].partitions[0]
+        return wanted
+
+    async def handle(self, request: Request) -> Reply:
+        if request.api_key == 18:
+            return ApiVersionsResponse(api_keys=[ApiVersion(key, *versions) for key, versions in APIS.items()])
+        message = request.message()
+        if isinstance(message, ListOffsetsRequest):
+            timestamp = message.topics[0].partitions[0].timestamp
+            offset = self.start_offset if timestamp == EARLIEST else self.end_offset
+            found = ListOffsetsTopicResponse(name="topic", partitions=[ListOffsetsPartitionResponse(offset=offset)])
+            return ListOffsetsResponse(topics=[found])
+        assert isinstance(message, FetchRequest)
+        self.asked.append(message)
+        if self.saying:
+            data = self.saying.pop(0)(message.topics[0].partitions[0])
+            return _response(data) if isinstance(data, PartitionData) else data
+
+        async def wait() -> FetchResponse:
+            await trio.sleep(WAIT_MS / 1000)
+            return _response(PartitionData(high_watermark=self.end_offset, log_start_offset=self.start_offset))
+
+        return Parked(wait)
+
+
+def _response(data: PartitionData) -> FetchResponse:
+    data.records = data.records or b""
+    return FetchResponse(responses=[FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[data])])
+
+
+@asynccontextmanager
+async def following(tmp_path: Path, *leaders: Leader) -> AsyncIterator[Broker]:
+    """A broker that follows the first of the leaders, in epoch 0."""
+    broker = broker_in(tmp_path, FOLLOWER)
+    settings = {
+        "log.dirs": str(tmp_path),
+        "node.id": str(FOLLOWER),
+        "controller.quorum.voters": f"{FOLLOWER}@127.0.0.1:1",
+        "replica.fetch.wait.max.ms": str(WAIT_MS),
+        "replica.fetch.backoff.ms": str(BACKOFF_MS),
+    }
+    config = from_mapping({**SETTINGS, **settings}).config
+    async with trio.open_nursery() as nursery:
+        for leader in leaders:
+            plane = Plane("data", (Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 0),), processors=1, handlers=1)
+            quotas = ConnectionQuotas(ConnectionLimits())
+            service = Service(leader.handle, APIS, lambda request, error: None, quotas, Registry())
+            leader.port = (await nursery.start(serve, plane, service, trio.Event()))["PLAINTEXT"].port
+            await broker.hear(registration(leader.node_id, 10 + leader.node_id, leader.port))
+        broker.replicas.registered(BROKER_EPOCH)
+        await broker.hear(registration(FOLLOWER, BROKER_EPOCH), *topic(LEADER, FOLLOWER, HEIR, leader=LEADER))
+        nursery.start_soon(Fetchers(config, broker.replicas, Clock(), connect).run)
+        with trio.fail_after(30):
+            yield broker
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_follower_takes_what_comes_and_says_how_far_it_is(tmp_path: Path) -> None:
+    leader = Leader()
+    leader.say(PartitionData(records=batches(0, b"a", b"b"), high_watermark=1))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 2)
+        assert broker.values == [b"a", b"b"]
+        assert broker.partition.high_watermark == 1
+        first, last = leader.asked[0], leader.last
+        state = first.replica_state
+        assert (state.replica_id, state.replica_epoch, first.isolation_level) == (FOLLOWER, BROKER_EPOCH, 0)
+        wanted = first.topics[0].partitions[0]
+        assert (wanted.fetch_offset, wanted.last_fetched_epoch, wanted.current_leader_epoch) == (0, -1, 0)
+        assert (last.fetch_offset, last.last_fetched_epoch, last.log_start_offset) == (2, 0, 0)
+        leader.end_offset = 9
+        await until(lambda: broker.partition.high_watermark == 2)
+
+
+async def test_a_batch_that_is_cut_off_is_asked_for_again(tmp_path: Path) -> None:
+    """A leader sends as many bytes as were asked for, wherever a batch ends."""
+    leader = Leader()
+    whole = batches(0, b"a", b"b")
+    leader.say(PartitionData(records=whole[:-3]), lambda wanted: PartitionData(records=whole[len(whole) // 2 :]))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(broker.values) == 2)
+        assert [each.topics[0].partitions[0].fetch_offset for each in leader.asked][:2] == [0, 1]
+
+
+def _broken(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        pytest.param(_broken(batches(1, b"b")), id="wrong checksum"),
+        pytest.param(batches(1, b"b", epoch=1), id="an epoch that is not yet"),
+        pytest.param(batches(0, b"other"), id="an offset that is there"),
+        pytest.param(b"\0" * 100, id="no batch at all"),
+    ],
+)
+async def test_what_cannot_be_is_not_taken(tmp_path: Path, records: bytes) -> None:
+    """The partition rests, and is asked for again."""
+    leader = Leader()
+    leader.say(PartitionData(records=batches(0, b"a")), PartitionData(records=records))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) == 3)
+        assert broker.values == [b"a"]
+        leader.say(PartitionData(records=batches(1, b"b")))
+        await until(lambda: broker.values == [b"a", b"b"])
+
+
+async def test_a_log_that_parted_from_the_leader_s_is_cut(tmp_path: Path) -> None:
+    """KIP-595 made it part of Fetch: the end of the largest epoch that the leader has of those asked about."""
+    leader, heir = Leader(), Leader(HEIR)
+    leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=1))
+    async with following(tmp_path, leader, heir) as broker:
+        await until(lambda: len(broker.values) == 3)
+        parted = PartitionData(diverging_epoch=EpochEndOffset(0, 1))
+        heir.say(parted, PartitionData(records=batches(1, b"d", epoch=1)))
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=HEIR))
+        await until(lambda: broker.values == [b"a", b"d"])
+        asked = [each.topics[0].partitions[0] for each in heir.asked[:2]]
+        assert [(each.current_leader_epoch, each.fetch_offset, each.last_fetched_epoch) for each in asked] == [
+            (1, 3, 0),
+            (1, 1, 0),
+        ]
+        assert broker.partition.cuts == 1
+
+
+async def test_a_leader_that_was_deposed_before_it_wrote_forgets_its_epoch(tmp_path: Path) -> None:
+    leader, heir = Leader(), Leader(HEIR)
+    leader.say(PartitionData(records=batches(0, b"a")))
+    async with following(tmp_path, leader, heir) as broker:
+        await until(lambda: broker.values == [b"a"])
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=FOLLOWER))
+        assert broker.partition.is_leader
+        assert broker.partition.end_of_epoch(1) == (1, 1)
+        heir.say(PartitionData(diverging_epoch=EpochEndOffset(0, 1)), PartitionData(records=batches(1, b"b", epoch=2)))
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=HEIR))
+        await until(lambda: broker.values == [b"a", b"b"])
+        assert [each.topics[0].partitions[0].last_fetched_epoch for each in heir.asked[:2]] == [1, 0]
+
+
+async def test_a_leader_whose_answer_leads_nowhere_is_not_asked_in_a_loop(tmp_path: Path) -> None:
+    leader = Leader()
+    leader.say(PartitionData(records=batches(0, b"a")))
+    nowhere = PartitionData(diverging_epoch=EpochEndOffset(0, 5))
+    leader.say(*[nowhere] * 1000)
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 2)
+        asked = len(leader.asked)
+        await trio.sleep(5 * BACKOFF_MS / 1000)
+        assert len(leader.asked) - asked <= 8
+        assert broker.values == [b"a"]
+
+
+async def test_a_leader_that_ends_before_its_follower(tmp_path: Path) -> None:
+    """An unclean election: what only the follower has is gone."""
+    leader = Leader(end_offset=1)
+    refused = PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    leader.say(PartitionData(records=batches(0, b"a", b"b"), high_watermark=2), refused)
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: broker.partition.cuts == 1)
+        assert broker.values == [b"a"]
+        assert broker.partition.high_watermark == 1
+
+
+async def test_a_leader_that_begins_after_its_follower_ends(tmp_path: Path) -> None:
+    """Retention, or DeleteRecords: nothing that the follower has is in the leader's log any more."""
+    leader = Leader(start_offset=100, end_offset=102)
+    refused = PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    leader.say(PartitionData(records=batches(0, b"a")), refused)
+    leader.say(PartitionData(records=batches(100, b"x", b"y"), high_watermark=102, log_start_offset=100))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: broker.values == [b"x", b"y"])
+        assert (broker.partition.log.log_start_offset, broker.partition.high_watermark) == (100, 102)
+
+
+async def test_a_leader_whose_log_begins_within_a_batch(tmp_path: Path) -> None:
+    leader = Leader(start_offset=2, end_offset=3)
+    refused = PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    of_three = encode_batch([Record(at, 1000, None, b"%d" % at) for at in range(3)], base_offset=0, leader_epoch=0)
+    leader.say(refused, PartitionData(records=of_three, high_watermark=3, log_start_offset=2))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: broker.values == [b"2"])
+        assert (broker.partition.log.log_start_offset, broker.partition.log.log_end_offset) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        pytest.param(lambda wanted: PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER), id="refused"),
+        pytest.param(lambda wanted: PartitionData(error_code=ErrorCode.UNKNOWN_SERVER_ERROR), id="failed"),
+        pytest.param(lambda wanted: FetchResponse(error_code=ErrorCode.KAFKA_STORAGE_ERROR), id="refused as a whole"),
+        pytest.param(lambda wanted: CLOSE, id="closed"),
+        pytest.param(lambda wanted: ListOffsetsResponse(), id="unreadable"),
+        pytest.param(lambda wanted: FetchResponse(), id="silent about it"),
+    ],
+)
+async def test_trouble_passes(tmp_path: Path, trouble: Say) -> None:
+    leader = Leader()
+    leader.say(trouble, PartitionData(records=batches(0, b"a")))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: broker.values == [b"a"])
+
+
+async def test_an_answer_that_is_too_late_is_not_taken(tmp_path: Path) -> None:
+    """The partition has another leader meanwhile, or is gone."""
+    leader, heir = Leader(), Leader(HEIR)
+    gate = trio.Event()
+
+    async def late() -> FetchResponse:
+        await gate.wait()
+        return _response(PartitionData(records=batches(0, b"late")))
+
+    leader.say(lambda wanted: Parked(late))
+    async with following(tmp_path, leader, heir) as broker:
+        await until(lambda: len(leader.asked) == 1)
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=HEIR))
+        heir.say(PartitionData(records=batches(0, b"a", epoch=1)))
+        gate.set()
+        await until(lambda: broker.values == [b"a"])
+        partition = broker.partition
+        await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+        asked = len(heir.asked)
+        heir.say(PartitionData(records=batches(1, b"b", epoch=1)))
+        await trio.sleep(3 * WAIT_MS / 1000)
+        assert len(heir.asked) <= asked + 1
+        assert not broker.replicas.holds(partition)
+
+
+async def test_a_leader_that_is_away_is_asked_when_it_is_back(tmp_path: Path) -> None:
+    """At the address that the metadata has then."""
+    leader = Leader()
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 1)
+        port, leader.port = leader.port, 1
+        leader.say(lambda wanted: CLOSE)
+        await broker.hear(registration(LEADER, 30, leader.port))
+        await until(lambda: not leader.saying)
+        asked = len(leader.asked)
+        await trio.sleep(2 * BACKOFF_MS / 1000)
+        assert len(leader.asked) == asked
+        leader.port = port
+        leader.say(PartitionData(records=batches(0, b"a")))
+        await broker.hear(registration(LEADER, 31, leader.port))
+        await until(lambda: broker.values == [b"a"])

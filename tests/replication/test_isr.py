@@ -1,0 +1,162 @@
+"""In-sync replicas, settled with a controller that does not always agree, or answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+import pytest
+import trio
+import trio.testing
+
+from kraft.broker.leadership import Fetched
+from kraft.messages.alter_partition_request import AlterPartitionRequest
+from kraft.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.metrics import Registry
+from kraft.replication import isr
+from kraft.replication.isr import InSyncReplicas
+from kraft.replication.metrics import declare_replica_metrics
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.clock import Clock
+from tests.support.clusters import until
+from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
+from tests.support.talk import batch
+
+LEADER, FOLLOWER = 1, 2
+EPOCHS = {LEADER: 11, FOLLOWER: 12}
+
+
+@attrs.define
+class Channel:
+    """A controller that answers what the test says, in this order."""
+
+    answers: list[AlterPartitionResponse | KafkaError] = attrs.Factory(list)
+    asked: list[AlterPartitionRequest] = attrs.Factory(list)
+    registry: Registry = attrs.Factory(Registry)
+
+    def measured(self, name: str) -> float:
+        value: float = self.registry.get(f"kafka.server:type=ReplicaManager,name={name}").value
+        return value
+
+    async def request(self, message: AlterPartitionRequest, version: int) -> Any:
+        assert version == 3
+        self.asked.append(message)
+        await trio.lowlevel.checkpoint()
+        answer = self.answers.pop(0)
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
+
+def settled(*members: int, partition_epoch: int = 1) -> AlterPartitionResponse:
+    data = PartitionData(isr=list(members), leader_id=LEADER, partition_epoch=partition_epoch)
+    return AlterPartitionResponse(topics=[TopicData(topic_id=TOPIC_ID, partitions=[data])])
+
+
+def refused(code: ErrorCode) -> AlterPartitionResponse:
+    return AlterPartitionResponse(topics=[TopicData(topic_id=TOPIC_ID, partitions=[PartitionData(error_code=code)])])
+
+
+@asynccontextmanager
+async def leading(tmp_path: Path, channel: Channel, lag_max_ms: int = 30_000) -> AsyncIterator[Broker]:
+    """A broker that leads, with a follower that is out of sync."""
+    broker = broker_in(tmp_path, LEADER)
+    broker.replicas.lag_max_ms = lag_max_ms
+    broker.replicas.registered(EPOCHS[LEADER])
+    registrations = [registration(node_id, epoch) for node_id, epoch in EPOCHS.items()]
+    out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[LEADER])
+    await broker.hear(*registrations, *topic(LEADER, FOLLOWER, leader=LEADER))
+    await broker.hear(out_of_sync)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(InSyncReplicas(broker.replicas, Clock(), cast(Any, channel), channel.registry).run)
+        yield broker
+        nursery.cancel_scope.cancel()
+
+
+def fetch(broker: Broker) -> None:
+    event = Fetched(FOLLOWER, EPOCHS[FOLLOWER], broker.partition.log.log_end_offset, 0)
+    broker.partition.fetched(broker.replicas.clock.now_ms(), event)
+
+
+def in_sync(broker: Broker) -> tuple[int, ...]:
+    assert broker.partition.leadership is not None
+    return broker.partition.leadership.isr
+
+
+async def test_the_controller_is_asked_with_the_epochs_of_all_members(tmp_path: Path) -> None:
+    """KIP-903: so that it does not take a broker that was restarted meanwhile for the one that had caught up."""
+    channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2)])
+    async with leading(tmp_path, channel) as broker:
+        fetch(broker)
+        await until(lambda: in_sync(broker) == (LEADER, FOLLOWER))
+    (request,) = channel.asked
+    assert (request.broker_id, request.broker_epoch) == (LEADER, EPOCHS[LEADER])
+    (data,) = request.topics[0].partitions
+    assert {each.broker_id: each.broker_epoch for each in data.new_isr_with_epochs} == EPOCHS
+    assert (data.leader_epoch, data.partition_epoch, data.leader_recovery_state) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        pytest.param(KafkaError(ErrorCode.REQUEST_TIMED_OUT), id="no answer"),
+        pytest.param(AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH), id="refused as a whole"),
+        pytest.param(AlterPartitionResponse(), id="an answer without the partition"),
+        pytest.param(refused(ErrorCode.UNKNOWN_SERVER_ERROR), id="the partition failed"),
+    ],
+)
+async def test_what_may_not_have_been_done_is_asked_again(
+    tmp_path: Path, trouble: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isr, "_RETRY_S", 0.001)
+    channel = Channel([trouble, settled(LEADER, FOLLOWER, partition_epoch=2)])
+    async with leading(tmp_path, channel) as broker:
+        fetch(broker)
+        await until(lambda: in_sync(broker) == (LEADER, FOLLOWER))
+    first, second = channel.asked
+    assert first == second
+    assert channel.measured("FailedIsrUpdatesPerSec") == 1
+
+
+async def test_what_is_outdated_waits_for_the_metadata(tmp_path: Path) -> None:
+    channel = Channel([refused(ErrorCode.INVALID_UPDATE_VERSION), settled(LEADER, FOLLOWER, partition_epoch=3)])
+    async with leading(tmp_path, channel) as broker:
+        fetch(broker)
+        await until(lambda: len(channel.asked) == 1)
+        fetch(broker)
+        assert in_sync(broker) == (LEADER,)
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[LEADER]))
+        fetch(broker)
+        await until(lambda: in_sync(broker) == (LEADER, FOLLOWER))
+    assert channel.asked[1].topics[0].partitions[0].partition_epoch == 2
+
+
+async def test_who_lags_is_noticed_without_a_fetch(tmp_path: Path) -> None:
+    channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2), settled(LEADER, partition_epoch=3)])
+    async with leading(tmp_path, channel, lag_max_ms=20) as broker:
+        declare_replica_metrics(channel.registry, broker.replicas)
+        assert channel.measured("UnderReplicatedPartitions") == channel.measured("AtMinIsrPartitionCount") == 1
+        fetch(broker)
+        await until(lambda: in_sync(broker) == (LEADER, FOLLOWER))
+        assert channel.measured("UnderReplicatedPartitions") == channel.measured("UnderMinIsrPartitionCount") == 0
+        assert channel.measured("PartitionCount") == channel.measured("LeaderCount") == 1
+        broker.partition.append(bytearray(batch(b"a")), 1000)
+        assert broker.partition.high_watermark == 0
+        await until(lambda: in_sync(broker) == (LEADER,))
+        assert broker.partition.high_watermark == 1
+    assert channel.measured("IsrExpandsPerSec") == channel.measured("IsrShrinksPerSec") == 1
+
+
+async def test_a_partition_that_is_not_led_any_more_asks_for_nothing(tmp_path: Path) -> None:
+    channel = Channel()
+    async with leading(tmp_path, channel) as broker:
+        fetch(broker)
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=FOLLOWER))
+        await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+        await trio.testing.wait_all_tasks_blocked()
+    assert channel.asked == []

@@ -1,0 +1,74 @@
+"""What a broker does now and then, while topics come and go."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from kraft.config.properties import from_mapping
+from kraft.metadata.partitions import Partition
+from kraft.replication.maintenance import Maintenance
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import Replicas
+from kraft.storage.log import Log
+from kraft.testing.embedded import SETTINGS
+from kraft.world.clock import Clock
+from tests.storage.logs import append, config
+from tests.support.talk import batch
+
+OLD = 1000
+SHORT_LIVED = config(retention_ms=1, segment_bytes=1 << 20)
+
+
+def maintenance(**settings: str) -> Maintenance:
+    loaded = from_mapping({**SETTINGS, **{name.replace("_", "."): value for name, value in settings.items()}})
+    return Maintenance(loaded.config, Clock(), Replicas(1, Clock(), [], {}))
+
+
+def host(replicas: Replicas, parent: Path, topic: str, **batch_fields: Any) -> HostedPartition:
+    """A partition with one record that is in a sealed segment."""
+    log = Log.open(parent, f"{topic}-0", SHORT_LIVED, now_ms=0)
+    append(log, bytearray(batch(b"value", **batch_fields)))
+    log.roll()
+    state = Partition(replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0, directories=())
+    partition = HostedPartition(topic, uuid.uuid4(), 0, log, state, log.log_end_offset)
+    replicas.partitions[topic] = {0: partition}
+    return partition
+
+
+async def test_retention_leaves_a_new_topic_of_an_old_name_alone(tmp_path: Path) -> None:
+    """The topic is deleted and made again while retention waits its turn between two partitions."""
+    upkeep = maintenance()
+    first = host(upkeep.replicas, tmp_path, "first", timestamp=OLD)
+    second = host(upkeep.replicas, tmp_path, "second", timestamp=OLD)
+
+    class Replace:
+        def set(self) -> None:
+            second.log.abandon()
+            os.rename(second.log.directory, tmp_path / "retired")
+            host(upkeep.replicas, tmp_path, "second")
+
+    first.watch(Replace())  # type: ignore[arg-type]
+    await upkeep.delete_old_segments()
+    assert first.log.log_start_offset == 1
+    assert sorted(name for name in os.listdir(tmp_path / "second-0") if ".log" in name) == [
+        "00000000000000000000.log",
+        "00000000000000000001.log",
+    ]
+
+
+async def test_removed_segments_wait_without_holding_retention_up(tmp_path: Path, autojump_clock: object) -> None:
+    """``file.delete.delay.ms``, here its default of a minute."""
+    upkeep = maintenance()
+    partition = host(upkeep.replicas, tmp_path, "topic", timestamp=OLD)
+    await upkeep.delete_old_segments()
+    await upkeep.remove_doomed()
+    retired = [name for name in os.listdir(partition.log.directory) if name.endswith(".deleted")]
+    assert "00000000000000000000.log.deleted" in retired
+    await trio.sleep(61)
+    await upkeep.remove_doomed()
+    assert [name for name in os.listdir(partition.log.directory) if name.endswith(".deleted")] == []

@@ -1,0 +1,25 @@
+"""One hosted partition: what it reads of its own log."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from kraft.metadata.partitions import Partition
+from kraft.replication.partition import HostedPartition
+from kraft.storage.cleaner import Cleaning
+from kraft.storage.log import Log
+from tests.storage.logs import append, batch, config
+
+
+def test_reading_ends_where_compaction_has_emptied_the_end_of_the_log(tmp_path: Path) -> None:
+    """As ``__consumer_offsets`` is read at the start: offsets without records must not keep it there for ever."""
+    log = Log.open(tmp_path, "topic-0", config(cleanup_policy="compact"), now_ms=0)
+    append(log, batch([b"a record without a key is never kept"]))
+    log.roll()
+    cleaning = Cleaning.begin(log.segments, 0, log.log_end_offset, log.config, log.producers)
+    log.replace_segments(cleaning.run(0))
+    state = Partition(replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0, directories=())
+    partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, log.log_end_offset)
+    assert (log.log_start_offset, log.log_end_offset) == (0, 1)
+    assert list(partition.records()) == []

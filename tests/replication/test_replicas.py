@@ -1,0 +1,122 @@
+"""Logs kept in step with the metadata, and with what a former run of the node left on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID
+
+from kraft.broker.leadership import Fetched
+from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.rpc.client import Connection
+from tests.support.held import TOPIC_ID, broker_in, registration, topic
+from tests.support.nodes import node_in
+from tests.support.talk import EARLIEST, batch, create, list_offset, produce, values
+
+
+async def delete_records(broker: Connection, topic: str, offset: int) -> int:
+    wanted = DeleteRecordsTopic(name=topic, partitions=[DeleteRecordsPartition(partition_index=0, offset=offset)])
+    response = await broker.request(DeleteRecordsRequest(topics=[wanted]))
+    assert response.topics[0].partitions[0].error_code == 0
+    low_watermark: int = response.topics[0].partitions[0].low_watermark
+    return low_watermark
+
+
+async def delete_topic(broker: Connection, topic: str) -> None:
+    response = await broker.request(DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)]))
+    assert response.responses[0].error_code == 0
+
+
+async def test_deleted_records_stay_deleted_after_a_kill(tmp_path: Path) -> None:
+    """KIP-107: records before the low watermark that was answered are gone."""
+    async with node_in(tmp_path) as first:
+        await create(first.broker, "topic")
+        await produce(first.broker, "topic", batch(b"a", b"b", b"c"))
+        assert await delete_records(first.broker, "topic", 2) == 2
+        first.kill()
+    async with node_in(tmp_path) as second:
+        assert (await list_offset(second.broker, "topic", EARLIEST)).offset == 2
+
+
+async def test_a_new_topic_inherits_no_start_offset_from_an_old_one_of_its_name(tmp_path: Path) -> None:
+    """log-start-offset-checkpoint knows topics by name alone."""
+    async with node_in(tmp_path) as first:
+        await create(first.broker, "topic")
+        await produce(first.broker, "topic", batch(b"old", b"old", b"old"))
+        await delete_records(first.broker, "topic", 3)
+        await delete_topic(first.broker, "topic")
+        await create(first.broker, "topic")
+        await produce(first.broker, "topic", batch(b"a", b"b", b"c", b"d"))
+        first.kill()
+    async with node_in(tmp_path) as second:
+        assert (await list_offset(second.broker, "topic", EARLIEST)).offset == 0
+        assert await values(second.broker, "topic") == [b"a", b"b", b"c", b"d"]
+
+
+async def test_checkpoints_of_topics_that_are_gone_are_forgotten_at_the_start(tmp_path: Path) -> None:
+    """The node may have been killed between a deletion and the next checkpoint."""
+    async with node_in(tmp_path):
+        pass
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
+    checkpoint.write_text("0\n1\ntopic 0 3\n")
+    async with node_in(tmp_path) as first:
+        await create(first.broker, "topic")
+        await produce(first.broker, "topic", batch(b"a", b"b", b"c", b"d"))
+        first.kill()
+    async with node_in(tmp_path) as second:
+        assert await values(second.broker, "topic") == [b"a", b"b", b"c", b"d"]
+
+
+async def test_a_start_that_was_cut_short_is_no_damage(tmp_path: Path) -> None:
+    """The metadata log is written to before the data logs are open and the mark of the clean stop is gone."""
+    async with node_in(tmp_path) as first:
+        await create(first.broker, "topic")
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+    log = tmp_path / "__cluster_metadata-0" / "00000000000000000000.log"
+    log.write_bytes(log.read_bytes() + batch(b"torn")[:30])
+    async with node_in(tmp_path) as second:
+        assert await values(second.broker, "topic") == []
+
+
+async def test_what_is_said_of_a_former_incarnation_is_not_acted_on(tmp_path: Path) -> None:
+    """KIP-903: its log may have been longer than the one that is here now."""
+    broker = broker_in(tmp_path, 1)
+    await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
+    assert not broker.partition.is_leader
+    gained = broker.replicas.registered(9).gained
+    assert (gained, broker.partition.is_leader) == ([], False)
+    moved = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=2, isr=[2])
+    await broker.hear(moved, registration(1, 9))
+    assert list(broker.replicas.followed()) == [(2, broker.partition)]
+    led = await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=1, isr=[2, 1]))
+    assert led.gained == [broker.partition]
+
+
+async def test_a_broker_that_is_taken_off_the_replicas_lets_go_of_the_log(tmp_path: Path) -> None:
+    """KIP-455: the end of a reassignment."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
+    partition = broker.partition
+    off = PartitionChangeRecord(
+        partition_id=0, topic_id=TOPIC_ID, replicas=[2], isr=[2], leader=2, directories=[UUID(int=100)]
+    )
+    assert (await broker.hear(off)).lost == [partition]
+    assert not broker.replicas.holds(partition)
+    assert not (tmp_path / "topic-0").exists()
+    assert len(broker.replicas.retired) == 1
+
+
+async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path) -> None:
+    """replication-offset-checkpoint"""
+    first = broker_in(tmp_path, 1)
+    first.replicas.registered(5)
+    await first.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
+    first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    first.partition.fetched(1000, Fetched(2, 6, 2, 0))
+    assert first.partition.high_watermark == 2
+    await first.replicas.write_high_watermarks()
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(first.loader.image)
+    assert (second.partition.high_watermark, second.partition.log.log_end_offset) == (2, 3)

@@ -1,0 +1,431 @@
+"""Partitions on three brokers: what is committed, who is in sync, and what happens when one of them goes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import trio
+
+from kraft.broker.leadership import Proposal
+from kraft.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kraft.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kraft.messages.fetch_response import PartitionData
+from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from kraft.replication.fetchers import Fetcher
+from kraft.replication.isr import InSyncReplicas
+from kraft.replication.partition import HostedPartition
+from kraft.rpc.client import Connection
+from kraft.wire.errors import ErrorCode
+from tests.support.clusters import FETCH_WAIT_MS, QUICK_LEASES, Cluster, cluster_in, eventually, until
+from tests.support.talk import EARLIEST, LATEST, batch, fetch, list_offset, produce, topic_id_of, values
+
+TOPIC = "topic"
+QUICK_LAG = {"replica.lag.time.max.ms": "2000"}
+NO_LAG = {"replica.lag.time.max.ms": "60000"}
+"""However long a follower is held up, it stays in sync."""
+
+
+async def create(cluster: Cluster, replicas: int = 3, **configs: str) -> int:
+    """The topic, of one partition; who leads it."""
+    settings = [CreatableTopicConfig(name=name.replace("_", "."), value=value) for name, value in configs.items()]
+    topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=replicas, configs=settings)
+    async with cluster.connected(1) as broker:
+        response = await broker.request(CreateTopicsRequest(topics=[topic]))
+    assert response.topics[0].error_code == 0, response
+    await until(lambda: all(hosted(cluster, each) is not None for each in cluster.members))
+    await until(lambda: leader_of(cluster) is not None)
+    leader = leader_of(cluster)
+    assert leader is not None
+    return leader
+
+
+def hosted(cluster: Cluster, node_id: int) -> HostedPartition | None:
+    replicas = cluster.replicas(node_id)
+    return None if replicas is None else replicas.partitions.get(TOPIC, {}).get(0)
+
+
+def partition(cluster: Cluster, node_id: int) -> HostedPartition:
+    found = hosted(cluster, node_id)
+    assert found is not None
+    return found
+
+
+def leader_of(cluster: Cluster) -> int | None:
+    """The one with the newest leadership: a node that was cut off may still believe in an older one."""
+    leading = [
+        (each.state.leader_epoch, node_id)
+        for node_id in cluster.members
+        if (each := hosted(cluster, node_id)) is not None and each.is_leader
+    ]
+    return max(leading)[1] if leading else None
+
+
+def isr_of(cluster: Cluster) -> set[int]:
+    leader = leader_of(cluster)
+    leadership = None if leader is None else partition(cluster, leader).leadership
+    return set() if leadership is None else set(leadership.isr)
+
+
+def log_bytes(cluster: Cluster, node_id: int) -> bytes:
+    directory = cluster.members[node_id].directory / f"{TOPIC}-0"
+    return b"".join(path.read_bytes() for path in sorted(directory.glob("*.log")))
+
+
+async def until_equal(cluster: Cluster, *node_ids: int) -> None:
+    """Each has the same bytes, and knows all of them to be committed."""
+
+    def equal() -> bool:
+        held = [hosted(cluster, each) for each in node_ids]
+        ends = {None if each is None else each.log.log_end_offset for each in held}
+        committed = {None if each is None else each.high_watermark for each in held}
+        return len(ends) == 1 and ends == committed and len({log_bytes(cluster, each) for each in node_ids}) == 1
+
+    await until(equal)
+
+
+async def write(cluster: Cluster, leader: int, *records: bytes, acks: int = -1) -> int:
+    """Produce one batch; the error code."""
+    async with cluster.connected(leader) as broker:
+        answer = await produce(broker, TOPIC, batch(*records), acks=acks)
+    return answer.error_code
+
+
+async def read(cluster: Cluster, leader: int) -> list[bytes | None]:
+    async with cluster.connected(leader) as broker:
+        return await values(broker, TOPIC)
+
+
+async def hold_up(patch: pytest.MonkeyPatch, *node_ids: int) -> None:
+    """These brokers fetch no more, until ``patch`` is undone; a Fetch that waits at its leader has ended."""
+    turn = Fetcher._turn
+
+    async def idle(self: Fetcher, connection: Connection) -> None:
+        if self.config.node_id in node_ids:
+            await trio.sleep(0.02)
+        else:
+            await turn(self, connection)
+
+    patch.setattr(Fetcher, "_turn", idle)
+    await trio.sleep(2 * FETCH_WAIT_MS / 1000)
+
+
+@contextlib.contextmanager
+def settling_held_up() -> Iterator[None]:
+    """No leader's in-sync replicas change inside of the block, whoever lags."""
+    settle, over = InSyncReplicas._settle, trio.Event()
+
+    async def wait(self: InSyncReplicas, proposals: Mapping[HostedPartition, Proposal]) -> bool:
+        await over.wait()
+        return await settle(self, proposals)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InSyncReplicas, "_settle", wait)
+        yield
+    over.set()
+
+
+async def test_what_is_acknowledged_is_on_all_three(tmp_path: Path) -> None:
+    async with cluster_in(tmp_path) as cluster:
+        leader = await create(cluster)
+        for number in range(10):
+            assert await write(cluster, leader, b"%d" % number) == 0
+            ends = [partition(cluster, each).log.log_end_offset for each in cluster.members]
+            assert ends == [number + 1] * 3
+        assert await write(cluster, leader, b"with acks=1", acks=1) == 0
+        await until_equal(cluster, 1, 2, 3)
+        assert await read(cluster, leader) == [*(b"%d" % number for number in range(10)), b"with acks=1"]
+
+
+async def test_a_follower_answers_clients_that_another_leads(tmp_path: Path) -> None:
+    async with cluster_in(tmp_path) as cluster:
+        leader = await create(cluster)
+        follower = leader % 3 + 1
+        async with cluster.connected(follower) as broker:
+            answer = await produce(broker, TOPIC, batch(b"a"))
+            assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            assert answer.current_leader.leader_id == leader
+            data = await fetch(broker, TOPIC)
+            assert (data.error_code, data.current_leader.leader_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, leader)
+
+
+async def test_a_killed_leader_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    """Each in turn is killed while it leads, misses something, and comes back."""
+    written: list[bytes | None] = []
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
+        await create(cluster, min_insync_replicas="2")
+        for round_ in range(3):
+            leader = leader_of(cluster)
+            assert leader is not None
+            assert await write(cluster, leader, b"before %d" % round_) == 0
+            await cluster.members[leader].kill()
+            await until(lambda: leader_of(cluster) is not None)
+            heir = leader_of(cluster)
+            assert heir is not None
+            assert heir != leader
+            assert await write(cluster, heir, b"without %d" % round_) == 0
+            written += [b"before %d" % round_, b"without %d" % round_]
+            await cluster.start(leader)
+            await until(lambda: isr_of(cluster) == {1, 2, 3})
+        await until_equal(cluster, 1, 2, 3)
+        last = leader_of(cluster)
+        assert last is not None
+        assert await read(cluster, last) == written
+
+
+async def test_a_leader_that_stops_hands_over_first(tmp_path: Path) -> None:
+    """KIP-631: a controlled shutdown ends when nothing is led any more."""
+    async with cluster_in(tmp_path) as cluster:
+        leader = await create(cluster)
+        assert await write(cluster, leader, b"a") == 0
+        await cluster.members[leader].stop()
+        # Its lease would take 9 s to end.
+        await until(lambda: leader_of(cluster) is not None, timeout_s=5)
+        heir = leader_of(cluster)
+        assert heir is not None
+        assert await write(cluster, heir, b"b") == 0
+        await cluster.start(leader)
+        await until_equal(cluster, 1, 2, 3)
+
+
+async def test_records_that_nobody_else_had_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """KIP-101: a leader that comes back as a follower gives up what it alone had, whatever its length."""
+    async with cluster_in(tmp_path, {**QUICK_LEASES, **NO_LAG}) as cluster:
+        leader = await create(cluster)
+        assert await write(cluster, leader, b"committed") == 0
+        await until_equal(cluster, 1, 2, 3)
+        with monkeypatch.context() as patch:
+            await hold_up(patch, 1, 2, 3)
+            for _ in range(5):
+                assert await write(cluster, leader, b"alone", b"alone", acks=1) == 0
+            assert await read(cluster, leader) == [b"committed"], "consumers see what is committed"
+            await cluster.members[leader].kill()
+        await until(lambda: leader_of(cluster) is not None)
+        heir = leader_of(cluster)
+        assert heir is not None
+        assert await write(cluster, heir, b"anew") == 0
+        await cluster.start(leader)
+        await until_equal(cluster, 1, 2, 3)
+        assert await read(cluster, heir) == [b"committed", b"anew"]
+
+
+async def test_a_follower_that_does_not_fetch_leaves_the_in_sync_replicas(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then acks=all waits for it, and consumers do not see what it does not have."""
+    async with cluster_in(tmp_path, QUICK_LAG) as cluster:
+        leader = await create(cluster, min_insync_replicas="2")
+        slow = leader % 3 + 1
+        with monkeypatch.context() as patch:
+            with settling_held_up():
+                await hold_up(patch, slow)
+                with trio.move_on_after(0.5) as scope:
+                    await write(cluster, leader, b"a")
+                assert scope.cancelled_caught
+                assert await read(cluster, leader) == []
+            await until(lambda: isr_of(cluster) == {1, 2, 3} - {slow})
+            assert await read(cluster, leader) == [b"a"]
+            assert await write(cluster, leader, b"b") == 0
+        await until(lambda: isr_of(cluster) == {1, 2, 3})
+        await until_equal(cluster, 1, 2, 3)
+
+
+async def test_too_few_replicas(tmp_path: Path) -> None:
+    """min.insync.replicas: acks=all is refused; acks=1 is taken, and not shown before it is safe (KIP-966)."""
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
+        leader = await create(cluster, min_insync_replicas="3")
+        assert await write(cluster, leader, b"a") == 0
+        gone = leader % 3 + 1
+        await cluster.members[gone].kill()
+        await until(lambda: isr_of(cluster) == {1, 2, 3} - {gone})
+        present = leader_of(cluster)
+        assert present is not None
+        assert await write(cluster, present, b"b") == ErrorCode.NOT_ENOUGH_REPLICAS
+        assert await write(cluster, present, b"c", acks=1) == 0
+        assert await read(cluster, present) == [b"a"]
+        await cluster.start(gone)
+        await until(lambda: isr_of(cluster) == {1, 2, 3})
+        assert await eventually(lambda: _reads(cluster, [b"a", b"c"]))
+
+
+async def _reads(cluster: Cluster, expected: list[bytes]) -> bool:
+    leader = leader_of(cluster)
+    return leader is not None and await read(cluster, leader) == expected
+
+
+async def test_an_acknowledgement_that_does_not_come_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
+        leader = await create(cluster)
+        await hold_up(monkeypatch, 1, 2, 3)
+        async with cluster.connected(leader) as broker:
+            answer = await produce(broker, TOPIC, batch(b"a"), timeout_ms=300)
+        assert answer.error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+async def test_a_follower_far_behind_begins_where_the_leader_does(tmp_path: Path) -> None:
+    """What the leader has deleted meanwhile is gone for the follower too."""
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
+        leader = await create(cluster)
+        follower = leader % 3 + 1
+        assert await write(cluster, leader, b"a") == 0
+        await cluster.members[follower].kill()
+        await until(lambda: isr_of(cluster) == {1, 2, 3} - {follower})
+        present = leader_of(cluster)
+        assert present is not None
+        for _ in range(4):
+            assert await write(cluster, present, b"b", b"c") == 0
+        assert await delete_records(cluster, present, 6) == (0, 6)
+        await cluster.start(follower)
+        await until(lambda: isr_of(cluster) == {1, 2, 3})
+        behind = partition(cluster, follower)
+        assert (behind.log.log_start_offset, behind.log.log_end_offset) == (6, 9)
+
+
+async def delete_records(cluster: Cluster, leader: int, offset: int, timeout_ms: int = 10_000) -> tuple[int, int]:
+    topic = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=offset)])
+    async with cluster.connected(leader) as broker:
+        response = await broker.request(DeleteRecordsRequest(topics=[topic], timeout_ms=timeout_ms))
+    answer = response.topics[0].partitions[0]
+    return answer.error_code, answer.low_watermark
+
+
+async def test_deleted_records_are_deleted_everywhere_before_that_is_answered(tmp_path: Path) -> None:
+    """KIP-107: the low watermark is the least of all replicas that are alive."""
+    async with cluster_in(tmp_path) as cluster:
+        leader = await create(cluster)
+        assert await write(cluster, leader, b"a", b"b", b"c") == 0
+        assert await delete_records(cluster, leader, 2) == (0, 2)
+        assert [partition(cluster, each).log.log_start_offset for each in cluster.members] == [2, 2, 2]
+        async with cluster.connected(leader) as broker:
+            assert (await list_offset(broker, TOPIC, EARLIEST)).offset == 2
+
+
+async def test_committed_offsets_move_with_their_coordinator(tmp_path: Path) -> None:
+    settings = {**QUICK_LEASES, "offsets.topic.replication.factor": "3"}
+    async with cluster_in(tmp_path, settings) as cluster:
+        await create(cluster)
+        first = await eventually(lambda: coordinator(cluster, 1))
+        assert await eventually(lambda: commit(cluster, first, 42))
+        await cluster.members[first].kill()
+        asked = first % 3 + 1
+        second = await eventually(lambda: coordinator(cluster, asked, other_than=first))
+        assert await eventually(lambda: committed(cluster, second)) == 42
+        assert await eventually(lambda: commit(cluster, second, 43))
+
+
+async def coordinator(cluster: Cluster, asked: int, other_than: int = -1) -> int | None:
+    async with cluster.connected(asked) as broker:
+        response = await broker.request(FindCoordinatorRequest(coordinator_keys=["group"]))
+    found = response.coordinators[0]
+    return found.node_id if found.error_code == 0 and found.node_id != other_than else None
+
+
+async def commit(cluster: Cluster, node_id: int, offset: int) -> bool:
+    where = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
+    topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[where])
+    async with cluster.connected(node_id) as broker:
+        response = await broker.request(OffsetCommitRequest(group_id="group", topics=[topic]))
+    return bool(response.topics[0].partitions[0].error_code == 0)
+
+
+async def committed(cluster: Cluster, node_id: int) -> int | None:
+    group = OffsetFetchRequestGroup(group_id="group", topics=[OffsetFetchRequestTopics(TOPIC, partition_indexes=[0])])
+    async with cluster.connected(node_id) as broker:
+        response = await broker.request(OffsetFetchRequest(groups=[group]), 9)
+    answer = response.groups[0]
+    return None if answer.error_code else int(answer.topics[0].partitions[0].committed_offset)
+
+
+async def as_follower(
+    cluster: Cluster, leader: int, follower: int, offset: int, *, broker_epoch: int, leader_epoch: int = -1
+) -> PartitionData:
+    """A Fetch in the name of another broker."""
+    async with cluster.connected(leader) as broker:
+        wanted = FetchPartition(
+            partition=0, fetch_offset=offset, partition_max_bytes=1000, current_leader_epoch=leader_epoch
+        )
+        topic = FetchTopic(topic_id=await topic_id_of(broker, TOPIC), partitions=[wanted])
+        request = FetchRequest(replica_state=ReplicaState(follower, broker_epoch), topics=[topic])
+        response = await broker.request(request, 17)
+    data: PartitionData = response.responses[0].partitions[0]
+    return data
+
+
+async def test_a_fetch_of_a_former_incarnation_does_not_count(tmp_path: Path) -> None:
+    """KIP-903"""
+    async with cluster_in(tmp_path) as cluster:
+        leader = await create(cluster)
+        follower = leader % 3 + 1
+        assert await write(cluster, leader, b"a") == 0
+        leadership = partition(cluster, leader).leadership
+        assert leadership is not None
+        await until(lambda: leadership.followers[follower].end_offset == 1)
+        stale = await as_follower(cluster, leader, follower, 0, broker_epoch=0)
+        assert (stale.error_code, leadership.followers[follower].end_offset) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, 1)
+        stranger = await as_follower(cluster, leader, 9, 0, broker_epoch=5)
+        assert stranger.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+        beyond = await as_follower(cluster, leader, follower, 99, broker_epoch=-1)
+        assert (beyond.error_code, leadership.followers[follower].end_offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, 1)
+
+
+async def test_the_end_is_not_told_before_a_new_leader_knows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KIP-207: else the end that a consumer is told would go back."""
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
+        leader = await create(cluster)
+        monkeypatch.setattr(HostedPartition, "learn", lambda self, high_watermark, log_start_offset: None)
+        assert await write(cluster, leader, b"a") == 0
+        await hold_up(monkeypatch, 1, 2, 3)
+        await cluster.members[leader].stop()
+        await until(lambda: leader_of(cluster) is not None)
+        heir = leader_of(cluster)
+        assert heir is not None
+        async with cluster.connected(heir) as broker:
+            assert (await list_offset(broker, TOPIC, LATEST)).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
+            assert (await list_offset(broker, TOPIC, LATEST, 4)).error_code == ErrorCode.LEADER_NOT_AVAILABLE
+            assert (await list_offset(broker, TOPIC, EARLIEST)).offset == 0
+        monkeypatch.undo()
+        await until(lambda: partition(cluster, heir).high_watermark == 1)
+
+
+async def test_a_partition_moves_to_other_brokers(tmp_path: Path) -> None:
+    """KIP-455: the new replicas catch up, then the old one lets go; who reads does not notice."""
+    async with cluster_in(tmp_path) as cluster:
+        async with cluster.connected(1) as broker:
+            topic = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, [1])])
+            response = await broker.request(CreateTopicsRequest(topics=[topic]))
+            assert response.topics[0].error_code == 0, response
+        await until(lambda: leader_of(cluster) == 1)
+        for number in range(5):
+            assert await write(cluster, 1, b"%d" % number) == 0
+        async with cluster.connected(3) as broker:
+            moved = ReassignableTopic(TOPIC, [ReassignablePartition(0, [2, 3])])
+            answer = await broker.request(AlterPartitionReassignmentsRequest(topics=[moved]))
+            assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0), answer
+        await until(lambda: hosted(cluster, 1) is None and leader_of(cluster) in (2, 3))
+        heir = leader_of(cluster)
+        assert heir is not None
+        assert await read(cluster, heir) == [b"%d" % number for number in range(5)]
+        assert await write(cluster, heir, b"more") == 0
+        await until_equal(cluster, 2, 3)
+        assert not list((tmp_path / "1").glob(f"{TOPIC}-0"))

@@ -1,0 +1,371 @@
+"""``kraft quorum explain``: journals of several nodes become one story that names who led, and why that ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+from click.testing import CliRunner, Result
+
+from kraft.cli.main import cli
+from kraft.quorum.journal import FILE_NAME, OLDER_SUFFIX, QuorumJournal
+from kraft.raft.events import Effects, Reason, Transition, Verdict
+from kraft.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
+from kraft.raft.state import TRANSITIONS
+from kraft.story.quorum_story import merged, read_journal, reigns, told
+
+START_MS = 1_795_270_800_000
+
+
+@attrs.define
+class World:
+    """Nodes that write journals as real ones do, on one clock."""
+
+    root: Path
+    now_ms: int = START_MS
+    journals: dict[int, QuorumJournal] = attrs.Factory(dict)
+
+    def directory(self, node: int) -> Path:
+        directory = self.root / str(node)
+        directory.mkdir(exist_ok=True)
+        return directory
+
+    def start(self, *nodes: int, wrote_ms: int | None = None) -> None:
+        for node in nodes:
+            self.journals[node] = QuorumJournal(self.directory(node), node, lambda: self.now_ms)
+            self.journals[node].start(wrote_ms)
+
+    def moves(self, node: int, before: str, after: str, epoch: int, why: str) -> None:
+        self.journals[node].note(Effects(transitions=[Transition(before, after, epoch, why)]))
+        self.now_ms += 10
+
+    def judges(self, node: int, request: Request, peer: int, reason: Reason, *, granted: bool = False) -> None:
+        self.journals[node].note(Effects(verdicts=[Verdict(request, peer, granted, reason)]))
+        self.now_ms += 10
+
+    def elects(self, node: int, epoch: int, voter: int, before: str = "Follower", why: str = "no leader") -> None:
+        """``node`` wins with the vote of ``voter``."""
+        self.moves(node, before, "Prospective", epoch - 1, why)
+        self.judges(voter, VoteRequest(epoch - 1, node, 5, 0, pre_vote=True), node, Reason.GRANTED, granted=True)
+        self.moves(node, "Prospective", "Candidate", epoch, f"{node} and {voter} would grant their votes")
+        self.judges(voter, VoteRequest(epoch, node, 5, 0), node, Reason.GRANTED, granted=True)
+        self.moves(node, "Candidate", "Leader", epoch, f"{node} and {voter} granted their votes")
+        self.moves(voter, "Unattached", "Follower", epoch, f"{node} says that it leads")
+        self.judges(voter, BeginQuorumEpochRequest(epoch, node), node, Reason.FROM_LEADER, granted=True)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.start(1, 2, 3)
+    world.now_ms += 100
+    return world
+
+
+def explain(world: World, *options: str, nodes: tuple[int, ...] = (1, 2, 3)) -> Result:
+    directories = [str(world.directory(node)) for node in nodes]
+    return CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *directories, *options])
+
+
+def told_reigns(world: World, nodes: tuple[int, ...] = (1, 2, 3)) -> list[tuple[int, int | None, str | None]]:
+    found = reigns(merged(read_journal(str(world.directory(node)))[0] for node in nodes))
+    return [(reign.epoch, reign.leader, reign.why_ended) for reign in found]
+
+
+def test_the_story_of_an_election(world: World) -> None:
+    world.elects(1, 1, voter=2, before="Unattached", why="no leader was found in time")
+    result = explain(world)
+    assert result.exit_code == 0
+    assert result.output == (
+        "2026-11-21 (UTC)\n"
+        "14:20:00.000   node 1 started\n"
+        "14:20:00.000   node 2 started\n"
+        "14:20:00.000   node 3 started\n"
+        "14:20:00.100   node 1 asks for votes in epoch 1, to see whether it could win: no leader was found in time\n"
+        "14:20:00.110   node 2 would vote for 1 in epoch 1: its log is at least as long as mine\n"
+        "14:20:00.120   node 1 stands for election in epoch 1: 1 and 2 would grant their votes\n"
+        "14:20:00.130   node 2 votes for 1 in epoch 1: its log is at least as long as mine\n"
+        "14:20:00.140 * node 1 leads epoch 1: 1 and 2 granted their votes\n"
+        "14:20:00.150   node 2 follows in epoch 1: 1 says that it leads\n"
+        "14:20:00.160   node 2 hears from 1 that it leads epoch 1\n"
+        "\n"
+        "EPOCH  LEADER  SINCE                    LED FOR  UNTIL\n"
+        "1      1       2026-11-21 14:20:00.140  -        still leads, as far as is known\n"
+    )
+
+
+def test_a_leader_that_resigns_says_why(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    world.moves(1, "Leader", "Resigned", 1, "the node is about to stop")
+    world.elects(2, 2, voter=3)
+    assert told_reigns(world)[0] == (1, 1, "node 1: the node is about to stop")
+
+
+def test_a_killed_leader_is_missed_by_the_others(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    world.now_ms += 2000
+    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    world.now_ms += 1000
+    world.start(1)
+    assert told_reigns(world) == [
+        (1, 1, "node 2: 1 did not answer in time; node 1 started again 1.1 s later"),
+        (2, 2, None),
+    ]
+
+
+def an_outage(world: World, *back: int, wrote_ms: int | None) -> None:
+    """1 leads epoch 1 for a second, then all are down for 25 minutes; nobody is elected in epoch 2, 3 in epoch 3."""
+    world.elects(1, 1, voter=2)
+    world.now_ms = START_MS + 140 + 1000 + 1_500_000
+    world.start(*back, wrote_ms=wrote_ms)
+    world.now_ms += 100
+    if 1 in back:
+        world.moves(1, "Resigned", "Unattached", 2, "nobody was elected since I resigned")
+    world.moves(3, "Follower", "Unattached", 2, "1 knows a newer epoch")
+    world.elects(3, 3, voter=2, before="Unattached", why="no leader was found in time")
+
+
+def test_the_time_in_which_all_were_down_is_nobodys(world: World) -> None:
+    """A killed leader's last record says when it ended; what others say after a restart of their own does not."""
+    an_outage(world, 1, 2, 3, wrote_ms=START_MS + 140 + 900)
+    assert told_reigns(world) == [
+        (1, 1, "node 1 ended without a word; it started again 1500.1 s later"),
+        (2, None, "nobody stood; node 1: nobody was elected since I resigned"),
+        (3, 3, None),
+    ]
+    table = explain(world).output.splitlines()[-3:]
+    assert "  0.9 s  " in table[0]
+    assert table[1].startswith("2      nobody  2026-11-21 14:45:01.240  -        nobody stood; ")
+
+
+def test_of_an_outage_without_a_last_record_only_the_longest_time_is_known(world: World) -> None:
+    an_outage(world, 1, 2, 3, wrote_ms=None)
+    assert told_reigns(world)[0] == (1, 1, "node 1 ended without a word; it started again")
+    assert "  at most 1501.0 s  " in explain(world).output
+
+
+def test_a_leader_that_is_not_back_after_an_outage(world: World) -> None:
+    """A follower that was down itself cannot say when its leader was."""
+    an_outage(world, 2, 3, wrote_ms=None)
+    assert told_reigns(world)[0] == (1, 1, "node 3: 1 knows a newer epoch")
+    assert "  at most 1501.1 s  " in explain(world).output
+
+
+def test_a_leader_that_was_killed_while_it_was_asleep(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    wrote_ms = world.now_ms
+    world.now_ms += 2000
+    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    world.now_ms += 1000
+    world.start(1, wrote_ms=wrote_ms)
+    assert told_reigns(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 started again 3.1 s later")
+
+
+def test_an_epoch_that_somebody_led_is_nobodys_only_if_no_journal_shows_a_leader(world: World) -> None:
+    world.moves(3, "Unattached", "Unattached", 4, "2 knows a newer epoch")
+    world.moves(3, "Unattached", "Follower", 4, "2 knows the leader, 1")
+    assert told_reigns(world) == []
+
+
+def test_a_paused_leader_learns_of_it_later(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    world.now_ms += 3000
+    world.moves(1, "Leader", "Resigned", 1, "no majority fetched for too long")
+    assert told_reigns(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 learned of it 3.1 s later")
+
+
+def test_a_follower_that_came_back_is_not_why_it_ended(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    world.moves(3, "Follower", "Prospective", 1, "I was asleep")
+    world.moves(3, "Prospective", "Follower", 1, "1 and 2 would refuse their votes")
+    world.now_ms += 5000
+    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    assert told_reigns(world)[0] == (1, 1, "node 2: 1 did not answer in time")
+
+
+def test_an_election_that_nobody_won(world: World) -> None:
+    for node, other in ((1, 2), (2, 1)):
+        world.moves(node, "Prospective", "Candidate", 1, "")
+        world.judges(other, VoteRequest(1, node, 0, 0), node, Reason.VOTED_FOR_MYSELF)
+    world.elects(1, 2, voter=2, before="Candidate")
+    assert told_reigns(world)[0] == (1, None, "node 1 and node 2 stood for election, and nobody won")
+    assert "1      nobody  " in explain(world).output
+
+
+def test_who_led_is_known_from_a_followers_journal_alone(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    world.elects(3, 2, voter=2)
+    assert told_reigns(world, nodes=(2,)) == [(1, 1, "epoch 2 began"), (2, 3, None)]
+
+
+def test_a_node_alone_that_stops_and_starts(world: World) -> None:
+    world.moves(1, "Candidate", "Leader", 1, "with its own vote alone")
+    world.journals[1].stop()
+    world.start(1)
+    world.moves(1, "Candidate", "Leader", 2, "with its own vote alone")
+    assert told_reigns(world, nodes=(1,)) == [(1, 1, "node 1 stopped"), (2, 1, None)]
+
+
+def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    world.moves(1, "Leader", "Follower", 2, "2 says that it leads")
+    world.elects(3, 3, voter=1, why="2 did not answer in time")
+    lines = explain(world, "--epoch", "1").output.splitlines()
+    assert [line[15:] for line in lines if line.startswith("14:")] == [
+        "node 1 asks for votes in epoch 1, to see whether it could win: no leader",
+        "node 2 would vote for 1 in epoch 1: its log is at least as long as mine",
+        "node 1 stands for election in epoch 1: 1 and 2 would grant their votes",
+        "node 2 votes for 1 in epoch 1: its log is at least as long as mine",
+        "node 1 leads epoch 1: 1 and 2 granted their votes",
+        "node 2 follows in epoch 1: 1 says that it leads",
+        "node 2 hears from 1 that it leads epoch 1",
+        "node 2 asks for votes in epoch 2, to see whether it could win: 1 did not answer in time",
+        "node 1 leads no more, and follows in epoch 2: 2 says that it leads",
+    ]
+    assert lines[-1].startswith("1      1       ")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_epoch_that_no_journal_knows(world: World, options: tuple[str, ...]) -> None:
+    world.elects(1, 1, voter=2)
+    result = explain(world, "--epoch", "99", *options)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: No journal at hand knows epoch 99\n"
+
+
+def test_a_directory_that_is_named_twice_is_told_once(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    link = world.root / "link"
+    link.symlink_to(world.directory(1))
+    again = ["quorum", "explain", *(str(path) for path in (world.directory(1), link, f"{world.directory(1)}/."))]
+    assert CliRunner(catch_exceptions=False).invoke(cli, again).output == explain(world, nodes=(1,)).output
+
+
+def test_only_what_happened_lately(world: World) -> None:
+    world.moves(1, "Prospective", "Candidate", 0, "")
+    world.elects(1, 1, voter=2)
+    world.now_ms += 60_000
+    world.elects(2, 2, voter=3)
+    for since in ("2026-11-21T14:21", "2026-11-21T15:21+01:00"):
+        output = explain(world, "--since", since).output
+        assert "leads epoch 2" in output
+        assert "leads epoch 1" not in output
+        assert "nobody" not in output
+    assert "leads epoch 1" in explain(world, "--since", "9999d").output
+
+
+def test_json(world: World) -> None:
+    world.elects(1, 1, voter=2)
+    story = json.loads(explain(world, "--json").output)
+    assert story["reigns"] == [
+        {"epoch": 1, "leader": 1, "start_ms": START_MS + 140, "end_ms": None, "why_ended": None, "at_most": False}
+    ]
+    assert story["events"][4]["reason"] == "GRANTED"
+    assert story["events"][4]["told"] == "would vote for 1 in epoch 1: its log is at least as long as mine"
+
+
+def test_a_clock_that_was_set_back_does_not_mix_up_a_nodes_own_story(world: World) -> None:
+    world.moves(1, "Unattached", "Prospective", 0, "first")
+    world.now_ms -= 50_000
+    world.moves(1, "Prospective", "Candidate", 1, "second")
+    output = explain(world, nodes=(1,)).output
+    assert output.index("first") < output.index("second")
+
+
+def test_lines_that_are_none_are_left_out_and_counted(world: World) -> None:
+    path = world.directory(1) / FILE_NAME
+    with path.open("ab") as file:
+        file.write(b'{"ms":1}\n[1]\nnonsense\n{"ms":-5,"node":1,"kind":"start"}\n' + b"[" * 100_000 + b'\n{"ms":2,"no')
+    result = explain(world, nodes=(1,))
+    assert result.exit_code == 0
+    assert result.stderr == "Warning: 6 lines could not be read and are left out\n"
+
+
+def test_the_older_file_comes_first(world: World) -> None:
+    path = world.directory(1) / FILE_NAME
+    path.with_name(FILE_NAME + OLDER_SUFFIX).write_text('{"ms":5,"node":1,"kind":"stop"}\n')
+    lines, _ = read_journal(str(world.directory(1)))
+    assert [line.kind for line in lines] == ["stop", "start"]
+
+
+def test_who_asked_around_is_left_out_unless_all_is_asked_for(world: World) -> None:
+    world.judges(2, FetchRequest(0, 1, 0, 0, 0.5), 1, Reason.NOT_LEADER)
+    world.judges(2, FetchRequest(0, 9, 0, 0, 0.5), 9, Reason.FROM_MYSELF)
+    strange = "node 2 refuses Fetch of 9 in epoch 0: it claims to be from me"
+    usual = "node 2 refuses Fetch of 1 in epoch 0: I do not lead"
+
+    def refusals(*options: str) -> list[str]:
+        return [line[15:] for line in explain(world, *options).output.splitlines() if "refuses" in line]
+
+    assert refusals() == [strange]
+    assert refusals("--all") == [usual, strange]
+    events = json.loads(explain(world, "--json").output)["events"]
+    assert [event["told"] for event in events if "refuses" in event["told"]] == [usual[7:], strange[7:]]
+
+
+def test_a_directory_without_a_journal(world: World, tmp_path: Path) -> None:
+    result = explain(world, nodes=(1, 7))
+    assert result.exit_code == 1
+    why = f"no {FILE_NAME} is here; name the directory with the node's metadata log"
+    assert result.stderr == f"Error: {tmp_path / '7'}: {why}\n"
+
+
+def test_the_directory_of_a_configuration(world: World, tmp_path: Path) -> None:
+    world.elects(1, 1, voter=2)
+    config = tmp_path / "server.properties"
+    config.write_text(
+        "process.roles=controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\nlisteners=CONTROLLER://:9093\n"
+        f"controller.quorum.voters=1@localhost:9093\nlog.dirs={tmp_path}/nowhere\nmetadata.log.dir={tmp_path}/1\n"
+    )
+    result = CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", "--config", str(config)])
+    assert "node 1 leads epoch 1" in result.output
+
+
+def test_the_directory_of_a_node_without_a_configuration(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.elects(1, 1, voter=2)
+    world.directory(1).rename(world.root / "kraft-data")
+    monkeypatch.chdir(world.root)
+    result = CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain"])
+    assert "node 1 leads epoch 1" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ((), "or its --config, as in: kraft quorum explain ./kraft-data"),
+        (("--since", "yesterday", "1"), "'yesterday' is neither a time like 2026-11-21T14:22 nor a span like 10m"),
+    ],
+)
+def test_wrong_usage(world: World, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], why: str) -> None:
+    monkeypatch.chdir(world.root)
+    arguments = [str(world.directory(1)) if option == "1" else option for option in options]
+    result = CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *arguments])
+    assert result.exit_code == 2
+    assert why in result.stderr
+
+
+def test_every_transition_and_verdict_is_a_sentence(world: World) -> None:
+    for before, after in TRANSITIONS:
+        world.moves(1, before.__name__, after.__name__, 4, "so")
+    requests: tuple[Request, ...] = (
+        VoteRequest(4, 2, 0, 0),
+        VoteRequest(4, 2, 0, 0, pre_vote=True),
+        BeginQuorumEpochRequest(4, 2),
+        EndQuorumEpochRequest(4, 2, ()),
+    )
+    for request in requests:
+        for granted in (True, False):
+            world.judges(1, request, 2, Reason.STALE_EPOCH, granted=granted)
+            world.judges(1, request, 2, Reason.STALE_EPOCH, granted=granted)
+    world.journals[1].note(Effects(fatal="the disk is gone"))
+    world.journals[1].stop()
+    sentences = {told(line) for line in read_journal(str(world.directory(1)))[0]}
+    assert "gives up epoch 4: so" in sentences
+    assert "refuses EndQuorumEpoch of 2 in epoch 4: a newer epoch is known (once more)" in sentences
+    assert "would not vote for 2 in epoch 5: a newer epoch is known" in sentences
+    assert "must stop: the disk is gone" in sentences
+    assert not [sentence for sentence in sentences if "is now" in sentence or "None" in sentence]

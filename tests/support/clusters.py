@@ -1,0 +1,148 @@
+"""Several whole nodes in the test's own event loop, on real files and sockets: each can be stopped, killed, and started
+again."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import attrs
+import trio
+
+from kraft.config.features import DEFAULT_METADATA_LEVEL
+from kraft.config.properties import from_mapping
+from kraft.node.node import Bound, Node, open_directories
+from kraft.replication.replicas import Replicas
+from kraft.rpc.client import Connection, connect
+from kraft.storage.format import format_directories
+from kraft.testing.embedded import SETTINGS
+from tests.support.node_process import free_ports
+from tests.support.nodes import CLUSTER_ID
+
+T = TypeVar("T")
+
+START_TIMEOUT_S = 30
+FETCH_WAIT_MS = 200
+_LIVELY: Mapping[str, str] = {
+    "broker.heartbeat.interval.ms": "200",
+    "controller.quorum.election.timeout.ms": "300",
+    "replica.fetch.backoff.ms": "100",
+    "replica.fetch.wait.max.ms": str(FETCH_WAIT_MS),
+}
+"""What no test need wait for. The leases are Kafka's: nodes that share an event loop stand still together."""
+QUICK_LEASES: Mapping[str, str] = {
+    "broker.session.timeout.ms": "1000",
+    "controller.quorum.fetch.timeout.ms": "600",
+    "replica.lag.time.max.ms": "2000",
+}
+"""For tests that wait for others to be missed."""
+
+
+@attrs.define(eq=False)
+class Member:
+    """One node of a cluster, which may run or not. Its ports stay the same."""
+
+    node_id: int
+    directory: Path
+    settings: Mapping[str, str]
+    port: int
+    node: Node | None = None
+    _scope: trio.CancelScope | None = None
+    _ended: trio.Event = attrs.Factory(trio.Event)
+
+    async def run(self, *, task_status: trio.TaskStatus[Bound]) -> None:
+        config = from_mapping(self.settings).config
+        if not (self.directory / "meta.properties").exists():
+            format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+        self._ended = trio.Event()
+        try:
+            with open_directories(config) as directories, trio.CancelScope() as self._scope:
+                self.node = Node(config, directories)
+                await self.node.run(task_status=task_status)
+        finally:
+            self.node = None
+            self._ended.set()
+
+    async def stop(self) -> None:
+        """Under control."""
+        assert self.node is not None
+        self.node.stopping.set()
+        await self._ended.wait()
+
+    async def kill(self) -> None:
+        """Not a line of its own shutdown runs, and what it had not written is gone."""
+        assert self._scope is not None
+        self._scope.cancel(reason="killed")
+        await self._ended.wait()
+
+
+@attrs.define(eq=False)
+class Cluster:
+    """Nodes that are broker and controller each."""
+
+    members: dict[int, Member]
+    _nursery_start: Callable[..., Any]
+
+    async def start(self, *node_ids: int) -> None:
+        """Start these, or all; return when they are ready."""
+        with trio.fail_after(START_TIMEOUT_S):
+            async with trio.open_nursery() as starting:
+                for node_id in node_ids or self.members:
+                    starting.start_soon(self._nursery_start, self.members[node_id].run)
+
+    def replicas(self, node_id: int) -> Replicas | None:
+        """What a running broker holds."""
+        node = self.members[node_id].node
+        return None if node is None or node.broker is None else node.broker.replicas
+
+    @contextlib.asynccontextmanager
+    async def connected(self, node_id: int) -> AsyncIterator[Connection]:
+        """A connection to the client listener of one node."""
+        async with connect("127.0.0.1", self.members[node_id].port, client_id="test") as connection:
+            yield connection
+
+
+@contextlib.asynccontextmanager
+async def cluster_in(
+    directory: Path, settings: Mapping[str, str] | None = None, count: int = 3
+) -> AsyncIterator[Cluster]:
+    """A cluster of ``count`` nodes that runs. What still runs at the end is cancelled."""
+    ports = free_ports(2 * count)
+    voters = ",".join(f"{number}@127.0.0.1:{ports[number - 1]}" for number in range(1, count + 1))
+    members = {}
+    for number in range(1, count + 1):
+        controller, client = ports[number - 1], ports[count + number - 1]
+        own = {
+            "node.id": str(number),
+            "log.dirs": str(directory / str(number)),
+            "controller.quorum.voters": voters,
+            "listeners": f"PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
+        }
+        all_settings = {**SETTINGS, **_LIVELY, **(settings or {}), **own}
+        members[number] = Member(number, directory / str(number), all_settings, client)
+    async with trio.open_nursery() as nursery:
+        cluster = Cluster(members, nursery.start)
+        await cluster.start()
+        yield cluster
+        nursery.cancel_scope.cancel(reason="the test is over")
+
+
+async def until(so: Callable[[], bool], timeout_s: float = 30) -> None:
+    """Return once ``so``, which others bring about."""
+
+    async def ask() -> bool:
+        return so()
+
+    await eventually(ask, timeout_s)
+
+
+async def eventually(ask: Callable[[], Awaitable[T]], timeout_s: float = 30) -> T:
+    """The first true answer of ``ask``."""
+    with trio.fail_after(timeout_s):
+        answer = await ask()
+        while not answer:
+            await trio.sleep(0.02)
+            answer = await ask()
+    return answer

@@ -1,0 +1,73 @@
+"""What a broker holds, on real files, when the metadata is what the test says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import attrs
+
+from kraft.messages.partition_record import PartitionRecord
+from kraft.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
+from kraft.messages.topic_record import TopicRecord
+from kraft.metadata.loader import Loader
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.meta_properties import MetaProperties
+from kraft.world.clock import Clock
+
+TOPIC, TOPIC_ID = "topic", UUID(int=77)
+
+
+@attrs.define
+class Broker:
+    """One broker and its metadata."""
+
+    replicas: Replicas
+    loader: Loader = attrs.Factory(Loader)
+
+    async def hear(self, *records: Any) -> LeaderChanges:
+        """Replay these records as one batch."""
+        published = self.loader.load(records, self.loader.image.offset + len(records), 0, 0)
+        assert published is not None
+        return await self.replicas.apply(*published)
+
+    @property
+    def partition(self) -> HostedPartition:
+        return self.replicas.partitions[TOPIC][0]
+
+    @property
+    def values(self) -> list[bytes | None]:
+        return [record.value for record in self.partition.records()]
+
+
+def broker_in(path: Path, node_id: int) -> Broker:
+    directory = LogDirectory(str(path), -1, MetaProperties("cluster", node_id), LastStop.CLEAN)
+    return Broker(Replicas(node_id, Clock(), [directory], {}))
+
+
+def registration(node_id: int, epoch: int, port: int = 1, *, fenced: bool = False) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=node_id,
+        incarnation_id=UUID(int=epoch),
+        broker_epoch=epoch,
+        end_points=[BrokerEndpoint(name="PLAINTEXT", host="127.0.0.1", port=port)],
+        fenced=fenced,
+    )
+
+
+def topic(*replicas: int, leader: int) -> tuple[TopicRecord, PartitionRecord]:
+    """A topic of one partition, all of whose replicas are in sync, in leader epoch 0."""
+    partition = PartitionRecord(
+        partition_id=0,
+        topic_id=TOPIC_ID,
+        replicas=list(replicas),
+        isr=list(replicas),
+        leader=leader,
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=[UUID(int=100)] * len(replicas),
+    )
+    return TopicRecord(name=TOPIC, topic_id=TOPIC_ID), partition

@@ -1,0 +1,69 @@
+"""Quorum drivers on real files, for the tests of what rests on them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import trio
+
+from kraft.config.listeners import Voter
+from kraft.config.topic import LogConfig
+from kraft.control.metadata import Metadata, SnapshotPolicy
+from kraft.metadata.image import Image
+from kraft.quorum.driver import Lead, Quorum
+from kraft.quorum.log import MetadataLog
+from kraft.quorum.wire import Identity
+from kraft.world.clock import Clock
+
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
+
+
+def identity(node_id: int = 1, *voters: Voter) -> Identity:
+    """That of ``node_id`` in a quorum of these voters; of node 1 alone if there are none."""
+    known = {voter.node_id: voter for voter in voters or (Voter(1, "127.0.0.1", 1),)}
+    return Identity(node_id, CLUSTER_ID, UUID(int=1000 + node_id), known, "CONTROLLER")
+
+
+def open_quorum(path: Path, **options: Any) -> Quorum:
+    """A quorum of one; ``options`` as Quorum takes them."""
+    clock = Clock()
+    log = MetadataLog.open(str(path), LogConfig(), now_ms=clock.now_ms())
+    return Quorum(identity(), log, clock, **options)
+
+
+def append(quorum: Quorum, records: Sequence[Any], epoch: int) -> int:
+    """Append as the leader of ``epoch``; return the offset of the last record."""
+    return quorum.append(quorum.encode(records, epoch))
+
+
+async def idle(epoch: int) -> None:
+    """What a leader does that is no controller."""
+
+
+@asynccontextmanager
+async def running(
+    path: Path, lead: Lead | None = None, policy: SnapshotPolicy | None = None, **options: Any
+) -> AsyncIterator[tuple[Quorum, Metadata]]:
+    """A quorum of one that leads, and its metadata, replayed. Its end is the power cord."""
+    in_thread = options.setdefault("in_thread", trio.to_thread.run_sync)
+    quorum = open_quorum(path, **options)
+    metadata = Metadata(quorum, Clock(), policy or SnapshotPolicy(), in_thread=in_thread)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(quorum.run, lead or idle)
+        await nursery.start(metadata.run)
+        nursery.start_soon(metadata.write_snapshots)
+        with trio.fail_after(30):
+            await metadata.caught_up()
+        yield quorum, metadata
+        nursery.cancel_scope.cancel()
+
+
+async def committed_image(quorum: Quorum, metadata: Metadata) -> Image:
+    """The image of all that is committed now."""
+    with trio.fail_after(30):
+        await metadata.replayed(quorum.high_watermark)
+    return metadata.image
