@@ -15,6 +15,7 @@ from kraft.config.properties import from_mapping
 from kraft.config.setting import ConfigError, field_key
 from kraft.config.topic import LogConfig
 from tests.support.settings_page import PAGE, render, setting_classes
+from tests.support.sweep import sweep
 
 PACKAGE = Path(__file__).parents[2] / "kraft"
 ONLY_THE_DEFAULT = {"authorizer.class.name": "x.Y", "remote.storage.enable": "true"}
@@ -90,7 +91,7 @@ def found() -> Found:
 FIELDS = [(cls, field) for cls in dict.fromkeys(CLASSES.values()) for field in attrs.fields(cls)]
 
 
-@pytest.mark.parametrize(("cls", "field"), FIELDS, ids=lambda value: getattr(value, "name", ""))
+@sweep(("cls", "field"), FIELDS)
 def test_a_setting_is_read_or_marked(found: Found, cls: type[Any], field: attrs.Attribute[Any]) -> None:
     """A setting that is accepted, checked and then forgotten is a promise that is not kept."""
     key = field_key(field)

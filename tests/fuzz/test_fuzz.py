@@ -18,6 +18,7 @@ from kraft.messages.fetch_request import FetchRequest
 from kraft.testing import EmbeddedCluster
 from tests.fuzz.frames import Attack, attack, framed, header, message, mutated, request
 from tests.fuzz.strike import CLIENT_APIS, CONTROL_APIS, Address, Neighbour, Tally, neighbour, strike
+from tests.support.sweep import sweep
 
 PAIRS = [(key, version) for key, (oldest, newest) in CLIENT_APIS.items() for version in range(oldest, newest + 1)]
 MAX_GROWTH_KIB = 300 * 1024
@@ -93,7 +94,7 @@ def test_anything_at_the_controller_listener(street: Street, seed: int) -> None:
     street.attack(street.controller, [attack(rng, CONTROL_APIS) for _ in range(10)])
 
 
-@pytest.mark.parametrize(("key", "version"), PAIRS)
+@sweep(("key", "version"), PAIRS)
 def test_every_api_in_every_version(street: Street, key: int, version: int) -> None:
     """Whole requests with strange content, the same broken, and the same cut off."""
     rng = random.Random(f"{key} {version}")

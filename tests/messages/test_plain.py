@@ -17,10 +17,11 @@ from kraft.messages.plain import from_plain, to_plain
 from kraft.messages.topic_record import TopicRecord
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
-from tests.messages.strategies import CLASSES, messages, pair_id
+from tests.messages.strategies import CLASSES, messages
+from tests.support.sweep import sweep
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=pair_id)
+@sweep(("cls",), ((cls,) for cls in CLASSES))
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_message_comes_back_from_json(cls: type[Message], data: st.DataObject) -> None:

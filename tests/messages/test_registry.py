@@ -10,9 +10,10 @@ from kio.schema.index import api_key_map
 
 from kraft.messages import registry
 from kraft.messages.registry import ApiKey
+from tests.support.sweep import sweep
 
 
-@pytest.mark.parametrize("key", ApiKey, ids=lambda key: key.name)
+@sweep(("key",), ((key,) for key in ApiKey))
 def test_requests_and_responses_are_found(key: ApiKey) -> None:
     request, response = registry.request_class(key), registry.response_class(key)
     assert request.API_KEY == response.API_KEY == key

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kafka.protocol.api_data import ApiData
@@ -16,7 +15,8 @@ from kafka.protocol.api_message import ApiMessage
 
 from kraft.wire.codec import decode, encode
 from kraft.wire.schema import Message
-from tests.messages.strategies import CLASSES, messages, pair_id, versions
+from tests.messages.strategies import CLASSES, messages, versions
+from tests.support.sweep import sweep
 
 
 def _theirs() -> dict[str, Any]:
@@ -45,7 +45,7 @@ KNOWN_TO_BOTH = [
 ]
 
 
-@pytest.mark.parametrize(("cls", "version"), KNOWN_TO_BOTH, ids=pair_id)
+@sweep(("cls", "version"), KNOWN_TO_BOTH)
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_kafka_python_reads_and_writes_the_same_bytes(cls: type[Message], version: int, data: st.DataObject) -> None:

@@ -6,7 +6,6 @@ import io
 from pkgutil import resolve_name
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kio.schema.index import schema_name_map
@@ -17,7 +16,8 @@ from kraft.messages import registry
 from kraft.messages._index import RECORDS
 from kraft.wire.codec import decode, encode
 from kraft.wire.schema import Message
-from tests.messages.strategies import CLASSES, messages, pair_id, versions
+from tests.messages.strategies import CLASSES, messages, versions
+from tests.support.sweep import sweep
 
 _KINDS = {"Request": EntityType.request, "Response": EntityType.response}
 _NAMES = {
@@ -48,7 +48,7 @@ def _kio_class(cls: type[Message], version: int) -> Any:
 KNOWN_TO_BOTH = [(cls, version) for cls in CLASSES for version in versions(cls) if _kio_class(cls, version)]
 
 
-@pytest.mark.parametrize(("cls", "version"), KNOWN_TO_BOTH, ids=pair_id)
+@sweep(("cls", "version"), KNOWN_TO_BOTH)
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_kio_reads_and_writes_the_same_bytes(cls: type[Message], version: int, data: st.DataObject) -> None:

@@ -37,7 +37,8 @@ from kraft.raft.messages import (
 from kraft.wire.codec import decode, encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import METADATA_TOPIC_ID, ZERO_UUID
-from tests.messages.strategies import messages, pair_id
+from tests.messages.strategies import messages
+from tests.support.sweep import sweep
 
 VOTERS = {n: Voter(n, f"controller{n}", 9090 + n) for n in (1, 2, 3)}
 ONE, TWO = (Identity(n, "the-cluster", UUID(int=100 + n), VOTERS, "CONTROLLER") for n in (1, 2))
@@ -66,8 +67,8 @@ FAULTS = ["no topic", "two topics", "no partition", "two partitions", "another t
 
 
 EVERYWHERE = [
-    pytest.param(key, request, response, version, id=f"{key.name}-{number}-v{version}")
-    for number, (key, request, response) in enumerate(EXCHANGES)
+    (key, request, response, version)
+    for key, request, response in EXCHANGES
     for version in range(VERSIONS[key][0], VERSIONS[key][1] + 1)
 ]
 
@@ -87,12 +88,12 @@ def answered(request: Request, response: Response, version: int, **brought: Any)
     return decode(response_class(key), version, encode(message, version))[0]
 
 
-@pytest.mark.parametrize(("key", "asked", "response", "version"), EVERYWHERE)
+@sweep(("key", "asked", "response", "version"), EVERYWHERE)
 def test_what_is_asked_arrives(key: ApiKey, asked: Request, response: Response, version: int) -> None:
     assert request_value(sent(asked, version), version, TWO) == asked
 
 
-@pytest.mark.parametrize(("key", "asked", "response", "version"), EVERYWHERE)
+@sweep(("key", "asked", "response", "version"), EVERYWHERE)
 def test_what_is_answered_arrives(key: ApiKey, asked: Request, response: Response, version: int) -> None:
     data = b"record" if isinstance(response, FetchSnapshotResponse) and not response.error else b""
     message = answered(asked, response, version, data=data)
@@ -180,7 +181,7 @@ def test_a_high_watermark_that_is_not_known_is_none_at_all() -> None:
     assert request_value(message, 18, TWO) == attrs.evolve(FETCH, high_watermark=0)
 
 
-@pytest.mark.parametrize(("key", "asked", "response", "version"), EVERYWHERE)
+@sweep(("key", "asked", "response", "version"), EVERYWHERE)
 def test_an_answer_says_where_the_leader_is(key: ApiKey, asked: Request, response: Response, version: int) -> None:
     """KIP-853: node_endpoints from version 1 on, in Fetch from 17 on, if there is a leader."""
     endpoints = answered(asked, response, version).node_endpoints
@@ -195,7 +196,7 @@ def test_an_answer_says_where_the_leader_is(key: ApiKey, asked: Request, respons
 # Requests that are refused before the quorum is asked.
 
 
-@pytest.mark.parametrize(("key", "asked", "response", "version"), EVERYWHERE)
+@sweep(("key", "asked", "response", "version"), EVERYWHERE)
 def test_another_cluster_is_refused(key: ApiKey, asked: Request, response: Response, version: int) -> None:
     """KIP-595: INCONSISTENT_CLUSTER_ID if the cluster id is given and another; null is let through."""
     message = sent(asked, version)
@@ -207,10 +208,7 @@ def test_another_cluster_is_refused(key: ApiKey, asked: Request, response: Respo
     assert request_value(message, version, TWO) == asked
 
 
-@pytest.mark.parametrize(("key", "asked", "response", "version"), EVERYWHERE)
-@pytest.mark.parametrize(
-    "fault", ["no topic", "two topics", "no partition", "two partitions", "another topic", "another partition"]
-)
+@sweep(("fault", "key", "asked", "response", "version"), [(fault, *case) for fault in FAULTS for case in EVERYWHERE])
 def test_what_is_not_about_the_metadata_log_alone_is_refused(
     fault: str, key: ApiKey, asked: Request, response: Response, version: int
 ) -> None:
@@ -292,7 +290,7 @@ def test_a_successor_with_another_directory_is_another() -> None:
 # Responses that are of no use.
 
 
-@pytest.mark.parametrize(("key", "asked", "response", "version"), EVERYWHERE)
+@sweep(("key", "asked", "response", "version"), EVERYWHERE)
 def test_a_refusal_of_the_whole_is_no_answer(key: ApiKey, asked: Request, response: Response, version: int) -> None:
     for code in (ErrorCode.INCONSISTENT_CLUSTER_ID, 32_000):
         message = answered(asked, response, version)
@@ -301,10 +299,7 @@ def test_a_refusal_of_the_whole_is_no_answer(key: ApiKey, asked: Request, respon
             response_value(asked, message, version)
 
 
-@pytest.mark.parametrize(("key", "asked", "response", "version"), EVERYWHERE)
-@pytest.mark.parametrize(
-    "fault", ["no topic", "two topics", "no partition", "two partitions", "another topic", "another partition"]
-)
+@sweep(("fault", "key", "asked", "response", "version"), [(fault, *case) for fault in FAULTS for case in EVERYWHERE])
 def test_an_answer_about_something_else_is_no_answer(
     fault: str, key: ApiKey, asked: Request, response: Response, version: int
 ) -> None:
@@ -314,7 +309,7 @@ def test_an_answer_about_something_else_is_no_answer(
         response_value(asked, message, version)
 
 
-@pytest.mark.parametrize(("key", "asked", "response", "version"), EVERYWHERE)
+@sweep(("key", "asked", "response", "version"), EVERYWHERE)
 def test_an_error_from_the_future_is_an_unknown_one(
     key: ApiKey, asked: Request, response: Response, version: int
 ) -> None:
@@ -366,7 +361,7 @@ def seen_as_ours(topics: list[Any]) -> None:
                     setattr(partition, name, 0)
 
 
-@pytest.mark.parametrize(("key", "version"), PAIRS, ids=pair_id)
+@sweep(("key", "version"), PAIRS)
 @given(data=st.data())
 @settings(max_examples=30)
 def test_any_request_is_a_value_or_refused(key: ApiKey, version: int, data: st.DataObject) -> None:
@@ -384,7 +379,7 @@ def test_any_request_is_a_value_or_refused(key: ApiKey, version: int, data: st.D
         assert type(value) is type(REQUESTS[key])
 
 
-@pytest.mark.parametrize(("key", "version"), PAIRS, ids=pair_id)
+@sweep(("key", "version"), PAIRS)
 @given(data=st.data())
 @settings(max_examples=30)
 def test_any_response_is_a_value_or_of_no_use(key: ApiKey, version: int, data: st.DataObject) -> None:

@@ -24,6 +24,7 @@ from kraft.records.batch import (
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch, read_records
 from tests.records.strategies import CAP, forge, record_lists
+from tests.support.sweep import sweep
 
 BATCH = encode_batch([Record(index, 1000 + index, b"key", b"value") for index in range(3)])
 
@@ -78,13 +79,13 @@ def test_the_smallest_batch_has_no_records() -> None:
     assert list(read_records(batch, 0, header, max_bytes=0)) == []
 
 
-@pytest.mark.parametrize("size", range(HEADER_SIZE))
+@sweep(("size",), ((size,) for size in range(HEADER_SIZE)))
 def test_a_short_header_is_truncated(size: int) -> None:
     with pytest.raises(TruncatedBatch):
         parse_header(BATCH[:size])
 
 
-@pytest.mark.parametrize("size", range(HEADER_SIZE, len(BATCH)))
+@sweep(("size",), ((size,) for size in range(HEADER_SIZE, len(BATCH))))
 def test_a_short_batch_is_truncated(size: int) -> None:
     header = parse_header(BATCH[:size])
     with pytest.raises(TruncatedBatch):

@@ -22,12 +22,13 @@ from kraft.wire.codec import decode, encode, encode_spliced
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
-from tests.messages.strategies import messages, pair_id, pairs
+from tests.messages.strategies import messages, pairs
+from tests.support.sweep import sweep
 
 QUICK = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize(("cls", "version"), pairs(), ids=pair_id)
+@sweep(("cls", "version"), pairs())
 @QUICK
 @given(data=st.data())
 def test_any_message_comes_back(cls: type[Message], version: int, data: st.DataObject) -> None:
@@ -39,7 +40,7 @@ def test_any_message_comes_back(cls: type[Message], version: int, data: st.DataO
     assert decode(cls, version, b"\xff" * 3 + encoded + b"\xff", 3) == (message, len(encoded) + 3)
 
 
-@pytest.mark.parametrize(("cls", "version"), pairs(), ids=pair_id)
+@sweep(("cls", "version"), pairs())
 @QUICK
 @given(data=st.data())
 def test_bad_bytes_are_a_message_or_a_decode_error(cls: type[Message], version: int, data: st.DataObject) -> None:
@@ -59,7 +60,7 @@ def test_bad_bytes_are_a_message_or_a_decode_error(cls: type[Message], version: 
         assert encode(decode(cls, version, again)[0], version) == again
 
 
-@pytest.mark.parametrize(("cls", "version"), pairs(), ids=pair_id)
+@sweep(("cls", "version"), pairs())
 def test_what_bad_bytes_allocate_is_bounded_by_their_length(cls: type[Message], version: int) -> None:
     """Counts and lengths are as large as they can be said; 60 bytes must not cost more than a few kilobytes."""
     patterns = [

@@ -11,10 +11,11 @@ from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopi
 from kraft.messages.topic_record import TopicRecord
 from kraft.wire.codec import encode
 from kraft.wire.schema import Field, camel_case
-from tests.messages.strategies import CLASSES, pair_id
+from tests.messages.strategies import CLASSES
+from tests.support.sweep import sweep
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=pair_id)
+@sweep(("cls",), ((cls,) for cls in CLASSES))
 def test_a_new_message_is_at_its_defaults(cls: type) -> None:
     """So a repr shows nothing, and two of them are equal but not the same."""
     assert repr(cls()) == f"{cls.__name__}()"
