@@ -1,4 +1,5 @@
-"""Options and hooks of the whole suite: a foreign cluster to test instead of a node of ours, and the report card."""
+"""Options and hooks of the whole suite: a foreign cluster to test instead of a node of ours, the report card, and the
+seconds of each tier."""
 
 from __future__ import annotations
 
@@ -10,12 +11,14 @@ import pytest
 
 from tests.clients.features import FEATURES, NOT_OFFERED
 from tests.support.report_card import FAIL, PASS, ReportCard, render
+from tests.support.tiers import Durations
 
 INTEROP_TIMEOUT_S = 400
 """Of a test with the mark ``interop``: a JVM takes seconds to start on a machine at work, and what the test waits for
 has bounds of its own."""
 
 CARD = pytest.StashKey[ReportCard]()
+_durations = Durations()
 
 # The suite asks the same questions on every run, so that a red run is about the change that is tested. New questions
 # are for a search: pytest --hypothesis-profile=search
@@ -90,3 +93,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     card = session.config.stash[CARD].merged_over(ReportCard.read(memory))
     card.write(memory)
     path.write_text(render(card, FEATURES))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _durations.add(report.nodeid, report.duration, interop="interop" in report.keywords)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    lines = list(_durations.lines())
+    if lines:
+        terminalreporter.section("seconds of each tier, and its slowest tests")
+        terminalreporter.write("\n".join([*lines, ""]))

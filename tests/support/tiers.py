@@ -1,0 +1,74 @@
+"""How long each tier of tests took beside its budget, with its slowest tests, at the end of a run.
+
+A budget is a sum of seconds over all tests of a tier, whatever number of processes ran them. A tier over its budget is
+marked, and fails nothing: a timed assertion is a flaky test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+_SLOWEST = 3
+_DATA_ROOMS = frozenset({"codegen", "messages", "records", "wire"})
+_CORES = frozenset({"broker", "config", "controller", "coordinator", "metadata", "metrics", "raft", "transcripts"})
+_TOOLS = frozenset({"cli", "client", "clients", "differential", "story", "testing"})
+
+
+@attrs.frozen
+class Tier:
+    """A tier, and the seconds that its tests may take in all."""
+
+    name: str
+    budget_s: float
+
+
+CODECS = Tier("codecs", 90)
+CORES = Tier("cores and transcripts", 60)
+DRIVERS = Tier("drivers, files and sockets", 120)
+SIMULATION = Tier("simulation", 90)
+TOOLS = Tier("tools, clients, examples", 120)
+PROCESS = Tier("process", 240)
+INTEROP = Tier("interop", 1500)
+TIERS = (CODECS, CORES, DRIVERS, SIMULATION, TOOLS, PROCESS, INTEROP)
+
+
+def tier_of(path: str, *, interop: bool) -> Tier:
+    """The tier of a test in the file ``path`` (``tests/…``), which has the mark ``interop`` or not."""
+    if interop:
+        return INTEROP
+    room = path.split("/")[1]
+    if room in _DATA_ROOMS:
+        return CODECS
+    if room in _CORES:
+        return CORES
+    if room in ("process", "simulation"):
+        return PROCESS if room == "process" else SIMULATION
+    return TOOLS if room in _TOOLS or room.endswith(".py") else DRIVERS
+
+
+@attrs.define
+class Durations:
+    """The seconds that each test took: its setup, its call and its teardown together."""
+
+    _seconds: dict[str, float] = attrs.Factory(dict)
+    _tiers: dict[str, Tier] = attrs.Factory(dict)
+
+    def add(self, test: str, seconds: float, *, interop: bool) -> None:
+        self._seconds[test] = self._seconds.get(test, 0.0) + seconds
+        self._tiers.setdefault(test, tier_of(test.partition("::")[0], interop=interop))
+
+    def lines(self) -> Iterator[str]:
+        """A line for each tier that ran: its tests, seconds and budget; below it the slowest tests."""
+        for tier in TIERS:
+            tests = {test: seconds for test, seconds in self._seconds.items() if self._tiers[test] is tier}
+            if tests:
+                total = sum(tests.values())
+                mark = "  OVER ITS BUDGET" if total > tier.budget_s else ""
+                yield f"{tier.name}: {len(tests)} tests, {total:.0f} s of {tier.budget_s:.0f} s{mark}"
+                yield from self._slowest(tests)
+
+    def _slowest(self, tests: Mapping[str, float]) -> Iterator[str]:
+        for test in sorted(tests, key=lambda test: -tests[test])[:_SLOWEST]:
+            yield f"  {tests[test]:6.1f} s  {test}"
