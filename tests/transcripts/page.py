@@ -1,8 +1,8 @@
-"""docs/quorum.md, made of ``prose.md``, the transcripts, the examples and tables of the code.
+"""docs/quorum.md and its chapters: the files in ``prose``, filled with transcripts, examples and tables of the code.
 
-``python -m tests.transcripts.page`` writes it. In the prose, ``<!-- transcript NAME -->`` and ``<!-- example NAME -->``
-stand for a transcript, folded under its title, and for what an example prints; ``<!-- sequence NAME 2-5 -->`` for the
-diagram of these blocks of a transcript; and ``<!-- NAME -->`` for one of the parts below.
+``python -m tests.transcripts.page`` writes them. A line ``<!-- transcript NAME -->`` stands for a transcript, folded under
+its title; ``<!-- example NAME -->`` for the output of an example; ``<!-- sequence NAME 2-5 -->`` for the diagram of these
+blocks of a transcript; ``<!-- NAME -->`` for one of the parts below.
 """
 
 from __future__ import annotations
@@ -21,13 +21,23 @@ from tests.transcripts.sequence import sequence
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PROSE = HERE / "prose.md"
-PAGE = ROOT / "docs" / "quorum.md"
+PROSE = HERE / "prose"
+DOCS = ROOT / "docs"
 _PLACE = re.compile(r"^<!-- (\w+)(?: (\w+)(?: (\d+)-(\d+))?)? -->$", re.MULTILINE)
 
 
-def render() -> str:
-    """The page as it should be."""
+def pages() -> dict[Path, str]:
+    """Every page as it should be, by its path in docs/."""
+    return {DOCS / path.relative_to(PROSE): render(path.read_text()) for path in sorted(PROSE.rglob("*.md"))}
+
+
+def prose() -> str:
+    """The prose of all pages."""
+    return "\n".join(path.read_text() for path in sorted(PROSE.rglob("*.md")))
+
+
+def render(text: str) -> str:
+    """``text`` with its places filled."""
     parts = {"diagram": diagram, "transitions": transitions, "timing": timing, "commands": commands}
 
     def fill(place: re.Match[str]) -> str:
@@ -38,12 +48,12 @@ def render() -> str:
             return sequence((HERE / f"{name}.txt").read_text(), int(first), int(last))
         return example(name) if kind == "example" else parts[kind]()
 
-    return _PLACE.sub(fill, PROSE.read_text())
+    return _PLACE.sub(fill, text)
 
 
 def mentioned(kind: str) -> set[str]:
     """The transcripts, or examples, that the prose has."""
-    return {name for found, name, *_ in _PLACE.findall(PROSE.read_text()) if found == kind}
+    return {name for found, name, *_ in _PLACE.findall(prose()) if found == kind}
 
 
 def transcript(name: str) -> str:
@@ -108,4 +118,6 @@ def commands() -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render())
+    for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)

@@ -1,4 +1,4 @@
-"""docs/quorum.md says what the code does, and has every transcript; its links lead somewhere."""
+"""docs/quorum.md and its chapters say what the code does, and have every transcript; their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import re
 from pathlib import Path
 
 from kraft.raft.state import TRANSITIONS
-from tests.transcripts.page import PAGE, PROSE, ROOT, diagram, first_cause, mentioned, render
+from tests.transcripts.page import DOCS, ROOT, diagram, first_cause, mentioned, pages, prose
 
 
-def test_the_page_is_what_it_is_made_of() -> None:
+def test_the_pages_are_what_they_are_made_of() -> None:
     """If not: ``python -m tests.transcripts.page``."""
-    assert PAGE.read_text() == render()
+    made = pages()
+    assert [path for path, text in made.items() if not path.exists() or path.read_text() != text] == []
+    assert set((DOCS / "quorum").iterdir()) <= set(made)
+
+
+def test_every_chapter_is_on_the_map() -> None:
+    overview = (DOCS / "quorum.md").read_text()
+    chapters = {f"quorum/{path.name}" for path in (DOCS / "quorum").iterdir()}
+    assert chapters == set(re.findall(r"\]\((quorum/[^)]+)\)", overview))
 
 
 def test_every_transcript_is_on_the_page() -> None:
@@ -30,13 +38,13 @@ def test_an_arrow_has_the_first_cause() -> None:
 
 def test_each_time_that_the_text_speaks_of_is_in_the_story_that_it_tells() -> None:
     story = (ROOT / "examples" / "07_why_did_it_change.out").read_text()
-    times = re.findall(r"\d\d:\d\d:\d\d\.\d+", PROSE.read_text())
+    times = re.findall(r"\d\d:\d\d:\d\d\.\d+", prose())
     assert times
     assert [time for time in times if time not in story] == []
 
 
-def test_its_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", PAGE.read_text())
-    assert links
-    lost = [link for link in links if "://" not in link and not (PAGE.parent / link).exists()]
-    assert not lost
+def test_their_links_lead_somewhere() -> None:
+    """docs/glossary.md and the files of the repository, from where each page stands."""
+    for path, text in pages().items():
+        links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+        assert [link for link in links if not (path.parent / link).exists()] == [], path
