@@ -1,8 +1,11 @@
 """docs/quorum.md and its chapters: the files in ``prose``, filled with transcripts, examples and tables of the code.
 
-``python -m tests.transcripts.page`` writes them. A line ``<!-- transcript NAME -->`` stands for a transcript, folded under
-its title; ``<!-- example NAME -->`` for the output of an example; ``<!-- sequence NAME 2-5 -->`` for the diagram of these
-blocks of a transcript; ``<!-- NAME -->`` for one of the parts below.
+``python -m tests.transcripts.page`` writes them. Lines of the prose stand for parts:
+
+- ``<!-- transcript NAME -->``: a transcript, folded under its title;
+- ``<!-- example NAME -->``: the output of an example;
+- ``<!-- sequence NAME 2-5 -->``: the diagram of these blocks of a transcript;
+- ``<!-- NAME -->``: one of the parts below.
 """
 
 from __future__ import annotations
