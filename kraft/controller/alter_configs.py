@@ -42,13 +42,13 @@ class Operation(IntEnum):
 
 
 def incremental_alter_configs(context: Context, request: IncrementalAlterConfigsRequest) -> Decision:
-    """Change single keys; with validate_only only say whether they could be changed."""
+    """Change single keys; with ``validate_only`` only check whether they could be changed."""
     records, results = _alter_each(context, request.resources, _changed, AlterConfigsResourceResponse)
     return Decision(() if request.validate_only else records, IncrementalAlterConfigsResponse(responses=results))
 
 
 def alter_configs(context: Context, request: AlterConfigsRequest) -> Decision:
-    """Replace all that is set on each resource; with validate_only only say whether that could be done."""
+    """Replace the whole configuration of each resource; with ``validate_only`` only check it."""
     records, results = _alter_each(context, request.resources, _replaced, LegacyResult)
     return Decision(() if request.validate_only else records, AlterConfigsResponse(responses=results))
 
@@ -96,7 +96,7 @@ def _check_keys(resource: Any) -> None:
 
 
 def _check_resource(context: Context, kind: int, name: str) -> None:
-    """Raise KafkaError unless the resource is of a kind that can be configured here, and exists."""
+    """Raise KafkaError unless the resource is of a configurable type and exists."""
     if kind == ResourceType.TOPIC:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
@@ -115,9 +115,13 @@ def _check_resource(context: Context, kind: int, name: str) -> None:
 
 
 def _check_values(context: Context, kind: int, before: Values, after: Values, asked: Set[str]) -> None:
-    """Raise ConfigError, for brokers KafkaError INVALID_REQUEST, for values that the resource may not have.
+    """Refuse values that the resource may not have.
 
-    Names that a controller of another version knew may be on a topic; only who asks for one is refused.
+    A topic may carry keys that only another version knows; a request that sets such a key is refused.
+
+    Raises:
+        ConfigError: a value of a topic.
+        KafkaError: INVALID_REQUEST, a value of a broker.
     """
     if kind == ResourceType.TOPIC:
         judged = {name: value for name, value in after.items() if name in TOPIC_CONFIGS or name in asked}

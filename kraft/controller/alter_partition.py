@@ -1,11 +1,11 @@
 """AlterPartition (56, KIP-497): a leader proposes the next ISR of the partitions that it leads.
 
-v0 and v1 name topics by name, v2+ by id; v1+ tell whether the leader has recovered from an unclean election (KIP-704);
-v3 gives the epoch of each member, so that a broker that was restarted meanwhile is not taken for the one that had
-caught up (KIP-903). Every partition is accepted or refused on its own.
+v0 and v1 name topics by name, v2+ by id; v1+ carry the leader recovery state (KIP-704). v3 carries the broker epoch of
+each member, so that a broker that restarted meanwhile does not pass for the one that had caught up (KIP-903). Each
+partition is accepted or refused by itself.
 
-A new ISR may complete a reassignment, and that may take the lead from the proposer: it is then told so by an error,
-though its proposal is carried out.
+A new ISR may complete a reassignment, which may take the leadership from the proposer. The controller then carries out
+the proposal and answers with an error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IDS_FROM = 2  # the first version that names topics by id, and has errors of it
 
 
 def alter_partition(context: Context, request: AlterPartitionRequest) -> Decision:
-    """Settle the ISR of each partition; the answer says what is then true."""
+    """Settle the ISR of each partition; the response carries the state after it."""
     try:
         registered(context, request.broker_id, request.broker_epoch)
     except KafkaError as error:
@@ -69,7 +69,7 @@ def _topic(context: Context, proposed: ProposedTopic) -> Topic:
 def _settle(
     context: Context, broker_id: int, topic: Topic, proposal: Proposal
 ) -> tuple[PartitionChangeRecord | None, Partition]:
-    """The record, if anything changes, and the partition after it."""
+    """Return the record, if anything changes, and the partition after it."""
     partition = topic.partitions.get(proposal.partition_index)
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -89,9 +89,9 @@ def _settle(
 
 
 def _check_epochs(broker_id: int, partition: Partition, proposal: Proposal) -> None:
-    """The proposal must come from the present leader, and be about the present state."""
+    """Check that the proposal comes from the present leader and is based on the present state."""
     if proposal.leader_epoch > partition.leader_epoch or proposal.partition_epoch > partition.partition_epoch:
-        # The proposer has replayed more than this controller, so it is this one that is behind.
+        # The proposer has replayed more than this controller: this controller is behind.
         raise KafkaError(ErrorCode.NOT_CONTROLLER)
     if proposal.leader_epoch < partition.leader_epoch:
         raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
@@ -111,7 +111,7 @@ def _check_isr(partition: Partition, isr: Sequence[int], recovery_state: int) ->
 
 
 def _tell(context: Context, broker_id: int, partition: Partition, answer: PartitionData) -> None:
-    """Say in the answer what is now true. Raises KafkaError if the proposer leads no more."""
+    """Fill the response with the partition's state. Raises KafkaError if the proposer is no longer the leader."""
     if partition.leader != broker_id:
         by_id = context.version >= _IDS_FROM
         raise KafkaError(ErrorCode.NEW_LEADER_ELECTED if by_id else ErrorCode.FENCED_LEADER_EPOCH)

@@ -17,18 +17,18 @@ from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
 
-_DELETION_DISABLED_FROM = 3  # DeleteTopics v3 has an error code of its own for it
+_DELETION_DISABLED_FROM = 3  # DeleteTopics v3 has an error code of its own for a disabled deletion
 _NAMES_BELOW = 6  # DeleteTopics v6 names topics by name or by id
 
 
 def delete_topics(context: Context, request: DeleteTopicsRequest) -> Decision:
-    """Each topic is removed, with its configuration, or refused on its own."""
+    """Remove each topic with its configuration, or refuse it by itself."""
     if context.version < _NAMES_BELOW:
         wanted: list[tuple[str | None, UUID]] = [(name, ZERO_UUID) for name in request.topic_names]
     else:
         wanted = [(topic.name, topic.topic_id) for topic in request.topics]
     times = Counter(_resolved(context, name, topic_id) for name, topic_id in wanted)
-    wanted = list(dict.fromkeys(wanted))  # what is named twice is refused once
+    wanted = list(dict.fromkeys(wanted))  # a topic that is named twice is refused once
     results: list[DeletableTopicResult] = []
     records: list[Any] = []
     for name, topic_id in wanted:
@@ -70,7 +70,7 @@ def _topic_to_delete(context: Context, name: str | None, topic_id: UUID) -> UUID
 
 
 def create_partitions(context: Context, request: CreatePartitionsRequest) -> Decision:
-    """Each topic grows to ``count`` partitions, or is refused on its own; with validate_only none grows."""
+    """Grow each topic to ``count`` partitions, or refuse it by itself; with ``validate_only`` none grows."""
     times = Counter(topic.name for topic in request.topics)
     results: list[CreatePartitionsTopicResult] = []
     records: list[Any] = []
@@ -86,7 +86,7 @@ def create_partitions(context: Context, request: CreatePartitionsRequest) -> Dec
             records += _new_partitions(context, topic, MAX_RECORDS_PER_USER_OPERATION - len(records))
         except KafkaError as error:
             result.error_code = error.code
-            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # the code says it all
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # this error has no message
                 result.error_message = error.message
     if request.validate_only:
         records = []

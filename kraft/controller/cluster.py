@@ -1,4 +1,4 @@
-"""What concerns the cluster as a whole: AllocateProducerIds (67), ControllerRegistration (70), the first records."""
+"""Decisions about the cluster as a whole: AllocateProducerIds (67), ControllerRegistration (70), activation records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import CONTROLLER_REGISTRATION, MIGRATION_STATE, TRANSACTIONS
 from kraft.wire.errors import ErrorCode, KafkaError
 
-#: How many producer ids a broker gets at a time (KIP-730).
+#: The size of a block of producer ids (KIP-730).
 PRODUCER_ID_BLOCK_SIZE = 1000
 
 #: ZkMigrationStateRecord: MIGRATION and PRE_MIGRATION. The others are NONE and POST_MIGRATION.
@@ -29,7 +29,7 @@ _MIGRATING = (1, 2)
 
 
 def allocate_producer_ids(context: Context, request: AllocateProducerIdsRequest) -> Decision:
-    """Give a broker a block of producer ids that nobody else will ever get."""
+    """Give a broker a block of producer ids that no other broker gets."""
     try:
         registered(context, request.broker_id, request.broker_epoch)
     except KafkaError as error:
@@ -47,7 +47,7 @@ def allocate_producer_ids(context: Context, request: AllocateProducerIdsRequest)
 
 
 def register_controller(context: Context, request: ControllerRegistrationRequest) -> Decision:
-    """Note where a controller is reached and which features it supports (KIP-919)."""
+    """Register the endpoints of a controller and the features that it supports (KIP-919)."""
     if context.level < CONTROLLER_REGISTRATION:
         message = f"Controllers register from metadata.version {CONTROLLER_REGISTRATION} on."
         code = ErrorCode.UNSUPPORTED_VERSION
@@ -78,12 +78,13 @@ def register_controller(context: Context, request: ControllerRegistrationRequest
 
 
 def activation_records(context: Context, in_transaction: bool, bootstrap: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a new active controller appends before anything else (KIP-868).
+    """Return the records that a new active controller appends before any other (KIP-868).
 
-    An end to the transaction that a predecessor left open; and on a log without metadata the ``bootstrap`` records
-    (metadata.version is the first), as one transaction if their level knows transactions.
+    They end a transaction that a predecessor left open. On a log without metadata they are the ``bootstrap`` records,
+    the level of metadata.version first, in one transaction if that level knows transactions.
 
-    Raises MetadataError for a log that no controller here can go on with.
+    Raises:
+        MetadataError: no controller of this version can go on with the log.
     """
     records: list[Any] = []
     if in_transaction:

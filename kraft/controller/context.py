@@ -1,4 +1,4 @@
-"""What a handler may look at, and what it returns."""
+"""The input of a decision, and its result."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from uuid import UUID
 import attrs
 
 from kraft.config.topic import LogConfig, log_config
-from kraft.controller.departures import Departures
+from kraft.controller.broker_transitions import BrokerTransitions
 from kraft.controller.sessions import Sessions
 from kraft.metadata.image import Image, ResourceType
 
-#: The most records that one request of a user may cause; they are written as one batch.
+#: The most records of one user request; they are appended as one batch.
 MAX_RECORDS_PER_USER_OPERATION = 10_000
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 
 
 class Randomness(Protocol):
-    """Where placement gets its randomness from; ``random.Random`` is one."""
+    """The source of randomness for replica placement; ``random.Random`` is one."""
 
     def randrange(self, stop: int, /) -> int: ...
 
 
 @attrs.frozen
 class ControllerConfig:
-    """The settings that the controller reads. ``static_values`` are the node's own, Kafka's name to text.
+    """The settings that the controller reads. ``static_values`` are the node's own, text by Kafka's name.
 
-    ``voter_ids`` (controller.quorum.voters) are the controllers that must support a feature before it is used.
+    ``voter_ids`` (controller.quorum.voters): the controllers that must support a feature before it is finalized.
 
-    ``partitions_at_once`` is none of Kafka's: how many partitions one decision goes past that is about all of a broker,
-    or all without a leader. Some 25 µs are spent on a partition until it is in the log, up to 110 on the only one of a
-    topic, and a follower's Fetch is answered after about ten such decisions.
+    ``partitions_at_once``: not a Kafka setting. The maximum number of partitions that one decision examines, where the
+    decision concerns all partitions of a broker, or all without a leader. A partition costs some 25 µs until its record
+    is in the log, and up to 110 µs if it is the only one of its topic. A follower's Fetch waits for about ten such
+    decisions.
     """
 
     cluster_id: str
@@ -50,17 +51,17 @@ class ControllerConfig:
 
 @attrs.frozen
 class Context:
-    """The state a decision is made in.
+    """The state that a decision is based on.
 
-    ``next_offset`` is where its first record will be, ``active`` are the brokers that may lead and be in an ISR.
-    In ``image`` the brokers of ``departures`` already are what they will be when those are finished.
+    ``next_offset`` is the offset of the decision's first record. ``active`` are the brokers that may lead and be in an
+    ISR. ``image`` shows each broker in ``transitions`` in the state that the finished transition gives it.
     """
 
     config: ControllerConfig
     image: Image
     active: frozenset[int]
     sessions: Sessions
-    departures: Departures
+    transitions: BrokerTransitions
     next_offset: int
     now_ms: float
     version: int
@@ -71,18 +72,18 @@ class Context:
 
     @property
     def level(self) -> int:
-        """The level of metadata.version that the cluster is at."""
+        """The finalized level of metadata.version."""
         return self.image.metadata_version
 
     def allows_unclean(self, topic: str) -> bool:
-        """Whether a topic may be led by a replica that was out of sync (unclean.leader.election.enable)."""
+        """Whether an out-of-sync replica may lead a partition of the topic (unclean.leader.election.enable)."""
         allows = self._allows_unclean.get(topic)
         if allows is None:
             allows = self._allows_unclean[topic] = self.log_config(topic).unclean_leader_election_enable
         return allows
 
     def broker_values(self) -> dict[str, str]:
-        """The broker settings that topic defaults come from: the dynamic cluster-wide ones over the static ones."""
+        """The broker settings that topic defaults come from: dynamic cluster-wide values over static ones."""
         return {**self.config.static_values, **self.image.config(ResourceType.BROKER, "")}
 
     def log_config(self, topic: str) -> LogConfig:
@@ -92,7 +93,7 @@ class Context:
 
 @attrs.frozen
 class Decision:
-    """The records to append, in order and as one unit, and the answer once they are committed."""
+    """The records to append, in order and as one unit, and the response to give once they are committed."""
 
     records: tuple[Any, ...]
     response: Any

@@ -1,9 +1,9 @@
 """The active controller: one object that lives as long as its node leads the quorum.
 
-``step(now_ms, event) -> Decision`` decides; the driver hands the records back to ``replay`` and appends them, at once
-and before the next step, so that every decision sees the ones before it, committed or not. What is not committed is
-not visible: the driver answers only when the records, and all before them, are. Sessions and departures are moved by
-``step`` itself: they are not in the log, and end with this object.
+``step(now_ms, event) -> Decision`` decides. The driver passes the records to ``replay`` and appends them before the
+next step, so every decision is based on the ones before it, committed or not. The driver responds only when the
+records, and all before them, are committed. ``step`` itself changes sessions and transitions: they are not in the log,
+and end with this object.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from immutables import Map
 
 from kraft.controller.alter_configs import alter_configs, incremental_alter_configs
 from kraft.controller.alter_partition import alter_partition
+from kraft.controller.broker_transitions import BrokerTransitions, Goal
 from kraft.controller.change_topics import create_partitions, delete_topics
 from kraft.controller.cluster import activation_records, allocate_producer_ids, register_controller
 from kraft.controller.context import Context, ControllerConfig, Decision, Randomness
 from kraft.controller.create_topics import create_topics
-from kraft.controller.departures import Departures, Goal
 from kraft.controller.directories import assign_replicas_to_dirs
 from kraft.controller.elect_leaders import elect_leaders
-from kraft.controller.elections import departed, take_out
+from kraft.controller.elections import final_records, next_records
 from kraft.controller.features import update_features
 from kraft.controller.heartbeats import broker_heartbeat
 from kraft.controller.reassignment import alter_partition_reassignments, list_partition_reassignments
@@ -73,7 +73,7 @@ HANDLERS: dict[type, Callable[[Context, Any], Decision]] = {
 
 @attrs.frozen
 class Activated:
-    """The node leads the quorum. ``bootstrap`` is for a log that has no metadata yet."""
+    """The node leads the quorum. ``bootstrap`` are the first records of a log that has no metadata yet."""
 
     bootstrap: tuple[Any, ...]
 
@@ -82,8 +82,8 @@ class Activated:
 class Request:
     """A request in the given version of its API.
 
-    ``former_incarnation_gone``: the caller has proof (the lock on its directories) that no other incarnation of the
-    broker in this request is alive, so a session that has not run out does not stand in the way of its registration.
+    ``former_incarnation_gone``: the caller holds proof (the lock on the broker's directories) that no other incarnation
+    of the broker in this request is alive. A registration then does not wait for the former session to expire.
     """
 
     message: Any
@@ -93,7 +93,7 @@ class Request:
 
 @attrs.frozen
 class Timeout:
-    """``deadline_ms`` has passed: go on with what is not finished, or do what else is due."""
+    """``deadline_ms`` has passed: continue an unfinished decision, or do the next work that is due."""
 
 
 Event = Activated | Request | Timeout
@@ -103,7 +103,7 @@ class ControllerCore:
     """The active controller of the cluster.
 
     ``loader`` has replayed the log to its end, ``next_offset``. ``new_uuid`` and ``random`` are its only sources of
-    chance. Times are milliseconds on the caller's clock.
+    randomness. Times are milliseconds on the caller's clock.
     """
 
     def __init__(
@@ -124,25 +124,25 @@ class ControllerCore:
         for broker in loader.image.brokers.values():
             if not broker.fenced:
                 self._sessions.touch(broker.id, broker.epoch, -1, False, now_ms)
-        self._departures = Departures()
+        self._transitions = BrokerTransitions()
         self._upkeep = Upkeep(config, now_ms)
         self._active_of: object = None
         self._active_brokers: frozenset[int] = frozenset()
 
     @property
     def image(self) -> Image:
-        """The metadata with everything appended so far, committed or not. For decisions, not for answers."""
+        """The metadata with every appended record, committed or not. For decisions, not for responses."""
         return self._loader.image
 
     @property
     def deadline_ms(self) -> float:
-        """When to send Timeout: infinity for not at all, minus infinity for at once, if others had their turn."""
-        if any(self._departures):
+        """The time of the next Timeout: infinity for never, minus infinity for right after other tasks."""
+        if any(self._transitions):
             return -math.inf
         return min(self._sessions.next_deadline_ms(), self._upkeep.deadline_ms(self.image))
 
     def step(self, now_ms: float, event: Event) -> Decision:
-        """Decide about one event. Raises KeyError for a request that no handler takes."""
+        """Decide on one event. Raises KeyError for a request that no handler takes."""
         self._upkeep.skip(now_ms, self.image)
         match event:
             case Activated(bootstrap):
@@ -154,31 +154,31 @@ class ControllerCore:
                 return Decision(self._due(now_ms), None)
 
     def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
-        """Take in the records of a decision, which will end just below ``next_offset`` in the log."""
+        """Replay the records of a decision; the log will end at ``next_offset``."""
         self._next_offset = next_offset
         self._loader.load(records, next_offset - 1, epoch, timestamp_ms)
         self._upkeep.replayed(records)
 
     def _due(self, now_ms: float) -> tuple[Any, ...]:
-        """The next records of what is due: brokers that are overdue first, and who is so longest first of all."""
+        """The next records that are due: expired sessions first, the longest expired before the others."""
         for broker_id in self._sessions.expired(now_ms):
             self._sessions.forget(broker_id)
             broker = self.image.brokers.get(broker_id)
             if broker is not None and not broker.fenced:
-                self._departures.begin(self.image, broker, Goal.FENCED)
+                self._transitions.begin(self.image, broker, Goal.FENCED)
         context = self._context(now_ms)
-        for departure in self._departures:
-            records = take_out(context, departure)
-            if departure.walk.finished:
-                records += departed(context, departure, self._next_offset + len(records))
+        for transition in self._transitions:
+            records = next_records(context, transition)
+            if transition.walk.finished:
+                records += final_records(context, transition, self._next_offset + len(records))
             return tuple(records)
         return self._upkeep.do(context)
 
     def _foreseen(self) -> Image:
         image = self.image
-        if not any(self._departures):
+        if not any(self._transitions):
             return image
-        return attrs.evolve(image, brokers=self._departures.foreseen(image.brokers))
+        return attrs.evolve(image, brokers=self._transitions.foreseen(image.brokers))
 
     def _active(self, brokers: Map[int, Broker]) -> frozenset[int]:
         if brokers is not self._active_of:
@@ -193,7 +193,7 @@ class ControllerCore:
             image=image,
             active=self._active(image.brokers),
             sessions=self._sessions,
-            departures=self._departures,
+            transitions=self._transitions,
             next_offset=self._next_offset,
             now_ms=now_ms,
             version=version,

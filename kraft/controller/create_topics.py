@@ -1,7 +1,7 @@
 """CreateTopics (19): new topics with their configuration and partitions.
 
-v0-4 differ only on the wire. v5+ answers with the effective configuration, partition count and replication factor,
-v7+ with the topic id; num_partitions and replication_factor of -1 mean the cluster's defaults (KIP-464).
+v0 to v4 differ only on the wire. v5+ respond with the effective configuration, partition count and replication factor,
+v7+ with the topic id. num_partitions and replication_factor of -1 mean the cluster's defaults (KIP-464).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from kraft.metadata.image import ResourceType
 from kraft.wire.errors import ErrorCode, KafkaError
 
 _DEFAULT = -1
-# Where a value comes from, as DescribeConfigs numbers it.
+# The source of a value, as DescribeConfigs numbers it.
 _TOPIC_CONFIG, _DYNAMIC_DEFAULT_BROKER_CONFIG, _STATIC_BROKER_CONFIG, _DEFAULT_CONFIG = 1, 3, 4, 5
 
 
 def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
-    """Each topic succeeds or fails on its own; with validate_only none is made."""
+    """Create each topic, or refuse it by itself; with ``validate_only`` none is created."""
     times = Counter(topic.name for topic in request.topics)
     results: list[CreatableTopicResult] = []
     records: list[Any] = []
@@ -64,7 +64,7 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
 def _create(
     context: Context, topic: CreatableTopic, collisions: Collisions, room: int
 ) -> tuple[list[Any], CreatableTopicResult]:
-    """The records of one topic, at most ``room`` of them, and its part of the answer."""
+    """Return the records of one topic, at most ``room`` of them, and its part of the response."""
     if topic.name == CLUSTER_METADATA_TOPIC:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
@@ -98,7 +98,7 @@ def _create(
 
 
 def _overrides(context: Context, topic: CreatableTopic) -> dict[str, str]:
-    """The topic's own configuration; of a key given twice the last counts. Raises KafkaError INVALID_CONFIG."""
+    """The topic's own configuration; the last value of a repeated key counts. Raises KafkaError INVALID_CONFIG."""
     overrides: dict[str, str] = {}
     for config in topic.configs:
         if config.value is None:

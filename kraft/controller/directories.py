@@ -1,6 +1,6 @@
-"""AssignReplicasToDirs (73, KIP-858): a broker tells in which of its directories it keeps replicas.
+"""AssignReplicasToDirs (73, KIP-858): a broker reports the directories of its replicas.
 
-A directory that is no longer in reach takes the replica out of the ISR.
+A replica in a failed directory leaves the ISR.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 
 def assign_replicas_to_dirs(context: Context, request: AssignReplicasToDirsRequest) -> Decision:
-    """Note the directory of each replica, or refuse it on its own. Of a replica named twice the last counts."""
+    """Record the directory of each replica, or refuse it by itself. The last entry of a repeated replica counts."""
     if context.level < DIRECTORIES:
         return Decision((), AssignReplicasToDirsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
     try:

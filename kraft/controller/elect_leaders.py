@@ -1,6 +1,6 @@
-"""ElectLeaders (43, KIP-183, KIP-460): go back to preferred leaders, or lead from out of sync where no one else can.
+"""ElectLeaders (43, KIP-183, KIP-460): elect preferred leaders, or out-of-sync ones where nobody else can lead.
 
-v0 knows preferred leaders only, and no error for the request as a whole.
+v0 knows preferred leaders only, and has no error code for the whole request.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 
 class ElectionType(IntEnum):
-    """What the request asks for, as it numbers it."""
+    """The type of an election, as the request numbers it."""
 
     PREFERRED = 0
     UNCLEAN = 1
 
 
 def elect_leaders(context: Context, request: ElectLeadersRequest) -> Decision:
-    """Elect for the partitions named, or for all: then only those that needed an election are in the answer."""
+    """Elect leaders for the named partitions or for all. For all, the response lists only partitions that needed an
+    election.
+    """
     if request.topic_partitions is not None and not request.topic_partitions:
         return Decision((), ElectLeadersResponse(error_code=ErrorCode.NONE))
     refusal = None
@@ -54,7 +56,7 @@ def elect_leaders(context: Context, request: ElectLeadersRequest) -> Decision:
 
 
 def _wanted(context: Context, request: ElectLeadersRequest) -> Iterator[tuple[str, Iterable[int]]]:
-    """Topics and their partitions; of all, every topic with those that are not led as they should be."""
+    """The topics and partitions to elect for. For all: every topic, with its partitions that lack the wanted leader."""
     if request.topic_partitions is not None:
         for named in request.topic_partitions:
             yield named.topic, dict.fromkeys(named.partitions)

@@ -1,6 +1,7 @@
-"""Elections that nobody asked for: brokers go and come, leadership drifts, and topics come to allow unclean leaders.
+"""Elections without a request: after a broker left or returned, to restore preferred leaders, or once a topic allows
+unclean ones.
 
-None looks at more than ``partitions_at_once`` partitions in one decision.
+No decision examines more than ``partitions_at_once`` partitions.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from uuid import UUID
 
 import attrs
 
+from kraft.controller.broker_transitions import BrokerTransition, Goal
 from kraft.controller.context import Context
-from kraft.controller.departures import Departure, Goal
 from kraft.controller.partition_change import Election, Target, partition_change
 from kraft.controller.walk import Found, Walk
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -23,49 +24,51 @@ from kraft.metadata.partitions import NO_LEADER
 _YES = 1
 
 
-def depart(
+def begin_transition(
     context: Context, broker: Broker, goal: Goal, directories: frozenset[UUID] = frozenset()
-) -> tuple[list[Any], Departure]:
-    """Begin to take a broker out of ISRs and leadership: the records of the first partitions.
+) -> tuple[list[Any], BrokerTransition]:
+    """Begin to take a broker out of ISRs and leadership; return the records of the first partitions.
 
-    If the departure's walk is finished with them, the caller says what becomes of the broker; else Timeouts go on.
+    If they finish the transition's walk, the caller appends the broker's own record; otherwise Timeouts continue the
+    walk.
     """
-    departure = context.departures.begin(context.image, broker, goal, directories)
-    brokers = context.departures.foreseen(context.image.brokers)
-    active = context.active - {broker.id} if context.departures.is_leaving(broker.id) else context.active
+    transition = context.transitions.begin(context.image, broker, goal, directories)
+    brokers = context.transitions.foreseen(context.image.brokers)
+    active = context.active - {broker.id} if context.transitions.is_leaving(broker.id) else context.active
     context = attrs.evolve(context, image=attrs.evolve(context.image, brokers=brokers), active=active)
-    return take_out(context, departure), departure
+    return next_records(context, transition), transition
 
 
-def take_out(context: Context, departure: Departure) -> list[Any]:
+def next_records(context: Context, transition: BrokerTransition) -> list[Any]:
     """The records of the next partitions."""
     records: list[Any] = []
-    broker_id, lost = departure.broker.id, departure.directories
-    for topic, index, partition in departure.walk.some(context.image, context.config.partitions_at_once):
+    broker_id, lost = transition.broker.id, transition.directories
+    for topic, index, partition in transition.walk.some(context.image, context.config.partitions_at_once):
         if broker_id not in partition.isr or (lost and partition.directory(broker_id) not in lost):
             continue
-        departure.led |= partition.leader == broker_id
+        transition.led |= partition.leader == broker_id
         target = Target.of(partition, isr=[replica for replica in partition.isr if replica != broker_id])
         record = partition_change(context, topic, index, target, Election.CONFIGURED)
         if record is not None:
             records.append(record)
-    if departure.walk.finished:
-        context.departures.end(departure)
+    if transition.walk.finished:
+        context.transitions.end(transition)
     return records
 
 
-def departed(context: Context, departure: Departure, offset: int) -> list[BrokerRegistrationChangeRecord]:
-    """What a departure that is finished says of its broker, at ``offset``.
+def final_records(context: Context, transition: BrokerTransition, offset: int) -> list[BrokerRegistrationChangeRecord]:
+    """The broker's own records at the end of a transition, at ``offset``.
 
-    Who gave up what it led in controlled shutdown stays until the others know; who led nothing is fenced at once.
+    A broker in controlled shutdown that gave up leaderships stays until the other brokers know; one without is fenced
+    at once.
     """
-    broker = departure.broker
+    broker = transition.broker
     change = BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch)
-    if departure.fences:
+    if transition.fences:
         context.sessions.fence(broker.id)
         change.fenced = _YES
-    elif departure.goal is Goal.WITHOUT_DIRECTORIES:
-        change.log_dirs = list(departure.directories_left)
+    elif transition.goal is Goal.WITHOUT_DIRECTORIES:
+        change.log_dirs = list(transition.directories_left)
     elif broker.in_controlled_shutdown:
         context.sessions.begin_shutdown(broker.id, offset - 1)
         return []
@@ -76,7 +79,7 @@ def departed(context: Context, departure: Departure, offset: int) -> list[Broker
 
 
 def preferred(context: Context, found: Found) -> PartitionChangeRecord | None:
-    """The record that gives leadership back to the preferred replica, if that can take it."""
+    """The record that gives leadership back to the preferred replica, if that replica can lead."""
     topic, index, partition = found
     first = partition.replicas[0]
     if partition.leader == first or first not in partition.isr or first not in context.active:
@@ -85,7 +88,7 @@ def preferred(context: Context, found: Found) -> PartitionChangeRecord | None:
 
 
 def led_again(context: Context, found: Found) -> PartitionChangeRecord | None:
-    """The record that gives a partition without a leader one, if there is who may lead it."""
+    """The record that gives a partition without a leader one, if a replica can lead."""
     topic, index, partition = found
     if partition.leader != NO_LEADER:
         return None
@@ -93,9 +96,9 @@ def led_again(context: Context, found: Found) -> PartitionChangeRecord | None:
 
 
 def led_with(context: Context, broker: Broker) -> list[PartitionChangeRecord]:
-    """The records that give the first partitions without a leader one, with a broker as it is from now on.
+    """The records that give the first partitions without a leader one, given the new state of a broker.
 
-    Upkeep looks at the others.
+    :mod:`kraft.controller.upkeep` examines the others.
     """
     brokers = context.image.brokers.set(broker.id, broker)
     active = context.active | {broker.id} if broker.active else context.active

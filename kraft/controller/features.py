@@ -1,7 +1,7 @@
 """UpdateFeatures (57, KIP-584, KIP-778): move the cluster to other levels of its features, all of them or none.
 
-v0 says by ``allow_downgrade`` what v1+ say by an upgrade type. A failure is told for the request as a whole; of success
-v0 and v1 tell each feature too. kraft.version cannot leave 0 here, because the quorum is one of static voters.
+v0 says by ``allow_downgrade`` what v1+ say by an upgrade type. A failure is one error for the whole request; on success
+v0 and v1 also list each feature. kraft.version cannot leave 0 here, because the quorum's voters are static.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNSUPPORTED = (0, 0)
 
 
 class UpgradeType(IntEnum):
-    """Which way a feature may go, as UpdateFeatures v1+ numbers it."""
+    """The direction of an update, as UpdateFeatures v1+ numbers it."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -31,7 +31,7 @@ class UpgradeType(IntEnum):
 
 
 def update_features(context: Context, request: UpdateFeaturesRequest) -> Decision:
-    """Finalize new levels; with validate_only only say whether that could be done."""
+    """Finalize new levels; with ``validate_only`` only check whether that is possible."""
     records: list[FeatureLevelRecord] = []
     try:
         times = Counter(update.feature for update in request.feature_updates)
@@ -53,7 +53,7 @@ def update_features(context: Context, request: UpdateFeaturesRequest) -> Decisio
 
 
 def _check(context: Context, update: FeatureUpdateKey) -> None:
-    """Raise KafkaError INVALID_UPDATE_VERSION unless the cluster can go where ``update`` wants it."""
+    """Raise KafkaError INVALID_UPDATE_VERSION unless the cluster can run at the level of ``update``."""
     name, level = update.feature, update.max_version_level
     present = context.image.features.get(name, 0)
     way = _way(context, update)
@@ -83,7 +83,7 @@ def _way(context: Context, update: FeatureUpdateKey) -> UpgradeType | None:
 
 
 def _supporters(context: Context, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Who has to support a level, and which ones it supports: this controller, all brokers and all controllers."""
+    """The nodes that must support a level, and their ranges: this controller, all brokers and all controllers."""
     yield "this controller", SUPPORTED_FEATURES.get(name, _UNSUPPORTED)
     for _, broker in sorted(context.image.brokers.items()):
         yield f"broker {broker.id}", broker.features.get(name, _UNSUPPORTED)
@@ -94,7 +94,7 @@ def _supporters(context: Context, name: str) -> Iterator[tuple[str, tuple[int, i
 
 
 def _check_controllers(context: Context, update: FeatureUpdateKey) -> None:
-    """Raise KafkaError unless what every voter supports is known; before KIP-919 there was no way to know."""
+    """Raise KafkaError unless the features of every voter are known. Before KIP-919 no record told them."""
     if context.level >= CONTROLLER_REGISTRATION:
         for voter in context.config.voter_ids:
             if voter not in context.image.controllers:

@@ -1,11 +1,11 @@
 """BrokerHeartbeat (63) and the end of sessions (KIP-631, KIP-841, KIP-858).
 
-A broker is unfenced once its heartbeats show that it has replayed its own registration, fenced again when its session
-is over, and on its way out in controlled shutdown, where it gives up what it leads. Before it stops being active it
-leaves every ISR; when one of its directories fails (v1+), those of the replicas there. If that takes several decisions
-(``kraft.controller.departures``), the answer is what holds until the last of them.
+A broker is unfenced once its heartbeats show that it has replayed its own registration. It is fenced when its session
+expires. In controlled shutdown it gives up its leaderships first. A broker leaves every ISR before it stops being
+active; when one of its directories fails (v1+), only the ISRs of the replicas in it. If that takes several decisions
+(:mod:`kraft.controller.broker_transitions`), the response tells the state that holds until the last of them.
 
-v2 tells cordoned directories, which the levels of metadata.version here do not know: they are taken no notice of.
+v2 reports cordoned directories. The levels of metadata.version here do not know them, so they are ignored.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from uuid import UUID
 
 import attrs
 
+from kraft.controller.broker_transitions import Goal
 from kraft.controller.context import Context, Decision
-from kraft.controller.departures import Goal
-from kraft.controller.elections import depart, departed, led_with
+from kraft.controller.elections import begin_transition, final_records, led_with
 from kraft.controller.registration import registered
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -30,14 +30,14 @@ _UNFENCE = -1
 
 
 def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decision:
-    """Renew the session and move the broker to the state that it wants, as far as it may."""
+    """Renew the session and move the broker towards the state that it asks for."""
     try:
         broker = registered(context, request.broker_id, request.broker_epoch)
     except KafkaError as error:
         return Decision((), BrokerHeartbeatResponse(error_code=error.code))
     records: list[Any] = []
-    if context.departures.is_leaving(broker.id):
-        fenced = False  # not yet; what this heartbeat wants comes after
+    if context.transitions.is_leaving(broker.id):
+        fenced = False  # a transition is under way; a later heartbeat is acted on
     elif broker.fenced:
         records, fenced = _fenced(context, broker, request)
     else:
@@ -56,7 +56,7 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
 
 
 def _fenced(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> tuple[list[Any], bool]:
-    """What is to be said of a fenced broker, and of what it now leads, and whether it is fenced then."""
+    """The records for a fenced broker and the partitions that it now leads, and whether it is fenced after them."""
     lost, left = _directories(context, broker, request)
     change = BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch)
     if lost:
@@ -69,28 +69,28 @@ def _fenced(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -
 
 
 def _unfenced(context: Context, broker: Broker, request: BrokerHeartbeatRequest) -> tuple[list[Any], bool]:
-    """What is to be said of an unfenced broker and its partitions, and whether it is fenced then."""
+    """The records for an unfenced broker and its partitions, and whether it is fenced after them."""
     lost, left = _directories(context, broker, request)
     goal = _goal(context, broker, request, lost, left)
     if goal is None:
         return [], False
-    records, departure = depart(context, broker, goal, lost)
-    if not departure.walk.finished:
+    records, transition = begin_transition(context, broker, goal, lost)
+    if not transition.walk.finished:
         return records, False
-    records += departed(context, departure, context.next_offset + len(records))
+    records += final_records(context, transition, context.next_offset + len(records))
     if lost and left and goal is not Goal.WITHOUT_DIRECTORIES:
         records.append(BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, log_dirs=left))
-    return records, departure.fences
+    return records, transition.fences
 
 
 def _goal(
     context: Context, broker: Broker, request: BrokerHeartbeatRequest, lost: frozenset[UUID], left: list[UUID]
 ) -> Goal | None:
-    """What the broker is to become, if not what it is."""
+    """The state that the broker moves to, or None if it stays as it is."""
     if broker.in_controlled_shutdown:
         if context.sessions.may_stop(broker.id):
             return Goal.IN_CONTROLLED_SHUTDOWN
-    # Without a directory there is nothing to lead from. The log cannot say so: no directories means no change.
+    # A broker without a directory cannot lead. The log cannot say "no directories": that means "no change".
     elif request.want_fence or (lost and not left):
         return Goal.FENCED
     elif request.want_shut_down:
@@ -101,7 +101,7 @@ def _goal(
 def _directories(
     context: Context, broker: Broker, request: BrokerHeartbeatRequest
 ) -> tuple[frozenset[UUID], list[UUID]]:
-    """The directories that have failed since the last heartbeat, and those that are left."""
+    """The directories that failed since the last heartbeat, and those that are left."""
     if context.level < DIRECTORIES:
         return frozenset(), list(broker.log_dirs)
     lost = frozenset(broker.log_dirs).intersection(request.offline_log_dirs)

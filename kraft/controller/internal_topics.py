@@ -1,4 +1,4 @@
-"""Which topics the broker keeps for itself, and with what shape a topic is created that nobody described."""
+"""The topics that brokers keep for themselves, and the shape of a topic that is created automatically."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def is_valid_topic_name(name: str) -> bool:
 
 
 def creatable(config: NodeConfig, name: str) -> CreatableTopic:
-    """How ``name`` is created by itself: internal topics by their own settings, others by the broker's defaults."""
+    """Describe the automatic creation of ``name``: internal topics by their own settings, others by the broker's
+    defaults.
+    """
     if name != OFFSETS_TOPIC:
         return CreatableTopic(name=name, num_partitions=BROKER_DEFAULT, replication_factor=BROKER_DEFAULT)
     settings = {

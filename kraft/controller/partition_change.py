@@ -1,11 +1,11 @@
-"""The next state of a partition, and the record that says it. The only place that chooses leaders.
+"""The next state of a partition, and the record for it. Only this module chooses leaders.
 
-A leader comes from the ISR, from brokers that are active, and from directories that are in reach. If the last member of
-an ISR goes, it stays in the ISR as the one that knows everything acknowledged, and the partition has no leader until it
-is back: unless the topic allows unclean.leader.election, which trades that knowledge for a leader.
+A leader comes from the ISR, from active brokers, and from directories that have not failed. The last member of an ISR
+stays in it when it goes, because it has every acknowledged record; the partition then has no leader until it returns. A
+topic with unclean.leader.election.enable gives up that guarantee for a leader.
 
-A reassignment (KIP-455) is complete as soon as every replica that is to stay is in sync; whatever change makes it so
-completes it in the same record.
+A reassignment (KIP-455) is complete as soon as every target replica is in sync. The change that makes it so completes
+it in the same record.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kraft.metadata.partitions import NO_LEADER, RECOVERING, Partition
 
 
 class Election(Enum):
-    """How far an election may go."""
+    """The kinds of replicas that an election may choose."""
 
     PREFERRED = "the first replica if it can lead"
     ONLINE = "the present leader if it can lead, else the first replica that can"
@@ -35,7 +35,7 @@ class Election(Enum):
 
 @attrs.frozen
 class Target:
-    """What a partition is to become, but for its leader. ``directories``: of replicas that have chosen a new one."""
+    """The wanted state of a partition, without its leader. ``directories``: of replicas that have chosen a new one."""
 
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
@@ -56,7 +56,7 @@ class Target:
         recovery_state: int | None = None,
         directories: Mapping[int, UUID] | None = None,
     ) -> Target:
-        """What is not given stays as it is in ``partition``."""
+        """The present state of ``partition``, with the given fields replaced."""
         return cls(
             isr=partition.isr if isr is None else tuple(isr),
             replicas=partition.replicas if replicas is None else tuple(replicas),
@@ -67,7 +67,7 @@ class Target:
         )
 
     def completed(self) -> Target:
-        """This target, with the reassignment done if all replicas that stay are in sync."""
+        """This target, with the reassignment completed if all target replicas are in sync."""
         if not self.removing_replicas and not self.adding_replicas:
             return self
         replicas = tuple(replica for replica in self.replicas if replica not in self.removing_replicas)
@@ -85,9 +85,9 @@ def partition_change(
     election: Election,
     active: Set[int] | None = None,
 ) -> PartitionChangeRecord | None:
-    """Return the record that brings a partition to ``target`` and settles who leads, or None if nothing changes.
+    """Return the record that brings a partition to ``target`` and elects a leader, or None if nothing changes.
 
-    ``active``: the brokers that are, if they are not those of the image.
+    ``active``: the active brokers, if not those of the image.
     """
     partition = topic.partitions[index]
     target = target.completed()
@@ -125,7 +125,7 @@ def _choose(partition: Partition, target: Target, election: Election, able: Call
 
 
 def _differences(context: Context, partition: Partition, target: Target, leader: int) -> dict[str, Any]:
-    """The fields of the record, but for the directories."""
+    """The fields of the record, without the directories."""
     changes: dict[str, Any] = {}
     if leader != partition.leader or _must_know(context, partition, target):
         changes["leader"] = leader
@@ -143,7 +143,7 @@ def _differences(context: Context, partition: Partition, target: Target, leader:
 
 
 def _must_know(context: Context, partition: Partition, target: Target) -> bool:
-    """Whether a leader that stays must be told by a new leader epoch that a replica has gone."""
+    """Whether a leader that stays must learn by a new leader epoch that a replica has left."""
     if target.replicas != partition.replicas and not set(partition.replicas) <= set(target.replicas):
         return True
     shrinks = target.isr and target.isr != partition.isr and not set(partition.isr) <= set(target.isr)
@@ -155,7 +155,7 @@ def _may_be_unclean(context: Context, topic: Topic, election: Election) -> bool:
 
 
 def _directory(context: Context, partition: Partition, target: Target, replica: int) -> UUID:
-    """Where a replica of the target is."""
+    """The directory of a replica of the target."""
     chosen = target.directories.get(replica)
     if chosen is not None:
         return chosen
@@ -163,7 +163,7 @@ def _directory(context: Context, partition: Partition, target: Target, replica: 
 
 
 def default_directory(context: Context, broker_id: int) -> UUID:
-    """Where a new replica is: a broker with one directory has no choice to make, one with several tells (KIP-858)."""
+    """The directory of a new replica: its broker's only one, or UNASSIGNED until the broker reports it (KIP-858)."""
     if context.level < DIRECTORIES:
         return DIRECTORY_MIGRATING
     broker = context.image.brokers.get(broker_id)

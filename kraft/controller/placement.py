@@ -1,8 +1,8 @@
-"""Where the replicas of new partitions go.
+"""The placement of new partitions on brokers.
 
-Leaders go round the racks, and within a rack round its brokers, from a random start; the replicas of one partition go
-to as many racks as there are. Each full round moves the followers one further on, so that what one broker leads is
-not all followed by the same few. Fenced brokers get a replica only when there are too few others, and never lead.
+Leaders go round the racks, and within a rack round its brokers, from a random start. The replicas of one partition go
+to as many racks as there are. Each full round moves the followers one further, so that the partitions of one leader do
+not all share the same few followers. Fenced brokers get a replica only when too few others exist, and never lead.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _replicas(rings: list[list[int]], spare: list[int], number: int, count: int)
             if position < len(ring):
                 follower_shift = shift if distance or position else 0
                 chosen.append(ring[(turn + position + follower_shift) % len(ring)])
-    # Shifting followers but not the leader may name the leader's broker twice within its own ring.
+    # Followers shift but the leader does not, so a shift may name the leader's broker twice within its own ring.
     unique = list(dict.fromkeys(chosen))
     missing = [broker_id for ring in rings for broker_id in ring if broker_id not in unique]
     return tuple((unique + missing + spare)[:count])

@@ -1,9 +1,9 @@
 """AlterPartitionReassignments (45) and ListPartitionReassignments (46), KIP-455: partitions move to other brokers.
 
-The new replicas are added to the old ones at once; the old ones go when all new ones are in sync, which is settled
-where the ISR is (``kraft.controller.partition_change``). A cancelled reassignment goes back to the former replicas.
+The new replicas are added to the old ones at once. The old ones go when all new ones are in sync
+(:mod:`kraft.controller.partition_change`). A cancelled reassignment restores the former replicas.
 
-AlterPartitionReassignments v1 can forbid that the replication factor changes.
+AlterPartitionReassignments v1 can forbid a change of the replication factor.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 
 def alter_partition_reassignments(context: Context, request: AlterPartitionReassignmentsRequest) -> Decision:
-    """Begin, change or (without replicas) cancel the reassignment of each partition, or refuse it on its own."""
+    """Begin, change or (without replicas) cancel the reassignment of each partition, or refuse it by itself."""
     records: dict[tuple[str, int], PartitionChangeRecord] = {}
     answer: list[ReassignableTopicResponse] = []
     for topic in request.topics:
@@ -53,7 +53,7 @@ def alter_partition_reassignments(context: Context, request: AlterPartitionReass
                     raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many partitions in one request.")
             except KafkaError as error:
                 result.error_code = error.code
-                if error.code is not ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:  # the code says it all
+                if error.code is not ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:  # this error has no message
                     result.error_message = error.message
                 continue
             if record is not None:
@@ -121,12 +121,12 @@ def _original(partition: Partition) -> list[int]:
 
 
 def _target(partition: Partition) -> list[int]:
-    """The replicas that there will be."""
+    """The replicas after the reassignment."""
     return [replica for replica in partition.replicas if replica not in partition.removing_replicas]
 
 
 def list_partition_reassignments(context: Context, request: ListPartitionReassignmentsRequest) -> Decision:
-    """What is under way, of all topics or of the partitions named."""
+    """The reassignments under way, of all topics or of the named partitions."""
     if request.topics is None:
         found: Iterable[tuple[Topic, int, Partition]] = context.image.partitions_of(REASSIGNED)
     else:

@@ -1,8 +1,7 @@
-"""Brokers come and go for good: BrokerRegistration (62) and UnregisterBroker (64), KIP-631.
+"""BrokerRegistration (62) and UnregisterBroker (64), KIP-631.
 
-A broker registers fenced, under a new epoch. The same incarnation may register again, to tell what it could not tell
-before (its directories, when the cluster has come to metadata.version 17) or because it did not hear the answer: it
-keeps its epoch and its state.
+A broker registers fenced, under a new epoch. The same incarnation may register again: to report its directories once
+the cluster has reached metadata.version 17, or because it did not get the response. It keeps its epoch and its state.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kraft.config.features import METADATA_VERSION
+from kraft.controller.broker_transitions import Goal
 from kraft.controller.context import Context, Decision
-from kraft.controller.departures import Goal
-from kraft.controller.elections import depart
+from kraft.controller.elections import begin_transition
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest
 from kraft.messages.broker_registration_response import BrokerRegistrationResponse
 from kraft.messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
@@ -26,12 +25,12 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 #: Directory ids below this one are reserved (KIP-858).
 _FIRST_FREE_DIRECTORY_ID = 100
-#: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, by their numbers.
+#: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, by their ids.
 _PROTOCOLS = 4
 
 
 def registered(context: Context, broker_id: int, broker_epoch: int) -> Broker:
-    """Return the registration; raise KafkaError STALE_BROKER_EPOCH if there is none, or one of another epoch."""
+    """Return the registration. Raises KafkaError STALE_BROKER_EPOCH if there is none, or one of another epoch."""
     broker = context.image.brokers.get(broker_id)
     if broker is None or broker.epoch != broker_epoch:
         raise KafkaError(ErrorCode.STALE_BROKER_EPOCH)
@@ -39,7 +38,7 @@ def registered(context: Context, broker_id: int, broker_epoch: int) -> Broker:
 
 
 def register_broker(context: Context, request: BrokerRegistrationRequest) -> Decision:
-    """Register an incarnation of a broker. Its epoch is the offset of the record that registers it first."""
+    """Register an incarnation of a broker. Its epoch is the offset of its first registration record."""
     try:
         _check_registration(context, request)
     except KafkaError as error:
@@ -51,9 +50,9 @@ def register_broker(context: Context, request: BrokerRegistrationRequest) -> Dec
         record.fenced, record.in_controlled_shutdown = existing.fenced, existing.in_controlled_shutdown
     else:
         if existing is not None and _is_in_sync(context, existing):
-            # What a former incarnation led nobody leads, and what it had in memory is gone.
-            records, departure = depart(context, existing, Goal.FENCED)
-            if not departure.walk.finished:
+            # Nobody leads the partitions of the former incarnation, and its unflushed records are lost.
+            records, transition = begin_transition(context, existing, Goal.FENCED)
+            if not transition.walk.finished:
                 return _refused(ErrorCode.DUPLICATE_BROKER_REGISTRATION, records)
         record = _record(context, request, context.next_offset + len(records))
     records.append(record)
@@ -67,8 +66,8 @@ def _refused(code: ErrorCode, records: Iterable[Any] = ()) -> Decision:
 
 
 def _is_in_sync(context: Context, broker: Broker) -> bool:
-    """Whether a broker may lead or be one of several in an ISR. Who is fenced is out of them before."""
-    return not broker.fenced or broker.id in context.departures
+    """Whether a broker leads, or is one of several members of an ISR. A fenced broker has left both before."""
+    return not broker.fenced or broker.id in context.transitions
 
 
 def _record(context: Context, request: BrokerRegistrationRequest, epoch: int) -> RegisterBrokerRecord:
@@ -98,7 +97,7 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
         raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID)
     existing = context.image.brokers.get(request.broker_id)
     if existing is not None and existing.incarnation_id == request.incarnation_id:
-        if existing.id in context.departures:  # what it would come back as is not said yet
+        if existing.id in context.transitions:  # its state after the restart is not known yet
             raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
     elif (
         existing is not None
@@ -116,13 +115,13 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
 
 
 def check_protocols(listeners: Iterable[Any]) -> None:
-    """Raise KafkaError INVALID_REGISTRATION for a security protocol that nobody who replays the record would know."""
+    """Raise KafkaError INVALID_REGISTRATION for a security protocol that no replaying node would know."""
     if any(not 0 <= listener.security_protocol < _PROTOCOLS for listener in listeners):
         raise KafkaError(ErrorCode.INVALID_REGISTRATION, "A listener has no known security protocol.")
 
 
 def _check_directories(context: Context, request: BrokerRegistrationRequest) -> None:
-    """Raise KafkaError INVALID_REGISTRATION unless there are directories, each of them this broker's alone."""
+    """Raise KafkaError INVALID_REGISTRATION unless the broker has directories, and no other broker has one of them."""
     directories = request.log_dirs
     taken = {d for broker in context.image.brokers.values() if broker.id != request.broker_id for d in broker.log_dirs}
     if (
@@ -134,10 +133,10 @@ def _check_directories(context: Context, request: BrokerRegistrationRequest) -> 
 
 
 def _check_features(context: Context, request: BrokerRegistrationRequest) -> None:
-    """Raise KafkaError UNSUPPORTED_VERSION unless the broker can run at the finalized level of every feature.
+    """Raise KafkaError UNSUPPORTED_VERSION unless the broker supports the finalized level of every feature.
 
     A feature that is not finalized is at level 0, and a broker supports level 0 of a feature that it does not name.
-    metadata.version has no level 0: without it, it is INVALID_REGISTRATION.
+    metadata.version has no level 0: a broker that does not name it gets INVALID_REGISTRATION.
     """
     supported = {f.name: (f.min_supported_version, f.max_supported_version) for f in request.features}
     if METADATA_VERSION not in supported:
@@ -149,7 +148,7 @@ def _check_features(context: Context, request: BrokerRegistrationRequest) -> Non
 
 
 def unregister_broker(context: Context, request: UnregisterBrokerRequest) -> Decision:
-    """Remove a registration, alive or not; its replicas stay assigned to it."""
+    """Remove a registration, of a live broker or not; its replicas stay assigned to it."""
     broker = context.image.brokers.get(request.broker_id)
     if broker is None:
         message = f"Broker ID {request.broker_id} is not currently registered"
@@ -157,9 +156,9 @@ def unregister_broker(context: Context, request: UnregisterBrokerRequest) -> Dec
         return Decision((), UnregisterBrokerResponse(error_code=code, error_message=message))
     records: list[Any] = []
     if _is_in_sync(context, broker):
-        records, departure = depart(context, broker, Goal.FENCED)
-        if not departure.walk.finished:
-            # Apache Kafka's admin client asks again on this code, and finds the broker fenced.
+        records, transition = begin_transition(context, broker, Goal.FENCED)
+        if not transition.walk.finished:
+            # Apache Kafka's admin client retries on this code, and then finds the broker fenced.
             message = f"Broker ID {broker.id} is being taken out of its partitions"
             code = ErrorCode.REQUEST_TIMED_OUT
             return Decision(tuple(records), UnregisterBrokerResponse(error_code=code, error_message=message))

@@ -1,4 +1,4 @@
-"""What a topic may be called."""
+"""The rules for names of topics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from kraft.metadata.image import Image
 from kraft.wire.errors import ErrorCode, KafkaError
 
 MAX_LENGTH = 249
-#: A name with so many of '.' and '_' has 2**8 - 1 others in its way: sooner asked for than all topics looked through.
+#: With so many of '.' and '_' a name collides with 2**8 - 1 others: looking these up costs less than a scan of all
+#: topics.
 _FEW_SEPARATORS = 8
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
@@ -33,8 +34,8 @@ def check_topic_name(name: str) -> None:
 class Collisions:
     """Names of topics that differ only in '.' against '_': metric names cannot tell such topics apart.
 
-    ``image`` is asked for each of the names that would be in the way. Only where these are too many, its topics are
-    looked through, once for all names of a request.
+    Each colliding name is looked up in ``image``. Where these are too many, all topics are scanned instead, once for
+    all names of a request.
     """
 
     def __init__(self, image: Image) -> None:
@@ -43,7 +44,7 @@ class Collisions:
         self._existing: dict[str, str] | None = None
 
     def check(self, name: str) -> None:
-        """Raise KafkaError INVALID_TOPIC_EXCEPTION if a topic is in the way of ``name``, which none has yet."""
+        """Raise KafkaError INVALID_TOPIC_EXCEPTION if a topic collides with the new name ``name``."""
         if not _separators(name):
             return
         other = self._created.get(_merged(name)) or self._find(name)
@@ -51,7 +52,7 @@ class Collisions:
             _refuse(f"topic '{name}' collides with existing topic: {other}")
 
     def add(self, name: str) -> None:
-        """Take in a topic that the same request creates, and that was checked."""
+        """Add a checked topic of the same request."""
         self._created[_merged(name)] = name
 
     def _find(self, name: str) -> str | None:

@@ -1,10 +1,9 @@
-"""What an active controller does unasked: leadership goes back to preferred replicas, and partitions without a leader
-get one where there is who may lead them.
+"""The periodic work of an active controller: preferred leaders, and leaders for partitions without one.
 
-Each is looked after at an interval: auto.leader.rebalance.enable with leader.imbalance.check.interval.seconds, and
-every five minutes. Partitions without a leader also when a broker is unfenced, when unclean.leader.election.enable
-changes, and by a controller that takes over, whose predecessor may not have come to the end. A look goes past
-``partitions_at_once`` partitions at a time, so that all else gets its turn in between.
+Preferred leaders: auto.leader.rebalance.enable, every leader.imbalance.check.interval.seconds. Partitions without a
+leader: every five minutes, when a broker is unfenced, when unclean.leader.election.enable changes, and after a
+failover, because the predecessor may not have finished. A step examines ``partitions_at_once`` partitions, so that
+requests get their turn in between.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Records = tuple[PartitionChangeRecord, ...]
 
 @attrs.define
 class _Check:
-    """A look at the partitions under a key of the index, due again at ``due_ms`` if there are any."""
+    """A periodic check of the partitions under a key of the index, due again at ``due_ms`` if there are any."""
 
     key: int
     elect: Callable[[Context, Found], PartitionChangeRecord | None]
@@ -57,7 +56,7 @@ class _Check:
 
 
 class Upkeep:
-    """When which look is due. Times are milliseconds on the caller's clock."""
+    """The schedule of the checks. Times are milliseconds on the caller's clock."""
 
     def __init__(self, config: ControllerConfig, now_ms: float) -> None:
         interval_ms = config.leader_imbalance_check_interval_ms if config.auto_leader_rebalance_enable else math.inf
@@ -65,22 +64,24 @@ class Upkeep:
         self._leaderless = _Check(LEADERLESS, led_again, _LEADERLESS_INTERVAL_MS, -math.inf)
 
     def deadline_ms(self, image: Image) -> float:
-        """When something is to be done; infinity for never, and minus infinity while a look is not finished."""
+        """When the next check is due; infinity for never, and minus infinity while a check is unfinished."""
         return min(check.deadline_ms(image) for check in self._checks())
 
     def skip(self, now_ms: float, image: Image) -> None:
-        """Put off the looks that were due with nothing to look at: what comes up now waits for an interval."""
+        """Put off the checks that were due without a partition to examine: a partition that comes later waits for an
+        interval.
+        """
         for check in self._checks():
             if check.due_ms <= now_ms and check.key not in image.index:
                 check.due_ms = now_ms + check.interval_ms
 
     def replayed(self, records: Iterable[object]) -> None:
-        """Look at once, or once more, at what has no leader if it may now have one."""
+        """Make the check of partitions without a leader due, if one of ``records`` may bring a leader."""
         if any(map(_may_bring_leaders, records)):
             self._leaderless.due_ms = -math.inf
 
     def do(self, context: Context) -> Records:
-        """The records of the next step of one look that is due, if one is."""
+        """The records of the next step of a check that is due, if one is."""
         for check in self._checks():
             if check.deadline_ms(context.image) <= context.now_ms:
                 return check.do(context)

@@ -1,7 +1,7 @@
-"""A way through many partitions, some at a time.
+"""An iteration over many partitions, some at a time.
 
-A decision about all partitions of a broker would keep the leader of the quorum silent for longer than its followers
-wait (controller.quorum.fetch.timeout.ms): they would elect another, which would cut it off, and begin again.
+A decision about all partitions of a broker could keep the leader silent for longer than the fetch timeout of its
+followers (controller.quorum.fetch.timeout.ms). They would elect another leader, which would have to begin again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ Found = tuple[Topic, int, Partition]
 
 
 class Walk:
-    """The partitions under a key of the index, as it is now. What comes under it later is not met."""
+    """The partitions that are under a key of the index now. Partitions that come under it later are not visited."""
 
     def __init__(self, image: Image, key: int) -> None:
         self._found = image.partitions_of(key)
         self.finished = False
 
     def some(self, image: Image, count: int) -> list[Found]:
-        """Go past ``count`` more; return those that there still are, as they are in ``image``."""
+        """Visit ``count`` more; return those that still exist, in their state in ``image``."""
         passed = list(islice(self._found, count))
         self.finished = len(passed) < count
         found = []

@@ -125,7 +125,7 @@ def test_what_it_wants_meanwhile_it_gets_after() -> None:
 
 
 def test_nothing_comes_to_a_broker_that_is_leaving() -> None:
-    """So that its departure ends."""
+    """So that its transition ends."""
     toy = cluster()
     begin_to_fence(toy)
     gone = next(index for index, partition in toy.topic().partitions.items() if partition.leader == 2)
