@@ -1,5 +1,5 @@
-"""The cluster's metadata: an immutable image, the records that change it, and nothing that decides.
+"""The cluster's metadata: an immutable image, and the records that change it.
 
-A controller and a broker run the same ``replay`` over the same committed records, so they cannot disagree about what
-a record means. Deciding which record to write is the controller's business; storing it is the quorum's.
+Controllers and brokers run the same ``replay`` over the same committed records, so they cannot disagree about the
+meaning of a record. The controller decides which records to write; the quorum stores them.
 """

@@ -1,6 +1,6 @@
-"""``bootstrap.checkpoint``: the records that an empty metadata log begins with, in the layout of a snapshot (KIP-630).
+"""``bootstrap.checkpoint``: the first records of an empty metadata log, in the layout of a snapshot (KIP-630).
 
-A control batch with the snapshot header, one batch of metadata records, a control batch with the footer; offsets count
+A control batch with the snapshot header, one batch of metadata records, a control batch with the footer. Offsets count
 from 0 and every epoch and timestamp is 0, so that the same level always gives the same bytes.
 """
 
@@ -38,9 +38,10 @@ def bootstrap_checkpoint(level: int) -> bytes:
 
 
 def read_bootstrap(data: bytes) -> tuple[Any, ...]:
-    """Return the metadata records in a ``bootstrap.checkpoint``, ours or Apache Kafka's.
+    """Return the metadata records of a ``bootstrap.checkpoint``, ours or Apache Kafka's.
 
-    Raises MetadataError if the file is corrupt or cut off.
+    Raises:
+        MetadataError: the file is corrupt or cut off.
     """
     records: list[Any] = []
     try:

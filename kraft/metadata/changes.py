@@ -1,4 +1,4 @@
-"""What changed over several steps of the metadata, and between two images that no record connects."""
+"""The changes of several batches of records, and the difference of two images that no record connects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_CHANGES = Changes(frozenset(), {}, {}, frozenset(), frozenset())
 
 @attrs.define
 class Accumulated:
-    """What changed over several steps, added up in place: a step costs what changed in it, however many came before."""
+    """The changes of several batches, merged in place. Adding a batch costs its own changes, not those before it."""
 
     topics_created: set[UUID] = attrs.Factory(set)
     topics_deleted: dict[UUID, Topic] = attrs.Factory(dict)
@@ -25,7 +25,7 @@ class Accumulated:
     brokers: set[int] = attrs.Factory(set)
 
     def add(self, step: Changes) -> None:
-        """What changed in the step after all that were added. A topic that came and went meanwhile never was."""
+        """Add the changes of the next batch. A topic that was created and deleted in between leaves no trace."""
         for key, topic in step.topics_deleted.items():
             self.partitions.pop(key, None)
             if key in self.topics_created:
@@ -39,7 +39,7 @@ class Accumulated:
         self.brokers |= step.brokers
 
     def total(self) -> Changes:
-        """What changed from before the first step to after the last."""
+        """The changes from before the first batch to after the last."""
         return Changes(
             topics_created=frozenset(self.topics_created),
             topics_deleted=self.topics_deleted,
@@ -50,7 +50,7 @@ class Accumulated:
 
 
 def difference(before: Image, after: Image) -> Changes:
-    """What changed between two images, as when a snapshot replaced the records in between (KIP-630)."""
+    """The changes between two images, as when a snapshot replaces the records in between (KIP-630)."""
     topics = set(_unequal(before.topics, after.topics))
     created = frozenset(key for key in topics if key not in before.topics)
     partitions: dict[UUID, frozenset[int]] = {}

@@ -1,10 +1,10 @@
-"""Replay: what each metadata record does to an image.
+"""Replay: the effect of each metadata record on an image.
 
-``Delta(image)`` takes records one after the other and ``finish`` returns the next image and what changed. A record
-that contradicts the image (a change to a partition that does not exist, say) raises MetadataError: the log and the
-image have parted, and going on would only spread it.
+``Delta(image)`` takes records one after the other; ``finish`` returns the next image and the changes. A record that
+contradicts the image (a change to a partition that does not exist, say) raises MetadataError. The log and the image
+have then diverged, and going on would only spread it.
 
-Records come as the log has them. BeginTransaction and its kin are not replayed here but in ``kraft.metadata.loader``.
+:mod:`kraft.metadata.loader` handles BeginTransaction, EndTransaction and AbortTransaction.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from kraft.metadata.image import DIRECTORY_MIGRATING, Broker, ConfigResource, En
 from kraft.metadata.index import IndexChange
 from kraft.metadata.partitions import MAX_PARTITIONS, Partition, Partitions, shared_partition
 
-#: PartitionChangeRecord: the fields that mean "as before".
+#: The field values of a PartitionChangeRecord that mean "unchanged".
 LEADER_UNCHANGED = -2
 RECOVERY_STATE_UNCHANGED = -1
 
 
 class MetadataError(ValueError):
-    """A metadata record that is unknown or malformed, or that contradicts what the log said before it."""
+    """A metadata record is unknown or malformed, or contradicts an earlier one."""
 
 
 class UnsupportedMetadata(MetadataError):
-    """A metadata record of a later Kafka than this node knows. Nothing is damaged."""
+    """A metadata record of a later Kafka version. Nothing is damaged."""
 
     def __init__(self, what: str, known: str) -> None:
         newest = f"metadata.version up to {MAX_METADATA_LEVEL} ({NAME_OF_LEVEL[MAX_METADATA_LEVEL]})"
@@ -62,7 +62,7 @@ class UnsupportedMetadata(MetadataError):
 
 
 def require_known_level(record: FeatureLevelRecord) -> None:
-    """Raise UnsupportedMetadata if a record sets metadata.version to a level that this node does not know."""
+    """Raise UnsupportedMetadata if a record sets metadata.version to an unknown level."""
     level = record.feature_level
     if record.name == METADATA_VERSION and level > MAX_METADATA_LEVEL:
         name = f" ({NAME_OF_LEVEL[level]})" if level in NAME_OF_LEVEL else ""
@@ -71,10 +71,10 @@ def require_known_level(record: FeatureLevelRecord) -> None:
 
 @attrs.frozen
 class Changes:
-    """What differs between two images, named but not copied: look the new state up in the image.
+    """The keys of everything that differs between two images; look the new state up in the image.
 
-    ``topics_deleted`` holds the topics as they last were. ``partitions`` has every partition of a live topic that was
-    created or changed. Tables that are not listed are compared by identity (see ``kraft.metadata.image``).
+    ``topics_deleted`` holds the topics in their last state. ``partitions`` has every new or changed partition of a live
+    topic. Tables that are not listed are compared by identity (see :mod:`kraft.metadata.image`).
     """
 
     topics_created: frozenset[UUID]
@@ -86,7 +86,7 @@ class Changes:
 
 @attrs.frozen
 class _TopicChange:
-    """A topic, its partitions before, and those that are new or changed since."""
+    """A topic, its former partitions, and its new or changed ones."""
 
     name: str
     before: Partitions
@@ -94,7 +94,7 @@ class _TopicChange:
 
 
 class Delta:
-    """The records since an image, being replayed."""
+    """The replay of records onto an image."""
 
     def __init__(self, image: Image) -> None:
         self._before = image
@@ -108,14 +108,14 @@ class Delta:
         self._acls = image.acls
         self._scram_credentials = image.scram_credentials
         self._delegation_tokens = image.delegation_tokens
-        # Tables of tables: what changes in the inner ones is gathered here and put into them by ``finish``.
+        # Tables of tables: ``finish`` writes these changes of inner tables into the outer ones.
         self._topics: dict[UUID, _TopicChange] = {}
         self._configs: dict[ConfigResource, dict[str, str]] = {}
         self._deleted: dict[UUID, Topic] = {}
         self._brokers_changed: set[int] = set()
 
     def copy(self) -> Delta:
-        """Return a delta that can be replayed on its own, from here."""
+        """Return an independent copy of this delta."""
         twin = copy.copy(self)
         twin._topics = {
             topic_id: attrs.evolve(change, changed=dict(change.changed)) for topic_id, change in self._topics.items()
@@ -126,14 +126,14 @@ class Delta:
         return twin
 
     def replay(self, record: object) -> None:
-        """Apply one record. Raises MetadataError, after which this delta is of no further use."""
+        """Apply one record. Raises MetadataError; the delta must not be used after that."""
         handler = _HANDLERS.get(type(record))
         if handler is None:
             raise MetadataError(f"{type(record).__name__} is no metadata record that can be replayed")
         handler(self, record)
 
     def finish(self, offset: int, epoch: int, timestamp_ms: int) -> tuple[Image, Changes]:
-        """Return the image after the records, which ended at ``offset``, and how it differs from the one before."""
+        """Return the image after the records, which end at ``offset``, and its changes."""
         topics, index = self._finished_topics()
         image = Image(
             offset=offset,
@@ -321,7 +321,7 @@ class Delta:
         self._topics[topic_id] = change = _TopicChange(topic.name, topic.partitions, {})
         return change
 
-    # Configurations, quotas, and what is kept as its record.
+    # Configurations, quotas, and records that are kept as they are.
 
     def _config(self, record: ConfigRecord) -> None:
         resource = (record.resource_type, record.resource_name)
@@ -365,9 +365,10 @@ class Delta:
 
 
 def changed_partition(old: Partition, record: PartitionChangeRecord) -> Partition:
-    """Return ``old`` after ``record``. Naming a leader, even the same one, starts a new leader epoch.
+    """Return ``old`` after ``record``. A record that names a leader, even the same one, starts a new leader epoch.
 
-    Raises MetadataError if the record cannot be meant.
+    Raises:
+        MetadataError: the record makes no sense for this partition.
     """
     if record.eligible_leader_replicas or record.last_known_elr:
         raise _has_eligible_leaders(record)
@@ -375,8 +376,8 @@ def changed_partition(old: Partition, record: PartitionChangeRecord) -> Partitio
     replicas = old.replicas if record.replicas is None else tuple(record.replicas)
     if not replicas:
         raise MetadataError(f"PartitionChangeRecord leaves {_named(record)} without replicas")
-    # Directories that are not told stay in their places, whoever is now there. Only a cluster below metadata.version
-    # 17 leaves them out when there come to be more or fewer.
+    # Directories that the record leaves out stay, whoever holds the replicas now. Only a cluster below metadata.version
+    # 17 leaves them out when the number of replicas changes.
     directories = old.directories if record.directories is None else record.directories
     recovery_kept = record.leader_recovery_state == RECOVERY_STATE_UNCHANGED
     return shared_partition(
@@ -393,7 +394,7 @@ def changed_partition(old: Partition, record: PartitionChangeRecord) -> Partitio
 
 
 def _directories(record: Any, replicas: tuple[int, ...], directories: Sequence[UUID]) -> tuple[UUID, ...]:
-    """The directories of the replicas. Where no replica has one that is known, a record need not have any."""
+    """The directories of the replicas. The record may leave them out where none of them is known."""
     if len(directories) == len(replicas):
         return tuple(directories)
     if any(directory != DIRECTORY_MIGRATING for directory in directories):
@@ -416,7 +417,7 @@ def _has_eligible_leaders(record: Any) -> MetadataError:
 def replay(
     image: Image, records: Iterable[object], offset: int, epoch: int, timestamp_ms: int
 ) -> tuple[Image, Changes]:
-    """Return the image after ``records``, the last of which is at ``offset``, and what they changed."""
+    """Return the image after ``records``, the last of which is at ``offset``, and its changes."""
     delta = Delta(image)
     for record in records:
         delta.replay(record)

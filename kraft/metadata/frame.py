@@ -1,7 +1,7 @@
 """The frame of a metadata record: uvarint frame version 1, uvarint record type, uvarint version, flexible message.
 
-The frame is the value of a log record; its key is null. Bytes left over behind the message are an error: nothing that
-writes this log would leave any.
+The frame is the value of a log record; its key is null. Bytes left over behind the message are an error: no writer of
+this log leaves any.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kraft.wire.varint import read_uvarint, uvarint
 FRAME_VERSION = 1
 
 _Head = tuple[type[Any], int, int]
-#: What begins a record is three bytes as a rule: read once for each kind of record there is.
+#: A record's head usually has three bytes: each kind of head is parsed once.
 _HEAD_SIZE = 3
 _heads: dict[bytes, _Head] = {}
 
@@ -37,8 +37,9 @@ def _prefix(record_type: int, version: int) -> bytes:
 def decode_record(value: bytes) -> Any:
     """Return the record in a frame.
 
-    Raises UnsupportedMetadata for a frame version, record type or record version of a later Kafka, MetadataError for
-    bytes that are malformed or left over.
+    Raises:
+        UnsupportedMetadata: a frame version, record type or record version of a later Kafka.
+        MetadataError: bytes that are malformed or left over.
     """
     try:
         cls, version, position = _heads.get(value[:_HEAD_SIZE]) or _read_head(value)
@@ -51,7 +52,7 @@ def decode_record(value: bytes) -> Any:
 
 
 def _read_head(value: bytes) -> _Head:
-    """The class and version of the record in a frame, and where it begins. Raises MetadataError and DecodeError."""
+    """Return the class and version of the record in a frame, and its position. Raises MetadataError and DecodeError."""
     frame_version, position = read_uvarint(value, 0)
     if frame_version < FRAME_VERSION:
         raise MetadataError(f"metadata record in frame version {frame_version}; only {FRAME_VERSION} is known")

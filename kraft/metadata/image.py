@@ -1,13 +1,12 @@
-"""The image: everything the metadata log says, at one offset, as a value.
+"""The image: the whole metadata at one offset, as a value.
 
-An image never changes. ``kraft.metadata.delta`` makes the next one from it, and the two share all that did not change:
-every table is a persistent map, so a record costs the same in a cluster of ten topics and of a million. A table that
-no record touched is the *same object* in both images; ``new.acls is not old.acls`` is how to ask whether it changed.
+An image never changes. :mod:`kraft.metadata.delta` makes the next one from it, and both share all that did not change:
+every table is a persistent map, so a record costs the same in a cluster of ten topics and of a million. A table that no
+record changed is the *same object* in both images: ``new.acls is not old.acls`` asks whether it changed.
 
-Kinds of metadata that nothing here has to understand (ACLs, SCRAM credentials, delegation tokens, controllers) are kept
-as the record that stated them. Such a record is never written to again.
+ACLs, SCRAM credentials, delegation tokens and controllers are kept as their records, which nobody may modify.
 
-Maps are unordered: sort before the order can be seen by anyone.
+Maps are unordered: sort before the order becomes visible.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from kraft.messages.user_scram_credential_record import UserScramCredentialRecor
 from kraft.metadata.index import Index, partitions_in
 from kraft.metadata.partitions import Partition, Partitions
 
-#: Directory ids that name no directory (KIP-858): chosen before directories had ids, not chosen yet, and failed.
+#: Directory ids that name no directory (KIP-858): from before directory ids, not chosen yet, and failed.
 DIRECTORY_MIGRATING = UUID(int=0)
 DIRECTORY_UNASSIGNED = UUID(int=1)
 DIRECTORY_LOST = UUID(int=2)
 
 
 class ResourceType(IntEnum):
-    """What a configuration belongs to, as ConfigRecord and the config requests number it."""
+    """The type of a configuration's resource, as ConfigRecord and the config requests number it."""
 
     TOPIC = 2
     BROKER = 4
@@ -46,13 +45,13 @@ class ResourceType(IntEnum):
 
 #: (resource type, resource name). The name of the cluster-wide broker default is empty.
 ConfigResource = tuple[int, str]
-#: What a client quota applies to: sorted (entity type, name); None names the default entity.
+#: The entity of a client quota: sorted (entity type, name); None names the default entity.
 QuotaEntity = tuple[tuple[str, str | None], ...]
 
 
 @attrs.frozen
 class Topic:
-    """A topic and its partitions, by number and in the order of their numbers."""
+    """A topic and its partitions by number, in the order of their numbers."""
 
     id: UUID
     name: str
@@ -61,7 +60,7 @@ class Topic:
 
 @attrs.frozen
 class Endpoint:
-    """Where a listener of a broker is reached. ``security_protocol`` is Kafka's number (0 is PLAINTEXT)."""
+    """The address of a broker's listener. ``security_protocol`` is Kafka's number (0 is PLAINTEXT)."""
 
     listener: str
     host: str
@@ -71,7 +70,7 @@ class Endpoint:
 
 @attrs.frozen
 class Broker:
-    """A registration. ``epoch`` is the offset of the record that made it; fenced brokers lead nothing."""
+    """The registration of a broker. ``epoch`` is the offset of its record; a fenced broker leads nothing."""
 
     id: int
     epoch: int
@@ -93,10 +92,10 @@ class Broker:
         return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)
 
     def has_online(self, directory: UUID) -> bool:
-        """Whether a replica in ``directory`` is within reach (KIP-858).
+        """Whether a replica in ``directory`` is online (KIP-858).
 
-        One that has yet to choose its directory is. So is any while the broker has not told its directories: it
-        registered before there was need to.
+        A replica that has no directory yet is online. So is every replica of a broker that has not reported its
+        directories.
         """
         if directory in self.log_dirs or directory in (DIRECTORY_UNASSIGNED, DIRECTORY_MIGRATING):
             return True
@@ -108,7 +107,7 @@ _NOTHING: Map[Any, Any] = Map()
 
 @attrs.frozen
 class Image:
-    """The metadata up to and including ``offset``, which was written in ``epoch`` at ``timestamp_ms``."""
+    """The metadata up to and including ``offset``, whose record has ``epoch`` and ``timestamp_ms``."""
 
     offset: int = -1
     epoch: int = -1
@@ -129,7 +128,7 @@ class Image:
 
     @property
     def metadata_version(self) -> int:
-        """The finalized level of metadata.version, or 0 while the log has not said it."""
+        """The finalized level of metadata.version, or 0 before its record."""
         return self.features.get(METADATA_VERSION, 0)
 
     def topic(self, name: str) -> Topic | None:
@@ -141,11 +140,11 @@ class Image:
         return None if topic is None else topic.partitions.get(index)
 
     def config(self, resource_type: int, name: str) -> Mapping[str, str]:
-        """Return what is set on a resource; defaults are not part of the metadata."""
+        """Return the configuration that is set on a resource, without defaults."""
         return self.configs.get((resource_type, name), {})
 
     def partitions(self) -> Iterator[tuple[Topic, int, Partition]]:
-        """Every partition, topics by name and partitions by number: an order that is the same in every process."""
+        """Every partition, topics by name and partitions by number: the same order in every process."""
         for _, topic_id in sorted(self.topic_ids.items()):
             topic = self.topics[topic_id]
             for index, partition in topic.partitions.items():

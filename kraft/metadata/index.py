@@ -1,8 +1,8 @@
-"""Which partitions concern a broker, and which need attention, found without a look at all of them.
+"""The partitions of each broker, and those that need attention, found without a scan of all partitions.
 
-A part of the image like any other, so a controller that takes over has it at once. It maps a key (a broker, or one of
-the conditions below) to topics, and a topic to the numbers of its partitions as the bits of an int: one bit for each
-replica in sync, where a set would take sixty bytes.
+The index is a part of the image, so a new active controller has it at once. It maps a key (a broker, or one of the
+conditions below) to topics, and a topic to the numbers of its partitions as bits of an int: one bit for each replica in
+sync, where a set would take sixty bytes.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from immutables import Map
 
 from kraft.metadata.partitions import NO_LEADER, Partition
 
-#: Keys that are no broker: partitions without a leader, with another than the preferred one, and being reassigned.
+#: Keys that are no broker: partitions without a leader, with a leader that is not preferred, and under reassignment.
 LEADERLESS = -1
 NOT_PREFERRED = -2
 REASSIGNED = -3
 
-#: A broker has in its place the partitions in whose ISR it is.
+#: The key of a broker holds the partitions in whose ISR it is.
 Index = Map[int, Map[UUID, int]]
 
 _NOTHING: Map[Any, Any] = Map()
-#: The positions of the bits that are set in each byte.
+#: The positions of the set bits of each byte.
 _BITS = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
 _SMALL = 2048
 
 
 def partitions_in(mask: int) -> Iterator[int]:
-    """The numbers whose bits are set, least first."""
+    """The numbers of the set bits, lowest first."""
     for position, byte in enumerate(mask.to_bytes((mask.bit_length() + 7) // 8, "little")):
         if byte:
             for bit in _BITS[byte]:
@@ -39,7 +39,7 @@ def partitions_in(mask: int) -> Iterator[int]:
 
 
 def _keys(partition: Partition) -> tuple[int, ...]:
-    """Everything under which a partition is to be found."""
+    """Every key of a partition."""
     preferred = partition.leader == partition.replicas[0]
     reassigned = partition.adding_replicas or partition.removing_replicas
     if preferred and not reassigned:
@@ -55,14 +55,14 @@ def _keys(partition: Partition) -> tuple[int, ...]:
 
 
 class IndexChange:
-    """The next index, being made from one."""
+    """The next index, under construction."""
 
     def __init__(self, index: Index) -> None:
         self._before = index
-        self._changed: dict[int, Any] = {}  # key -> MapMutation of what was under it
+        self._changed: dict[int, Any] = {}  # key -> MapMutation of its former entry
 
     def topic(self, topic_id: UUID, before: Mapping[int, Partition], after: Mapping[int, Partition | None]) -> None:
-        """Take in partitions of a topic as they are ``after`` (None: gone). ``before`` has them as they were."""
+        """Index the partitions of a topic in their state ``after`` (None: deleted) in place of that ``before``."""
         toggled: defaultdict[int, list[int]] = defaultdict(list)
         for number, partition in after.items():
             former = before.get(number) if before else None
@@ -102,7 +102,7 @@ def _mask(numbers: list[int]) -> int:
         for number in numbers:
             mask |= 1 << number
         return mask
-    # Every step above copies the int: for a large topic bytes are filled in place instead.
+    # Every step above copies the int; a large topic fills bytes in place instead.
     data = bytearray(highest // 8 + 1)
     for number in numbers:
         data[number >> 3] |= 1 << (number & 7)

@@ -1,7 +1,7 @@
-"""What each level of metadata.version brought, and the versions in which records are written.
+"""The features of each level of metadata.version, and the versions in which records are written.
 
-A record is written in the lowest version that says all that it says. What it may say is the controller's care: below a
-level from the list here it leaves out what came with it, and so no record is in a version that its level does not have.
+A record is written in the lowest version that holds all of its fields. The controller leaves out the fields that the
+cluster's level does not have, so no record has a version that its level lacks.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from kraft.messages.register_broker_record import RegisterBrokerRecord
 #: The levels of metadata.version, both included, at which a controller can write.
 WRITABLE_LEVELS = (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL)
 
-#: The log says whether the cluster came from ZooKeeper (KIP-866).
+#: The log tells whether the cluster was migrated from ZooKeeper (KIP-866).
 MIGRATION_STATE = 8
-#: Who leaves the ISR costs the leader no epoch any more (KAFKA-15021).
+#: A replica that leaves the ISR no longer costs a leader epoch (KAFKA-15021).
 EPOCH_OUTLIVES_ISR = 12
 #: Metadata transactions (KIP-868).
 TRANSACTIONS = 13
 #: Controllers register (KIP-919).
 CONTROLLER_REGISTRATION = 15
-#: Brokers tell their log directories, and partitions in which of them their replicas are (KIP-858).
+#: Brokers report their log directories, and partitions hold the directory of each replica (KIP-858).
 DIRECTORIES = 17
 
-#: The levels that changed what records say. Going back over one of them could lose what was said.
+#: The levels that added fields to records. A downgrade below one of them could lose their content.
 _CHANGED_RECORDS = frozenset({MIGRATION_STATE, 11, TRANSACTIONS, 14, CONTROLLER_REGISTRATION, DIRECTORIES})
 
 
 def can_go_back(level: int, lower: int) -> bool:
-    """Whether a cluster at ``level`` says nothing that it could not say at a ``lower`` one."""
+    """Whether the records of a cluster at ``level`` also fit a ``lower`` level."""
     return not any(lower < changed <= level for changed in _CHANGED_RECORDS)
 
 

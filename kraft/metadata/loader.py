@@ -1,7 +1,7 @@
-"""From committed records to published images, metadata transactions included.
+"""From committed records to published images, with metadata transactions.
 
-Between BeginTransaction and EndTransaction nothing is published; AbortTransaction forgets what came between (KIP-868).
-A transaction may span any number of batches.
+Nothing is published between BeginTransaction and EndTransaction; AbortTransaction drops the records in between
+(KIP-868). A transaction may span any number of batches.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from kraft.metadata.image import Image
 
 
 class Loader:
-    """Turns batches of records, in the order of the log, into one image after the other."""
+    """Replays batches of records, in the order of the log, into one image after the other."""
 
     def __init__(self, image: Image | None = None) -> None:
         self.image = Image() if image is None else image
-        self._open: tuple[Delta, Delta] | None = None  # the open transaction, and what to go back to on abort
+        self._open: tuple[Delta, Delta] | None = None  # the open transaction, and the state to restore on abort
 
     @property
     def in_transaction(self) -> bool:
-        """Whether the log, as far as it was loaded, ends inside a metadata transaction."""
+        """Whether the loaded part of the log ends inside a metadata transaction."""
         return self._open is not None
 
     def copy(self) -> Loader:
-        """A loader in the same state, which goes its own way from here. The image is shared."""
+        """Return an independent loader in the same state. Both share the image."""
         copy = Loader(self.image)
         if self._open is not None:
             copy._open = self._open[0].copy(), self._open[1].copy()
         return copy
 
     def settled(self) -> Image:
-        """The image, as it will be if the open transaction is aborted; it has the offset from before."""
+        """The image without the open transaction's records, at the offset before it."""
         if self._open is None:
             return self.image
         image, _ = self._open[1].finish(self.image.offset, self.image.epoch, self.image.timestamp_ms)
@@ -44,9 +44,11 @@ class Loader:
     def load(
         self, records: Iterable[object], offset: int, epoch: int, timestamp_ms: int
     ) -> tuple[Image, Changes] | None:
-        """Replay one batch, whose last record is at ``offset``; return what to publish, or None inside a transaction.
+        """Replay one batch, whose last record is at ``offset``. Return the image and changes to publish, or None in a
+        transaction.
 
-        Raises MetadataError if a record is unknown, contradicts the image, or opens or closes a transaction wrongly.
+        Raises:
+            MetadataError: a record is unknown, contradicts the image, or opens or closes a transaction wrongly.
         """
         delta = self._open[0] if self._open is not None else Delta(self.image)
         for record in records:
@@ -67,7 +69,7 @@ class Loader:
         return self.image, changes
 
     def _require_transaction(self, expected: bool, record: object) -> Delta | None:
-        """Return the state to go back to; raise MetadataError if a transaction is not open as it must be."""
+        """Return the state to restore. Raises MetadataError if no transaction is open, or one is that must not be."""
         if self.in_transaction != expected:
             raise MetadataError(f"{type(record).__name__} {'outside' if expected else 'inside'} of a transaction")
         return None if self._open is None else self._open[1]

@@ -1,9 +1,9 @@
-"""The state of partitions, and the table in which a topic keeps them.
+"""The state of partitions, and the table of a topic's partitions.
 
-A cluster may have a million partitions, so two things keep them small. Partitions that are equal are often the same
-object: those of a new topic differ in little but their replicas, and there are only so many replica lists. And a
-topic's table is a tuple of tuples: a changed table shares all chunks that did not change, and costs a pointer for each
-64 partitions beside the change itself.
+A cluster may have a million partitions, so both are kept small. Equal partitions are often the same object: the
+partitions of a new topic differ in little but their replicas, and there are few replica lists. A topic's table is a
+tuple of tuples: a changed table shares all unchanged chunks, and costs a pointer for each 64 partitions beside the
+change itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_LEADER = -1
 RECOVERED = 0
 RECOVERING = 1
 
-#: No topic comes near it; a record beyond it is damaged, and a table that took it in would be mostly holes.
+#: A record beyond this number is damaged: no topic comes near it, and its table would be mostly holes.
 MAX_PARTITIONS = 1 << 24
 
 _CHUNK_BITS = 6
@@ -30,10 +30,10 @@ _REMEMBERED = 1 << 16
 
 @attrs.frozen(weakref_slot=False)
 class Partition:
-    """One partition: who holds it, who is in sync, who leads.
+    """One partition: its replicas, its ISR and its leader.
 
     ``leader_epoch`` counts leaders, ``partition_epoch`` counts changes of any kind. ``directories`` runs parallel to
-    ``replicas``. While ``isr`` would become empty its last member stays in it and ``leader`` is NO_LEADER.
+    ``replicas``. An ISR never becomes empty: its last member stays in it, and ``leader`` is NO_LEADER.
     """
 
     replicas: tuple[int, ...]
@@ -48,7 +48,7 @@ class Partition:
 
     @property
     def is_reassigned(self) -> bool:
-        """Whether it is on its way from some replicas to others (KIP-455)."""
+        """Whether a reassignment is under way (KIP-455)."""
         return bool(self.adding_replicas or self.removing_replicas)
 
     @property
@@ -56,7 +56,7 @@ class Partition:
         return self.leader == self.replicas[0]
 
     def directory(self, broker_id: int) -> UUID:
-        """The directory in which one of the replicas keeps it."""
+        """The directory that holds the replica of a broker."""
         return self.directories[self.replicas.index(broker_id)]
 
 
@@ -67,7 +67,7 @@ def _one_of_equals(ids: tuple[int, ...]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _last_with(replicas: tuple[int, ...]) -> list[Partition]:
-    """A place for the partition that was last made with these replicas."""
+    """A slot for the last partition with these replicas."""
     return []
 
 
@@ -82,7 +82,7 @@ def shared_partition(
     removing_replicas: tuple[int, ...],
     adding_replicas: tuple[int, ...],
 ) -> Partition:
-    """Return a partition: the last one with the same replicas if it is equal, else one that shares with it what is."""
+    """Return a partition: the last one with the same replicas if equal, else one that shares its equal fields."""
     last = _last_with(replicas)
     if last:
         known = last[0]
@@ -115,17 +115,17 @@ def shared_partition(
 
 
 class Partitions(Mapping[int, Partition]):
-    """The partitions of a topic by number, in the order of their numbers. A value: ``changed`` returns another one."""
+    """The partitions of a topic by number, in order. A value: ``changed`` returns another one."""
 
     __slots__ = ("_chunks", "_count")
 
     def __init__(self, chunks: tuple[tuple[Partition | None, ...], ...] = (), count: int = 0) -> None:
-        # A chunk ends with its last partition; a number that is not (yet) there is a hole.
+        # A chunk ends with its last partition; a number without a partition is a hole.
         self._chunks = chunks
         self._count = count
 
     def changed(self, partitions: Mapping[int, Partition]) -> Partitions:
-        """Return a table that has these partitions too, in place of those of the same numbers."""
+        """Return a table with these partitions added or replaced."""
         by_chunk: dict[int, list[int]] = {}
         for index in partitions:
             by_chunk.setdefault(index >> _CHUNK_BITS, []).append(index)

@@ -1,7 +1,7 @@
-"""The fewest records that say what an image says, as a snapshot has them (KIP-630).
+"""The fewest records that describe an image, as a snapshot has them (KIP-630).
 
-``replay(Image(), records_of(image))`` is ``image`` again, but for the offset, epoch and time that it reflects. The
-order is the same in every process: what is referred to comes before what refers to it, and equals are sorted.
+``replay(Image(), records_of(image))`` is ``image`` again, without its offset, epoch and time. The order is the same in
+every process: a record comes after those that it refers to, and equal kinds are sorted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def records_of(image: Image) -> Iterator[object]:
 
 
 def broker_record(broker: Broker) -> RegisterBrokerRecord:
-    """Return the record that registers ``broker`` as it is."""
+    """Return the registration record of ``broker`` in its present state."""
     return RegisterBrokerRecord(
         broker_id=broker.id,
         is_migrating_zk_broker=broker.is_migrating_zk_broker,
@@ -69,7 +69,7 @@ def broker_record(broker: Broker) -> RegisterBrokerRecord:
 
 
 def partition_record(topic_id: UUID, index: int, partition: Partition) -> PartitionRecord:
-    """Return the record that states ``partition`` as it is. Directories that nobody knows are left out."""
+    """Return the record of ``partition`` in its present state, without directories that nobody knows."""
     known = any(directory != DIRECTORY_MIGRATING for directory in partition.directories)
     return PartitionRecord(
         partition_id=index,
