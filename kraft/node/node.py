@@ -5,13 +5,13 @@ The lifetimes, outermost first; a task may rely only on what encloses it, and a 
     directories                     locks held, from here to the end
       quorum                        the raft driver: peers, flusher, role; while it leads the active controller
       metadata, snapshots           what is committed, as one image after the other
-        control plane               KIP-291: controller listener, one processor, queue of 20, one handler
+        controller plane            controller listeners, their processors, queue of 500, handlers
           controller channel        the way to the active controller, wherever it is
           controller registration
           broker                    follows the metadata and other brokers; heartbeats; groups; maintenance
             data plane              client listeners, their processors, queue of 500, handlers
 
-A node without the controller role has no control plane and follows the quorum as an observer; one without the broker
+A node without the controller role has no controller plane and follows the quorum as an observer; one without the broker
 role has nothing below it.
 
 A controlled stop is an Event and ordinary control flow. Cancelling the tree is the power cord, and nothing depends on
@@ -61,8 +61,8 @@ from kraft.node.lifecycle import PLAINTEXT, Lifecycle
 from kraft.node.publisher import Publisher
 from kraft.node.settings import (
     connection_limits,
-    control_plane_of,
     controller_config,
+    controller_plane_of,
     data_plane_of,
     group_settings,
     metadata_log_config,
@@ -187,9 +187,9 @@ class Node:
             await outer.start(core.metadata.run, name="metadata")
             await outer.start(core.quorum.run, core.lead, name="quorum")
             outer.start_soon(core.metadata.write_snapshots, name="snapshots")
-            async with trio.open_nursery() as control_plane:
+            async with trio.open_nursery() as controller_plane:
                 stop_control = trio.Event()
-                controllers = await self._start_control_plane(control_plane, core, stop_control)
+                controllers = await self._start_controller_plane(controller_plane, core, stop_control)
                 async with trio.open_nursery() as tasks:
                     await self._start_tasks(tasks, core, controllers)
                     if self.config.is_broker:
@@ -204,7 +204,7 @@ class Node:
                 stop_control.set()
             outer.cancel_scope.cancel(reason="the node stops")
 
-    async def _start_control_plane(
+    async def _start_controller_plane(
         self, nursery: trio.Nursery, core: Core, stopping: trio.Event
     ) -> dict[str, Endpoint]:
         """Listen for the other voters, and for brokers; where this ended up listening, by listener."""
@@ -214,8 +214,8 @@ class Node:
             self.config, core.cluster_id, self.clock, core.quorum, core.controller, core.metadata
         )
         service = self._service(Dispatcher(context, CONTROLLER_APIS, CONTROLLER_HANDLERS))
-        plane = control_plane_of(self.config)
-        bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="control plane")
+        plane = controller_plane_of(self.config)
+        bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="controller plane")
         return bound
 
     async def _start_tasks(self, tasks: trio.Nursery, core: Core, controllers: dict[str, Endpoint]) -> None:
