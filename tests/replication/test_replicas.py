@@ -108,6 +108,33 @@ async def test_a_broker_that_is_taken_off_the_replicas_lets_go_of_the_log(tmp_pa
     assert len(broker.replicas.retired) == 1
 
 
+async def test_a_topic_that_was_made_anew_before_a_snapshot_begins_empty(tmp_path: Path) -> None:
+    """KIP-516: a topic is its id. No record tells a reader of snapshots that the old one was deleted."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    old = broker.partition
+    old.append(bytearray(batch(b"old")), 1000)
+    anew, partition = topic(1, leader=1)
+    anew.topic_id = partition.topic_id = UUID(int=78)
+    result = await broker.hear_snapshot(registration(1, 5), anew, partition)
+    assert (result.lost, result.gained) == ([old], [broker.partition])
+    assert (broker.partition.topic_id, broker.values) == (UUID(int=78), [])
+    assert len(broker.replicas.retired) == 1
+
+
+async def test_what_left_this_broker_before_a_snapshot_is_let_go(tmp_path: Path) -> None:
+    """KIP-630: a partition that was reassigned, and a broker that is registered no more, are not in the records."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), registration(2, 6), registration(3, 7), *topic(1, 2, leader=1))
+    partition, roles_changed = broker.partition, broker.replicas.roles_changed
+    assert (await broker.hear_snapshot(registration(1, 5), registration(2, 6), *topic(2, leader=2))).lost == [partition]
+    assert not broker.replicas.holds(partition)
+    assert roles_changed.is_set()
+    assert sorted(broker.replicas.image.brokers) == [1, 2]
+
+
 async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path) -> None:
     """replication-offset-checkpoint"""
     first = broker_in(tmp_path, 1)
