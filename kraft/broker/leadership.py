@@ -283,13 +283,19 @@ class Leadership:
         return self.pending
 
     def _assigned(self, now_ms: float, event: Assignment) -> None:
-        """The metadata has the last word, unless the controller's answer has already told what it says."""
-        if event.partition_epoch <= self.partition_epoch:
+        """Take over what the metadata says, unless it is older than the controller's last answer.
+
+        An answer says nothing of the replicas, so metadata of the same partition epoch counts too
+        (``Partition.makeLeader``). A proposal outlives only metadata that changes neither epoch: the controller refuses
+        one that was made in a former epoch.
+        """
+        if event.partition_epoch < self.partition_epoch:
             return
         elected = event.leader_epoch > self.leader_epoch
+        if elected or event.partition_epoch > self.partition_epoch:
+            self.pending = None
         self.replicas, self.isr, self.partition_epoch = event.replicas, event.isr, event.partition_epoch
         self.leader_epoch = event.leader_epoch
-        self.pending = None
         if elected:
             self.epoch_start_offset = self.end_offset
         self.followers = {replica: self._known(replica, now_ms, elected) for replica in self._others()}

@@ -408,20 +408,60 @@ async def test_the_end_is_not_told_before_a_new_leader_knows_it(
         await until(lambda: partition(cluster, heir).high_watermark == 1)
 
 
+async def create_on(cluster: Cluster, *replicas: int) -> None:
+    """The topic, of one partition on these brokers, the first of which leads it."""
+    async with cluster.connected(1) as broker:
+        topic = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, list(replicas))])
+        response = await broker.request(CreateTopicsRequest(topics=[topic]))
+        assert response.topics[0].error_code == 0, response
+    await until(lambda: leader_of(cluster) == replicas[0])
+
+
+async def reassign(cluster: Cluster, *replicas: int) -> None:
+    async with cluster.connected(3) as broker:
+        moved = ReassignableTopic(TOPIC, [ReassignablePartition(0, list(replicas) or None)])
+        answer = await broker.request(AlterPartitionReassignmentsRequest(topics=[moved]))
+        assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0), answer
+
+
+async def test_a_replica_is_replaced_under_its_leader(tmp_path: Path) -> None:
+    """KIP-455: nothing that is acknowledged waits for the replica that was removed, and the ISR goes on changing."""
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
+        await create_on(cluster, 1, 2)
+        assert await write(cluster, 1, b"before") == 0
+        await reassign(cluster, 1, 3)
+        await until(lambda: hosted(cluster, 2) is None)
+        assert await write(cluster, 1, b"after") == 0
+        assert isr_of(cluster) == {1, 3}
+        await reassign(cluster, 1, 3, 2)
+        await until(lambda: isr_of(cluster) == {1, 2, 3})
+        assert await write(cluster, 1, b"all three") == 0
+        await until_equal(cluster, 1, 2, 3)
+
+
+async def test_a_reassignment_that_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """KIP-455: the replicas are those from before, whatever was proposed meanwhile."""
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
+        await create_on(cluster, 1, 2)
+        with settling_held_up():
+            await reassign(cluster, 1, 3)
+            await until(lambda: (led := partition(cluster, 1).leadership) is not None and led.pending is not None)
+            await reassign(cluster)
+            await until(lambda: hosted(cluster, 3) is None)
+        assert await write(cluster, 1, b"after") == 0
+        assert isr_of(cluster) == {1, 2}
+        await reassign(cluster, 1, 2, 3)
+        await until(lambda: isr_of(cluster) == {1, 2, 3})
+        await until_equal(cluster, 1, 2, 3)
+
+
 async def test_a_partition_moves_to_other_brokers(tmp_path: Path) -> None:
     """KIP-455: the new replicas catch up, then the old one lets go; who reads does not notice."""
     async with cluster_in(tmp_path) as cluster:
-        async with cluster.connected(1) as broker:
-            topic = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, [1])])
-            response = await broker.request(CreateTopicsRequest(topics=[topic]))
-            assert response.topics[0].error_code == 0, response
-        await until(lambda: leader_of(cluster) == 1)
+        await create_on(cluster, 1)
         for number in range(5):
             assert await write(cluster, 1, b"%d" % number) == 0
-        async with cluster.connected(3) as broker:
-            moved = ReassignableTopic(TOPIC, [ReassignablePartition(0, [2, 3])])
-            answer = await broker.request(AlterPartitionReassignmentsRequest(topics=[moved]))
-            assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0), answer
+        await reassign(cluster, 2, 3)
         await until(lambda: hosted(cluster, 1) is None and leader_of(cluster) in (2, 3))
         heir = leader_of(cluster)
         assert heir is not None
