@@ -4,7 +4,7 @@ what of them is committed."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import attrs
 import trio
@@ -40,14 +40,21 @@ class Checkpoints:
         return frozenset((*self.start_offsets, *self.recovery_points, *self.high_watermarks))
 
 
-async def write_checkpoints(directory: str, hosted: Iterable[HostedPartition]) -> None:
+async def write_checkpoints(directory: str, hosted: Collection[HostedPartition]) -> None:
     """Write all three for the partitions in a directory. Raises: OSError."""
-    each_of = {(each.topic, each.index): each for each in hosted}
-    starts = {where: each.log.log_start_offset for where, each in each_of.items()}
-    recovered = {where: each.log.recovery_point for where, each in each_of.items()}
-    committed = {where: each.high_watermark for where, each in each_of.items()}
-    for name, offsets in ((RECOVERY_POINT, recovered), (LOG_START_OFFSET, starts), (HIGH_WATERMARK, committed)):
-        await trio.to_thread.run_sync(write_offsets, os.path.join(directory, name), offsets)
+    recovered = {(each.topic, each.index): each.log.recovery_point for each in hosted}
+    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, RECOVERY_POINT), recovered)
+    await write_start_offsets(directory, hosted)
+    await write_high_watermarks(directory, hosted)
+
+
+async def write_start_offsets(directory: str, hosted: Iterable[HostedPartition]) -> None:
+    """Write where the logs begin. Raises: OSError."""
+    starts = {each: each.log.log_start_offset for each in hosted}
+    offsets = {(each.topic, each.index): offset for each, offset in starts.items()}
+    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, LOG_START_OFFSET), offsets)
+    for each, offset in starts.items():
+        each.checkpointed_start_offset = offset
 
 
 async def write_high_watermarks(directory: str, hosted: Iterable[HostedPartition]) -> None:

@@ -44,6 +44,8 @@ class HostedPartition:
     log: Log
     state: Partition
     high_watermark: int = 0
+    checkpointed_start_offset: int = 0
+    """Where the log begins according to ``log-start-offset-checkpoint``."""
     propose: Callable[[HostedPartition, Proposal], None] = _keep
     leadership: Leadership | None = None
     flushed_at_ms: int = 0
@@ -66,6 +68,11 @@ class HostedPartition:
     @property
     def last_stable_offset(self) -> int:
         return self.high_watermark
+
+    @property
+    def is_start_durable(self) -> bool:
+        """Whether the log begins at the same offset again after a kill: a checkpoint says so, or its first segment."""
+        return self.log.log_start_offset == max(self.checkpointed_start_offset, self.log.segments[0].base_offset)
 
     # Roles.
 

@@ -25,7 +25,7 @@ from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
-from kraft.replication.checkpoints import Checkpoints, write_checkpoints, write_high_watermarks
+from kraft.replication.checkpoints import Checkpoints, write_checkpoints, write_high_watermarks, write_start_offsets
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.directory import LogDirectory
@@ -313,7 +313,10 @@ class Replicas:
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
         high_watermark = min(max(checkpoints.high_watermarks.get(where, 0), log.log_start_offset), log.log_end_offset)
-        partition = HostedPartition(topic.name, topic.id, index, log, state, high_watermark, self._propose)
+        start_offset = checkpoints.start_offsets.get(where, 0)
+        partition = HostedPartition(
+            topic.name, topic.id, index, log, state, high_watermark, start_offset, self._propose
+        )
         self.partitions.setdefault(topic.name, {})[index] = partition
         return partition
 
@@ -337,6 +340,12 @@ class Replicas:
         async with self._checkpointing:
             for directory in self.directories:
                 await write_checkpoints(directory.path, list(self.in_directory(directory)))
+
+    async def write_start_offsets(self) -> None:
+        """Where logs begin, so that deleted records stay deleted after a kill (KIP-107). Raises: OSError."""
+        async with self._checkpointing:
+            for directory in self.directories:
+                await write_start_offsets(directory.path, list(self.in_directory(directory)))
 
     async def write_high_watermarks(self) -> None:
         """What is committed, for a start after a kill. Raises: OSError."""

@@ -320,6 +320,22 @@ async def test_deleted_records_are_deleted_everywhere_before_that_is_answered(tm
             assert (await list_offset(broker, TOPIC, EARLIEST)).offset == 2
 
 
+async def test_deleted_records_stay_deleted_under_a_follower_that_leads_and_was_killed(tmp_path: Path) -> None:
+    """KIP-107: records before the low watermark that was answered are gone, whoever leads. The only member of the ISR
+    leads again when it comes back, and nobody tells it then where its log begins."""
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
+        await create_on(cluster, 1, 2)
+        assert await write(cluster, 1, b"a", b"b", b"c") == 0
+        assert await delete_records(cluster, 1, 2) == (0, 2)
+        await cluster.members[1].stop()
+        await until(lambda: leader_of(cluster) == 2)
+        await cluster.members[2].kill()
+        await cluster.start(2)
+        await until(lambda: leader_of(cluster) == 2)
+        async with cluster.connected(2) as broker:
+            assert (await list_offset(broker, TOPIC, EARLIEST)).offset == 2
+
+
 async def test_committed_offsets_move_with_their_coordinator(tmp_path: Path) -> None:
     settings = {**QUICK_LEASES, "offsets.topic.replication.factor": "3"}
     async with cluster_in(tmp_path, settings) as cluster:
