@@ -10,7 +10,7 @@ from uuid import UUID
 import attrs
 import trio
 
-from kraft.broker.leadership import Appended, Assignment, Event, Fetched, Leadership, Proposal, Surroundings
+from kraft.broker.leadership import Appended, Assignment, Conditions, Event, Fetched, Leadership, Proposal
 from kraft.config.topic import LogConfig
 from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
@@ -76,7 +76,7 @@ class HostedPartition:
 
     # Roles.
 
-    def lead(self, surroundings: Surroundings, state: Partition, now_ms: float) -> None:
+    def lead(self, conditions: Conditions, state: Partition, now_ms: float) -> None:
         """Be the leader of ``state``, or go on being it."""
         self.state = state
         if len(state.replicas) > 1 and self.log.epochs.latest < state.leader_epoch:
@@ -87,7 +87,7 @@ class HostedPartition:
                 logger.error("%s: cannot write down the leader epoch: %s", self.name, error)
         assignment = Assignment(state.replicas, state.isr, state.leader_epoch, state.partition_epoch)
         if self.leadership is None:
-            self.leadership = Leadership(surroundings, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
+            self.leadership = Leadership(conditions, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
             self.high_watermark = self.leadership.high_watermark
         else:
             self.step(now_ms, assignment)

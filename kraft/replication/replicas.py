@@ -14,13 +14,13 @@ import logging
 import os
 import random
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
 import attrs
 import trio
 
-from kraft.broker.leadership import Proposal, Surroundings
+from kraft.broker.leadership import Conditions, Proposal
 from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
@@ -65,6 +65,8 @@ class Replicas:
     """That of this broker's registration; -1 until it has one."""
     roles_changed: trio.Event = attrs.Factory(trio.Event)
     """Set, and replaced, when this broker may have others to follow."""
+    _active_epochs: Mapping[int, int] = attrs.Factory(dict)
+    """Of the brokers that may be in an ISR, by the image."""
     _has_roles: bool = False
     _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
     _proposed: trio.Event = attrs.Factory(trio.Event)
@@ -126,6 +128,8 @@ class Replicas:
     async def apply(self, image: Image, changes: Changes) -> LeaderChanges:
         """Follow one step of the metadata."""
         self.image = image
+        if changes.brokers:
+            self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
         for gone in changes.topics_deleted.values():
             for partition in self.partitions.pop(gone.name, {}).values():
@@ -135,6 +139,9 @@ class Replicas:
             if topic is not None:
                 for index in sorted(indexes):
                     self._partition_changed(topic, index, topic.partitions[index], result)
+        if changes.brokers:
+            # After the partitions: a replica that the same step brought into an ISR is one whose epoch may be news.
+            self._tell_leaders(self.all())
         if self._dropped:
             self._dropped = False
             await self._forget_deleted()
@@ -161,10 +168,6 @@ class Replicas:
     def _announce(self) -> None:
         self.roles_changed.set()
         self.roles_changed = trio.Event()
-
-    def _active_epoch(self, broker_id: int) -> int | None:
-        broker = self.image.brokers.get(broker_id)
-        return broker.epoch if broker is not None and broker.active else None
 
     def _propose(self, partition: HostedPartition, proposal: Proposal) -> None:
         self._proposals[partition] = proposal
@@ -194,6 +197,13 @@ class Replicas:
             config = self._log_config(name)
             for partition in self.partitions[name].values():
                 partition.log.config = config
+            self._tell_leaders(self.partitions[name].values())
+
+    def _tell_leaders(self, partitions: Iterable[HostedPartition]) -> None:
+        """Bring the conditions of those that this broker leads up to date."""
+        now_ms = self.clock.now_ms()
+        for partition in partitions:
+            partition.step(now_ms, self._conditions(partition))
 
     def _log_config(self, topic: str) -> LogConfig:
         defaults = {
@@ -209,7 +219,7 @@ class Replicas:
         Raises:
             StorageError: a log is damaged in a way that nobody but a person may mend, or OSError.
         """
-        self.image = image
+        self.image, self._active_epochs = image, _active_epochs(image)
         checkpointed: set[TopicPartition] = set()
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
@@ -274,7 +284,7 @@ class Replicas:
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
         if self._has_roles and state.leader == self.node_id:
-            partition.lead(self._surroundings(partition), state, self.clock.now_ms())
+            partition.lead(self._conditions(partition), state, self.clock.now_ms())
         else:
             partition.follow(state)
         if partition.is_leader and not led:
@@ -282,11 +292,9 @@ class Replicas:
         elif led and not partition.is_leader:
             result.lost.append(partition)
 
-    def _surroundings(self, partition: HostedPartition) -> Surroundings:
-        def min_isr() -> int:
-            return partition.log.config.min_insync_replicas
-
-        return Surroundings(self.node_id, self.lag_max_ms, self._active_epoch, min_isr)
+    def _conditions(self, partition: HostedPartition) -> Conditions:
+        min_isr = partition.log.config.min_insync_replicas
+        return Conditions(self.node_id, self.lag_max_ms, self._active_epochs, min_isr)
 
     def _host(
         self,
@@ -359,3 +367,7 @@ class Replicas:
             partition.log.close()
             await trio.lowlevel.checkpoint()
         await self.write_checkpoints()
+
+
+def _active_epochs(image: Image) -> dict[int, int]:
+    return {broker_id: broker.epoch for broker_id, broker in image.brokers.items() if broker.active}

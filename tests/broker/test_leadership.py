@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kraft.broker.leadership import (
     Appended,
     Assignment,
+    Conditions,
     Effects,
     Event,
     Fetched,
@@ -20,7 +21,6 @@ from kraft.broker.leadership import (
     Proposal,
     Refused,
     Settled,
-    Surroundings,
 )
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -40,8 +40,8 @@ def leadership(
     active: Mapping[int, int] | None = None,
 ) -> Leadership:
     epochs = {LEADER: 10, SECOND: 20, THIRD: 30} if active is None else active
-    surroundings = Surroundings(LEADER, LAG_MS, epochs.get, lambda: min_isr)
-    return Leadership(surroundings, Assignment(replicas, isr, 5, 7), end_offset, high_watermark, NOW)
+    conditions = Conditions(LEADER, LAG_MS, epochs, min_isr)
+    return Leadership(conditions, Assignment(replicas, isr, 5, 7), end_offset, high_watermark, NOW)
 
 
 def fetched(replica_id: int, end_offset: int, *, epoch: int | None = None) -> Fetched:
@@ -166,6 +166,19 @@ def test_too_few_in_sync_replicas_commit_nothing() -> None:
     assert few.step(NOW, Appended(10)) == Effects(high_watermark=10), "there cannot be more than there are replicas"
 
 
+def test_conditions_hold_from_when_the_leadership_hears_of_them() -> None:
+    """min.insync.replicas and the brokers that are active: both may hold the high watermark back, until they change."""
+    leader = leadership(isr=(LEADER,), min_isr=2)
+    leader.step(NOW, Appended(10))
+    leader.step(NOW, fetched(SECOND, 4, epoch=19))
+    epochs = {SECOND: 20, THIRD: 30}
+    assert leader.step(NOW, Conditions(LEADER, LAG_MS, epochs, 1)) == Effects(high_watermark=10)
+    with pytest.raises(KafkaError):
+        leader.check(SECOND, 19)
+    assert leader.step(NOW, Conditions(LEADER, LAG_MS, {THIRD: 30}, 1)) == Effects()
+    leader.check(SECOND, 19)
+
+
 def test_a_request_without_an_answer_is_made_again_as_it_was() -> None:
     leader = leadership(isr=(LEADER,))
     proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
@@ -284,12 +297,12 @@ class Replication(RuleBasedStateMachine):
         self.adding: frozenset[int] = frozenset()
         self.removing: frozenset[int] = frozenset()
         self.epochs = {LEADER: 1, SECOND: 1, THIRD: 1}
-        self.known_epochs = dict(self.epochs)  # as the leader's metadata has them
+        self.min_isr = min_isr
         self.metadata: list[tuple[Assignment, dict[int, int]]] = []
         self.asked: list[Proposal] = []
         self.answers: list[Event] = []
-        surroundings = Surroundings(LEADER, LAG_MS, lambda each: self.known_epochs.get(each), lambda: min_isr)
-        self.leader = Leadership(surroundings, Assignment(REPLICAS, REPLICAS, 0, 0), 0, 0, self.now)
+        conditions = Conditions(LEADER, LAG_MS, dict(self.epochs), min_isr)
+        self.leader = Leadership(conditions, Assignment(REPLICAS, REPLICAS, 0, 0), 0, 0, self.now)
 
     def step(self, event: Event) -> None:
         before = self.leader.high_watermark
@@ -374,8 +387,9 @@ class Replication(RuleBasedStateMachine):
     @precondition(lambda self: self.metadata)
     @rule()
     def replay(self) -> None:
-        assignment, self.known_epochs = self.metadata.pop(0)
+        assignment, epochs = self.metadata.pop(0)
         self.step(assignment)
+        self.step(Conditions(LEADER, LAG_MS, epochs, self.min_isr))
 
     @precondition(lambda self: self.asked)
     @rule(heard=st.booleans(), answered=st.booleans())
