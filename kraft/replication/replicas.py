@@ -62,7 +62,7 @@ class Replicas:
     retired: list[str] = attrs.Factory(list)
     """Directories of deleted partitions, renamed already; they go when the maintenance task comes by."""
     broker_epoch: int = -1
-    """That of this broker's registration; -1 until it has one."""
+    """That of this broker's registration, -1 until it has one. Kept here alone: who acts in its name asks here."""
     roles_changed: trio.Event = attrs.Factory(trio.Event)
     """Set, and replaced, when this broker may have others to follow."""
     _active_epochs: Mapping[int, int] = attrs.Factory(dict)
