@@ -1,5 +1,5 @@
-"""What each log directory says of its logs in Kafka's checkpoint files: where they begin, what of them is durable, and
-what of them is committed."""
+"""What each log directory says of its logs in Kafka's checkpoint files: where they begin, what of them is durable, what
+of them is committed, and what of them is compacted."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import trio
 
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import (
+    CLEANER_OFFSET,
     HIGH_WATERMARK,
     LOG_START_OFFSET,
     RECOVERY_POINT,
@@ -27,21 +28,22 @@ class Checkpoints:
     start_offsets: Mapping[TopicPartition, int]
     recovery_points: Mapping[TopicPartition, int]
     high_watermarks: Mapping[TopicPartition, int]
+    cleaned_offsets: Mapping[TopicPartition, int]
 
     @classmethod
     def read(cls, directory: str) -> Checkpoints:
         """An absent or damaged file is as good as one that says nothing."""
-        names = (LOG_START_OFFSET, RECOVERY_POINT, HIGH_WATERMARK)
+        names = (LOG_START_OFFSET, RECOVERY_POINT, HIGH_WATERMARK, CLEANER_OFFSET)
         return cls(*(known_offsets(os.path.join(directory, name)) for name in names))
 
     @property
     def known(self) -> frozenset[TopicPartition]:
         """Every partition that is spoken of."""
-        return frozenset((*self.start_offsets, *self.recovery_points, *self.high_watermarks))
+        return frozenset((*self.start_offsets, *self.recovery_points, *self.high_watermarks, *self.cleaned_offsets))
 
 
 async def write_checkpoints(directory: str, hosted: Collection[HostedPartition]) -> None:
-    """Write all three for the partitions in a directory. Raises: OSError."""
+    """Write those that follow from the logs, for the partitions in a directory. Raises: OSError."""
     recovered = {(each.topic, each.index): each.log.recovery_point for each in hosted}
     await trio.to_thread.run_sync(write_offsets, os.path.join(directory, RECOVERY_POINT), recovered)
     await write_start_offsets(directory, hosted)
@@ -61,3 +63,9 @@ async def write_high_watermarks(directory: str, hosted: Iterable[HostedPartition
     """Write what is committed. Raises: OSError."""
     committed = {(each.topic, each.index): each.high_watermark for each in hosted}
     await trio.to_thread.run_sync(write_offsets, os.path.join(directory, HIGH_WATERMARK), committed)
+
+
+async def write_cleaned_offsets(directory: str, hosted: Iterable[HostedPartition]) -> None:
+    """Write what is compacted. Raises: OSError."""
+    cleaned = {(each.topic, each.index): each.cleaned_offset for each in hosted if each.cleaned_offset}
+    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, CLEANER_OFFSET), cleaned)

@@ -46,6 +46,8 @@ class HostedPartition:
     high_watermark: int = 0
     checkpointed_start_offset: int = 0
     """Where the log begins according to ``log-start-offset-checkpoint``."""
+    cleaned_offset: int = 0
+    """Everything below is compacted."""
     propose: Callable[[HostedPartition, Proposal], None] = _keep
     leadership: Leadership | None = None
     flushed_at_ms: int = 0

@@ -25,7 +25,13 @@ from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
-from kraft.replication.checkpoints import Checkpoints, write_checkpoints, write_high_watermarks, write_start_offsets
+from kraft.replication.checkpoints import (
+    Checkpoints,
+    write_checkpoints,
+    write_cleaned_offsets,
+    write_high_watermarks,
+    write_start_offsets,
+)
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.directory import LogDirectory
@@ -37,7 +43,7 @@ from kraft.world.clock import Clock
 logger = logging.getLogger("kraft.replicas")
 
 METADATA_TOPIC = "__cluster_metadata"
-NOTHING_CHECKPOINTED = Checkpoints({}, {}, {})
+NOTHING_CHECKPOINTED = Checkpoints({}, {}, {}, {})
 
 
 @attrs.frozen
@@ -237,9 +243,10 @@ class Replicas:
 
     async def _forget_deleted(self) -> None:
         """Take what is not here any more out of the checkpoints: after a kill, a new topic of the same name would begin
-        at the old one's start offset, and lose what lies before it."""
+        at the old one's start offset, and lose what lies before it, or never be compacted before what was cleaned."""
         try:
             await self.write_checkpoints()
+            await self.write_cleaned_offsets()
         except OSError as error:  # a full disk must not keep topics from being deleted
             logger.error("cannot write checkpoints: %s", error)
 
@@ -321,9 +328,16 @@ class Replicas:
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
         high_watermark = min(max(checkpoints.high_watermarks.get(where, 0), log.log_start_offset), log.log_end_offset)
-        start_offset = checkpoints.start_offsets.get(where, 0)
         partition = HostedPartition(
-            topic.name, topic.id, index, log, state, high_watermark, start_offset, self._propose
+            topic.name,
+            topic.id,
+            index,
+            log,
+            state,
+            high_watermark,
+            checkpointed_start_offset=checkpoints.start_offsets.get(where, 0),
+            cleaned_offset=checkpoints.cleaned_offsets.get(where, 0),
+            propose=self._propose,
         )
         self.partitions.setdefault(topic.name, {})[index] = partition
         return partition
@@ -360,6 +374,12 @@ class Replicas:
         async with self._checkpointing:
             for directory in self.directories:
                 await write_high_watermarks(directory.path, list(self.in_directory(directory)))
+
+    async def write_cleaned_offsets(self) -> None:
+        """What is compacted. Raises: OSError."""
+        async with self._checkpointing:
+            for directory in self.directories:
+                await write_cleaned_offsets(directory.path, list(self.in_directory(directory)))
 
     async def close(self) -> None:
         """A controlled stop: everything durable. Raises: OSError."""
