@@ -181,6 +181,7 @@ class HostedPartition:
         self.cuts += 1
         self.log.truncate_to(offset, now_ms)
         self.high_watermark = min(self.high_watermark, self.log.log_end_offset)
+        self.cleaned_offset = min(self.cleaned_offset, self.log.log_end_offset)
 
     def restart_at(self, offset: int) -> None:
         """Drop everything and go on at ``offset``, where the leader's log begins. Raises: OSError."""
