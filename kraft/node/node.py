@@ -158,7 +158,6 @@ class Node:
     broker: BrokerContext | None = attrs.field(default=None, init=False)
     """The broker role, once it runs: for those who look into a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
-    _broker_epoch: int = -1
     _is_opened: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -178,8 +177,9 @@ class Node:
             await self._run(self.core, task_status)
             journal.stop()
         if self._is_opened:
+            broker_epoch = -1 if self.broker is None else self.broker.replicas.broker_epoch
             for directory in self.directories:  # every log is closed
-                directory.mark_clean_shutdown(self._broker_epoch)
+                directory.mark_clean_shutdown(broker_epoch)
 
     async def _run(self, core: Core, task_status: trio.TaskStatus[Bound | None]) -> None:
         async with trio.open_nursery() as outer:
@@ -269,7 +269,6 @@ class Node:
                 await lifecycle.controlled_shutdown()
             else:
                 task_status.started(None)
-            self._broker_epoch = lifecycle.broker_epoch
             stop_data.set()
         await replicas.close()
 
@@ -367,7 +366,7 @@ class Node:
         groups = Groups(replicas, self.clock, group_settings(config), interval_ms, timeout_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: random.randrange(1, 2**31))
-        producer_ids = ProducerIds(core.channel, config.node_id)
+        producer_ids = ProducerIds(core.channel, replicas)
         publisher = Publisher(core.metadata, replicas, groups)
         broker = BrokerContext(
             config,
@@ -382,7 +381,7 @@ class Node:
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
-        lifecycle = Lifecycle(config, core.cluster_id, lease, producer_ids, publisher, directory_ids)
+        lifecycle = Lifecycle(config, core.cluster_id, lease, publisher, directory_ids)
         return broker, lifecycle
 
     def _service(self, dispatcher: Dispatcher) -> Service:

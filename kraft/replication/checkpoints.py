@@ -1,16 +1,17 @@
-"""What each log directory says of its logs in Kafka's checkpoint files: where they begin, what of them is durable, and
-what of them is committed."""
+"""What each log directory says of its logs in Kafka's checkpoint files: where they begin, what of them is durable, what
+of them is committed, and what of them is compacted."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import attrs
 import trio
 
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import (
+    CLEANER_OFFSET,
     HIGH_WATERMARK,
     LOG_START_OFFSET,
     RECOVERY_POINT,
@@ -27,30 +28,44 @@ class Checkpoints:
     start_offsets: Mapping[TopicPartition, int]
     recovery_points: Mapping[TopicPartition, int]
     high_watermarks: Mapping[TopicPartition, int]
+    cleaned_offsets: Mapping[TopicPartition, int]
 
     @classmethod
     def read(cls, directory: str) -> Checkpoints:
         """An absent or damaged file is as good as one that says nothing."""
-        names = (LOG_START_OFFSET, RECOVERY_POINT, HIGH_WATERMARK)
+        names = (LOG_START_OFFSET, RECOVERY_POINT, HIGH_WATERMARK, CLEANER_OFFSET)
         return cls(*(known_offsets(os.path.join(directory, name)) for name in names))
 
     @property
     def known(self) -> frozenset[TopicPartition]:
         """Every partition that is spoken of."""
-        return frozenset((*self.start_offsets, *self.recovery_points, *self.high_watermarks))
+        return frozenset((*self.start_offsets, *self.recovery_points, *self.high_watermarks, *self.cleaned_offsets))
 
 
-async def write_checkpoints(directory: str, hosted: Iterable[HostedPartition]) -> None:
-    """Write all three for the partitions in a directory. Raises: OSError."""
-    each_of = {(each.topic, each.index): each for each in hosted}
-    starts = {where: each.log.log_start_offset for where, each in each_of.items()}
-    recovered = {where: each.log.recovery_point for where, each in each_of.items()}
-    committed = {where: each.high_watermark for where, each in each_of.items()}
-    for name, offsets in ((RECOVERY_POINT, recovered), (LOG_START_OFFSET, starts), (HIGH_WATERMARK, committed)):
-        await trio.to_thread.run_sync(write_offsets, os.path.join(directory, name), offsets)
+async def write_checkpoints(directory: str, hosted: Collection[HostedPartition]) -> None:
+    """Write those that follow from the logs, for the partitions in a directory. Raises: OSError."""
+    recovered = {(each.topic, each.index): each.log.recovery_point for each in hosted}
+    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, RECOVERY_POINT), recovered)
+    await write_start_offsets(directory, hosted)
+    await write_high_watermarks(directory, hosted)
+
+
+async def write_start_offsets(directory: str, hosted: Iterable[HostedPartition]) -> None:
+    """Write where the logs begin. Raises: OSError."""
+    starts = {each: each.log.log_start_offset for each in hosted}
+    offsets = {(each.topic, each.index): offset for each, offset in starts.items()}
+    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, LOG_START_OFFSET), offsets)
+    for each, offset in starts.items():
+        each.checkpointed_start_offset = offset
 
 
 async def write_high_watermarks(directory: str, hosted: Iterable[HostedPartition]) -> None:
     """Write what is committed. Raises: OSError."""
     committed = {(each.topic, each.index): each.high_watermark for each in hosted}
     await trio.to_thread.run_sync(write_offsets, os.path.join(directory, HIGH_WATERMARK), committed)
+
+
+async def write_cleaned_offsets(directory: str, hosted: Iterable[HostedPartition]) -> None:
+    """Write what is compacted. Raises: OSError."""
+    cleaned = {(each.topic, each.index): each.cleaned_offset for each in hosted if each.cleaned_offset}
+    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, CLEANER_OFFSET), cleaned)

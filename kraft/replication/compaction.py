@@ -8,7 +8,6 @@ it is damaged is left alone from then on, and said so once; a disk that is full 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -19,7 +18,6 @@ from kraft.config.broker import NodeConfig
 from kraft.records.batch import CorruptBatch
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
-from kraft.storage.checkpoint import CLEANER_OFFSET, known_offsets, write_offsets
 from kraft.storage.cleanable import Cleanable, cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.errors import StorageError
@@ -39,16 +37,10 @@ class Compaction:
     clock: Clock
     replicas: Replicas
     stopping: trio.Event
-    _cleaned_to: dict[tuple[UUID, int], int] = attrs.Factory(dict)
-    """By topic id and partition, for a name may come back with another log."""
     _uncleanable: set[tuple[UUID, int]] = attrs.Factory(set)
 
     async def run(self) -> None:
         """Compact for as long as the node lives."""
-        for directory in self.replicas.directories:
-            offsets = known_offsets(os.path.join(directory.path, CLEANER_OFFSET))
-            for each in self.replicas.in_directory(directory):
-                self._cleaned_to[each.topic_id, each.index] = offsets.get((each.topic, each.index), 0)
         while True:
             if not await self.clean_one():
                 await trio.sleep(self.config.logs.log_cleaner_backoff_ms / 1000)
@@ -78,9 +70,8 @@ class Compaction:
             log, where = partition.log, (partition.topic_id, partition.index)
             if COMPACT not in log.config.cleanup_policy or where in self._uncleanable:
                 continue
-            checkpoint = self._cleaned_to.get(where, 0)
             end = partition.last_stable_offset
-            extent = cleanable(log.segments, log.config, checkpoint, log.log_start_offset, end, now_ms)
+            extent = cleanable(log.segments, log.config, partition.cleaned_offset, log.log_start_offset, end, now_ms)
             if extent.is_due(log.config):
                 yield partition, extent
 
@@ -96,16 +87,7 @@ class Compaction:
         if unwanted():
             return
         files = log.replace_segments(cleaned)
-        self._cleaned_to[partition.topic_id, partition.index] = cleaned.clean_end
-        await self._write_checkpoints()
+        partition.cleaned_offset = cleaned.clean_end
+        await self.replicas.write_cleaned_offsets()
         # Who reads an old segment holds its file open; the name may go at once.
         await trio.to_thread.run_sync(remove_files, files)
-
-    async def _write_checkpoints(self) -> None:
-        for directory in self.replicas.directories:
-            cleaned = {
-                (each.topic, each.index): self._cleaned_to[each.topic_id, each.index]
-                for each in self.replicas.in_directory(directory)
-                if (each.topic_id, each.index) in self._cleaned_to
-            }
-            await trio.to_thread.run_sync(write_offsets, os.path.join(directory.path, CLEANER_OFFSET), cleaned)

@@ -104,6 +104,8 @@ class Fetcher:
     _followed: dict[HostedPartition, int] = attrs.Factory(dict)
     """The partitions with their leader epochs, in the order in which they are asked for."""
     _resting: dict[HostedPartition, float] = attrs.Factory(dict)
+    _has_moved_start: bool = False
+    """Whether a log begins further on than it would after a kill."""
     _changed: trio.Event = attrs.Factory(trio.Event)
     _is_reached: bool = True
 
@@ -153,7 +155,10 @@ class Fetcher:
             self._is_reached = False
 
     async def _turn(self, connection: Connection) -> None:
-        """One Fetch, and what it brings. Raises: as the connection; KafkaError if the whole Fetch is refused."""
+        """One Fetch, and what it brings.
+
+        Raises: as the connection; KafkaError if the whole Fetch is refused; OSError if a checkpoint cannot be written.
+        """
         changed = self._changed
         asked = self._next()
         if not asked:
@@ -172,6 +177,10 @@ class Fetcher:
                 if wanted is not None and self._is_current(wanted):
                     await self._take(connection, wanted, data)
                 await trio.lowlevel.checkpoint()
+        if self._has_moved_start:
+            # The next Fetch says where the logs begin, and then DeleteRecords is answered (KIP-107).
+            self._has_moved_start = False
+            await self.replicas.write_start_offsets()
 
     def _next(self) -> dict[tuple[UUID, int], _Asked]:
         """What to ask for now: everything that does not rest."""
@@ -256,6 +265,8 @@ class Fetcher:
             partition.append_fetched(memoryview(records)[:end], self.clock.now_ms())
             self._followed[partition] = self._followed.pop(partition)  # to the end: others have their turn
         partition.learn(data.high_watermark, data.log_start_offset)
+        if not partition.is_start_durable:
+            self._has_moved_start = True
 
     def _cut(self, partition: HostedPartition, epoch: int, end_offset: int) -> None:
         """Drop what the leader does not have. Raises: KafkaError if there is nothing to drop, OSError."""

@@ -10,7 +10,7 @@ from uuid import UUID
 import attrs
 import trio
 
-from kraft.broker.leadership import Appended, Assignment, Event, Fetched, Leadership, Proposal, Surroundings
+from kraft.broker.leadership import Appended, Assignment, Conditions, Event, Fetched, Leadership, Proposal
 from kraft.config.topic import LogConfig
 from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
@@ -44,6 +44,10 @@ class HostedPartition:
     log: Log
     state: Partition
     high_watermark: int = 0
+    checkpointed_start_offset: int = 0
+    """Where the log begins according to ``log-start-offset-checkpoint``."""
+    cleaned_offset: int = 0
+    """Everything below is compacted."""
     propose: Callable[[HostedPartition, Proposal], None] = _keep
     leadership: Leadership | None = None
     flushed_at_ms: int = 0
@@ -67,9 +71,14 @@ class HostedPartition:
     def last_stable_offset(self) -> int:
         return self.high_watermark
 
+    @property
+    def is_start_durable(self) -> bool:
+        """Whether the log begins at the same offset again after a kill: a checkpoint says so, or its first segment."""
+        return self.log.log_start_offset == max(self.checkpointed_start_offset, self.log.segments[0].base_offset)
+
     # Roles.
 
-    def lead(self, surroundings: Surroundings, state: Partition, now_ms: float) -> None:
+    def lead(self, conditions: Conditions, state: Partition, now_ms: float) -> None:
         """Be the leader of ``state``, or go on being it."""
         self.state = state
         if len(state.replicas) > 1 and self.log.epochs.latest < state.leader_epoch:
@@ -80,7 +89,7 @@ class HostedPartition:
                 logger.error("%s: cannot write down the leader epoch: %s", self.name, error)
         assignment = Assignment(state.replicas, state.isr, state.leader_epoch, state.partition_epoch)
         if self.leadership is None:
-            self.leadership = Leadership(surroundings, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
+            self.leadership = Leadership(conditions, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
             self.high_watermark = self.leadership.high_watermark
         else:
             self.step(now_ms, assignment)
@@ -172,6 +181,7 @@ class HostedPartition:
         self.cuts += 1
         self.log.truncate_to(offset, now_ms)
         self.high_watermark = min(self.high_watermark, self.log.log_end_offset)
+        self.cleaned_offset = min(self.cleaned_offset, self.log.log_end_offset)
 
     def restart_at(self, offset: int) -> None:
         """Drop everything and go on at ``offset``, where the leader's log begins. Raises: OSError."""

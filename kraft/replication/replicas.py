@@ -14,18 +14,24 @@ import logging
 import os
 import random
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
 import attrs
 import trio
 
-from kraft.broker.leadership import Proposal, Surroundings
+from kraft.broker.leadership import Conditions, Proposal
 from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
-from kraft.replication.checkpoints import Checkpoints, write_checkpoints, write_high_watermarks
+from kraft.replication.checkpoints import (
+    Checkpoints,
+    write_checkpoints,
+    write_cleaned_offsets,
+    write_high_watermarks,
+    write_start_offsets,
+)
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.directory import LogDirectory
@@ -37,7 +43,7 @@ from kraft.world.clock import Clock
 logger = logging.getLogger("kraft.replicas")
 
 METADATA_TOPIC = "__cluster_metadata"
-NOTHING_CHECKPOINTED = Checkpoints({}, {}, {})
+NOTHING_CHECKPOINTED = Checkpoints({}, {}, {}, {})
 
 
 @attrs.frozen
@@ -62,9 +68,11 @@ class Replicas:
     retired: list[str] = attrs.Factory(list)
     """Directories of deleted partitions, renamed already; they go when the maintenance task comes by."""
     broker_epoch: int = -1
-    """That of this broker's registration; -1 until it has one."""
+    """That of this broker's registration, -1 until it has one. Kept here alone: who acts in its name asks here."""
     roles_changed: trio.Event = attrs.Factory(trio.Event)
     """Set, and replaced, when this broker may have others to follow."""
+    _active_epochs: Mapping[int, int] = attrs.Factory(dict)
+    """Of the brokers that may be in an ISR, by the image."""
     _has_roles: bool = False
     _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
     _proposed: trio.Event = attrs.Factory(trio.Event)
@@ -126,6 +134,8 @@ class Replicas:
     async def apply(self, image: Image, changes: Changes) -> LeaderChanges:
         """Follow one step of the metadata."""
         self.image = image
+        if changes.brokers:
+            self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
         for gone in changes.topics_deleted.values():
             for partition in self.partitions.pop(gone.name, {}).values():
@@ -135,6 +145,9 @@ class Replicas:
             if topic is not None:
                 for index in sorted(indexes):
                     self._partition_changed(topic, index, topic.partitions[index], result)
+        if changes.brokers:
+            # After the partitions: a replica that the same step brought into an ISR is one whose epoch may be news.
+            self._tell_leaders(self.all())
         if self._dropped:
             self._dropped = False
             await self._forget_deleted()
@@ -161,10 +174,6 @@ class Replicas:
     def _announce(self) -> None:
         self.roles_changed.set()
         self.roles_changed = trio.Event()
-
-    def _active_epoch(self, broker_id: int) -> int | None:
-        broker = self.image.brokers.get(broker_id)
-        return broker.epoch if broker is not None and broker.active else None
 
     def _propose(self, partition: HostedPartition, proposal: Proposal) -> None:
         self._proposals[partition] = proposal
@@ -194,6 +203,13 @@ class Replicas:
             config = self._log_config(name)
             for partition in self.partitions[name].values():
                 partition.log.config = config
+            self._tell_leaders(self.partitions[name].values())
+
+    def _tell_leaders(self, partitions: Iterable[HostedPartition]) -> None:
+        """Bring the conditions of those that this broker leads up to date."""
+        now_ms = self.clock.now_ms()
+        for partition in partitions:
+            partition.step(now_ms, self._conditions(partition))
 
     def _log_config(self, topic: str) -> LogConfig:
         defaults = {
@@ -209,7 +225,7 @@ class Replicas:
         Raises:
             StorageError: a log is damaged in a way that nobody but a person may mend, or OSError.
         """
-        self.image = image
+        self.image, self._active_epochs = image, _active_epochs(image)
         checkpointed: set[TopicPartition] = set()
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
@@ -227,9 +243,10 @@ class Replicas:
 
     async def _forget_deleted(self) -> None:
         """Take what is not here any more out of the checkpoints: after a kill, a new topic of the same name would begin
-        at the old one's start offset, and lose what lies before it."""
+        at the old one's start offset, and lose what lies before it, or never be compacted before what was cleaned."""
         try:
             await self.write_checkpoints()
+            await self.write_cleaned_offsets()
         except OSError as error:  # a full disk must not keep topics from being deleted
             logger.error("cannot write checkpoints: %s", error)
 
@@ -274,7 +291,7 @@ class Replicas:
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
         if self._has_roles and state.leader == self.node_id:
-            partition.lead(self._surroundings(partition), state, self.clock.now_ms())
+            partition.lead(self._conditions(partition), state, self.clock.now_ms())
         else:
             partition.follow(state)
         if partition.is_leader and not led:
@@ -282,11 +299,9 @@ class Replicas:
         elif led and not partition.is_leader:
             result.lost.append(partition)
 
-    def _surroundings(self, partition: HostedPartition) -> Surroundings:
-        def min_isr() -> int:
-            return partition.log.config.min_insync_replicas
-
-        return Surroundings(self.node_id, self.lag_max_ms, self._active_epoch, min_isr)
+    def _conditions(self, partition: HostedPartition) -> Conditions:
+        min_isr = partition.log.config.min_insync_replicas
+        return Conditions(self.node_id, self.lag_max_ms, self._active_epochs, min_isr)
 
     def _host(
         self,
@@ -313,7 +328,17 @@ class Replicas:
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
         high_watermark = min(max(checkpoints.high_watermarks.get(where, 0), log.log_start_offset), log.log_end_offset)
-        partition = HostedPartition(topic.name, topic.id, index, log, state, high_watermark, self._propose)
+        partition = HostedPartition(
+            topic.name,
+            topic.id,
+            index,
+            log,
+            state,
+            high_watermark,
+            checkpointed_start_offset=checkpoints.start_offsets.get(where, 0),
+            cleaned_offset=checkpoints.cleaned_offsets.get(where, 0),
+            propose=self._propose,
+        )
         self.partitions.setdefault(topic.name, {})[index] = partition
         return partition
 
@@ -338,11 +363,23 @@ class Replicas:
             for directory in self.directories:
                 await write_checkpoints(directory.path, list(self.in_directory(directory)))
 
+    async def write_start_offsets(self) -> None:
+        """Where logs begin, so that deleted records stay deleted after a kill (KIP-107). Raises: OSError."""
+        async with self._checkpointing:
+            for directory in self.directories:
+                await write_start_offsets(directory.path, list(self.in_directory(directory)))
+
     async def write_high_watermarks(self) -> None:
         """What is committed, for a start after a kill. Raises: OSError."""
         async with self._checkpointing:
             for directory in self.directories:
                 await write_high_watermarks(directory.path, list(self.in_directory(directory)))
+
+    async def write_cleaned_offsets(self) -> None:
+        """What is compacted. Raises: OSError."""
+        async with self._checkpointing:
+            for directory in self.directories:
+                await write_cleaned_offsets(directory.path, list(self.in_directory(directory)))
 
     async def close(self) -> None:
         """A controlled stop: everything durable. Raises: OSError."""
@@ -350,3 +387,7 @@ class Replicas:
             partition.log.close()
             await trio.lowlevel.checkpoint()
         await self.write_checkpoints()
+
+
+def _active_epochs(image: Image) -> dict[int, int]:
+    return {broker_id: broker.epoch for broker_id, broker in image.brokers.items() if broker.active}

@@ -7,12 +7,16 @@ import shutil
 from pathlib import Path
 from uuid import uuid4
 
+import attrs
 import trio
 
 from kraft.config.properties import from_mapping
+from kraft.messages.config_record import ConfigRecord
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.metadata.image import ResourceType
 from kraft.metadata.partitions import Partition
 from kraft.records.batch import iter_headers
 from kraft.records.record import Record, encode_batch, read_records
@@ -27,6 +31,8 @@ from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS as EMBEDDED
 from kraft.world.clock import Clock
 from tests.storage.logs import append, config, values
+from tests.support.clusters import until
+from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
 
 TOPIC = "latest"
 SETTINGS = {"cleanup.policy": "compact", "segment.bytes": "1048576", "min.cleanable.dirty.ratio": "0.01"}
@@ -102,3 +108,56 @@ async def test_a_new_topic_of_an_old_name_is_compacted_from_its_own_start(tmp_pa
         log.abandon()
         os.rename(log.directory, tmp_path / "gone")
         shutil.rmtree(tmp_path / "gone")
+
+
+async def test_a_topic_recreated_while_the_node_was_down_is_compacted_from_its_own_start(tmp_path: Path) -> None:
+    """LogCleanerManager drops the entry of a partition that is gone: else the records before it would stay for ever."""
+    first = broker_in(tmp_path, 1)
+    first.replicas.registered(5)
+    compact = ConfigRecord(
+        resource_type=ResourceType.TOPIC, resource_name="topic", name="cleanup.policy", value="compact"
+    )
+    await first.hear(registration(1, 5), compact, *topic(1, leader=1))
+    _write_twice(first.partition)
+    assert await _compaction(first, tmp_path).clean_one()
+    assert first.values == [b"new"]
+    assert "topic 0 2" in (tmp_path / "cleaner-offset-checkpoint").read_text()
+    while_down = Broker(broker_in(tmp_path / "elsewhere", 1).replicas, first.loader)
+    (tmp_path / "elsewhere").mkdir()
+    named, partition = topic(1, leader=1)
+    other = uuid4()
+    recreated = (attrs.evolve(named, topic_id=other), attrs.evolve(partition, topic_id=other))
+    await while_down.hear(RemoveTopicRecord(topic_id=TOPIC_ID), compact, *recreated)
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(while_down.loader.image)
+    second.replicas.registered(5)
+    _write_twice(second.partition)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_compaction(second, tmp_path).run)
+        await until(lambda: second.values == [b"new"], timeout_s=10)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_deleted_topic_leaves_the_cleaner_s_checkpoint(tmp_path: Path) -> None:
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    compact = ConfigRecord(
+        resource_type=ResourceType.TOPIC, resource_name="topic", name="cleanup.policy", value="compact"
+    )
+    await broker.hear(registration(1, 5), compact, *topic(1, leader=1))
+    _write_twice(broker.partition)
+    assert await _compaction(broker, tmp_path).clean_one()
+    await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+    assert (tmp_path / "cleaner-offset-checkpoint").read_text() == "0\n0\n"
+
+
+def _compaction(broker: Broker, directory: Path) -> Compaction:
+    config = from_mapping({**EMBEDDED, "log.dirs": str(directory), "log.cleaner.backoff.ms": "10"}).config
+    return Compaction(config, broker.replicas.clock, broker.replicas, trio.Event())
+
+
+def _write_twice(partition: HostedPartition) -> None:
+    """Two records of one key, in a segment that is sealed."""
+    for value in (b"old", b"new"):
+        partition.append(bytearray(encode_batch([Record(0, 1_000, b"key", value)])), 1_000)
+    partition.log.roll()

@@ -27,6 +27,7 @@ from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metrics import Registry
 from kraft.records.record import Record, encode_batch
 from kraft.replication.fetchers import EARLIEST, Fetchers
+from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
 from kraft.rpc.client import connect
 from kraft.rpc.plane import Plane
@@ -256,6 +257,43 @@ async def test_a_leader_whose_log_begins_within_a_batch(tmp_path: Path) -> None:
     async with following(tmp_path, leader) as broker:
         await until(lambda: broker.values == [b"2"])
         assert (broker.partition.log.log_start_offset, broker.partition.log.log_end_offset) == (2, 3)
+        await until(lambda: leader.last.fetch_offset == 3)
+    again = broker_in(tmp_path, FOLLOWER)
+    await again.replicas.load(broker.loader.image)
+    assert again.values == [b"2"], "after a kill too"
+
+
+async def test_deleted_records_are_durably_deleted_before_the_leader_hears_of_it(tmp_path: Path) -> None:
+    """KIP-107: by its next Fetch the follower says that they are gone, and DeleteRecords is answered by that."""
+    leader = Leader(end_offset=3)
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
+    told: list[tuple[int, str]] = []
+
+    def note(wanted: FetchPartition) -> PartitionData:
+        written = checkpoint.read_text() if checkpoint.exists() else ""
+        told.append((wanted.log_start_offset, written))
+        return PartitionData(high_watermark=3, log_start_offset=2)
+
+    leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=3), note, note)
+    async with following(tmp_path, leader):
+        await until(lambda: len(told) == 2)
+    assert told == [(0, ""), (2, "0\n1\ntopic 0 2\n")]
+
+
+async def test_a_log_whose_start_stays_costs_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    write_start_offsets = Replicas.write_start_offsets
+
+    async def counted(self: Replicas) -> None:
+        written.append(broker.partition.log.log_start_offset)
+        await write_start_offsets(self)
+
+    monkeypatch.setattr(Replicas, "write_start_offsets", counted)
+    leader = Leader(end_offset=3, start_offset=1)
+    leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=3))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 6)
+    assert written == [1]
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
+import attrs
+
 from kraft.broker.leadership import Fetched
+from kraft.messages.config_record import ConfigRecord
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.fence_broker_record import FenceBrokerRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.metadata.image import ResourceType
 from kraft.rpc.client import Connection
 from tests.support.held import TOPIC_ID, broker_in, registration, topic
 from tests.support.nodes import node_in
@@ -147,3 +152,24 @@ async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path
     second = broker_in(tmp_path, 1)
     await second.replicas.load(first.loader.image)
     assert (second.partition.high_watermark, second.partition.log.log_end_offset) == (2, 3)
+
+
+async def test_a_leader_hears_of_settings_and_brokers_when_they_change(tmp_path: Path) -> None:
+    """KIP-966: fewer members than min.insync.replicas commit nothing; so does a follower that is about to join."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    two = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name="topic", name="min.insync.replicas", value="2")
+    out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1])
+    await broker.hear(registration(1, 5), registration(2, 6), two, *topic(1, 2, leader=1), out_of_sync)
+    broker.partition.append(bytearray(batch(b"a")), 1000)
+    broker.partition.fetched(broker.replicas.clock.now_ms(), Fetched(2, 6, 1, 0))
+    broker.partition.append(bytearray(batch(b"b")), 1000)
+    assert broker.partition.high_watermark == 0
+    leadership = broker.partition.leadership
+    assert leadership is not None
+    assert leadership.pending is not None
+    await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1]))
+    await broker.hear(attrs.evolve(two, value="1"))
+    assert broker.partition.high_watermark == 1
+    await broker.hear(FenceBrokerRecord(id=2, epoch=6))
+    assert broker.partition.high_watermark == 2
