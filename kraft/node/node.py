@@ -362,8 +362,7 @@ class Node:
         lag_max_ms = config.replication.replica_lag_time_max_ms
         replicas = Replicas(config.node_id, self.clock, log_directories, config.values, lag_max_ms)
         interval_ms = config.groups.offsets_retention_check_interval_ms
-        timeout_ms = config.groups.offsets_commit_timeout_ms
-        groups = Groups(replicas, self.clock, group_settings(config), interval_ms, timeout_ms)
+        groups = Groups(replicas, self.clock, group_settings(config), interval_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: random.randrange(1, 2**31))
         producer_ids = ProducerIds(core.channel, replicas)

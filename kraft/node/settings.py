@@ -82,6 +82,7 @@ def group_settings(config: NodeConfig) -> GroupSettings:
         group_max_size=groups.group_max_size,
         offset_metadata_max_bytes=groups.offset_metadata_max_bytes,
         offsets_retention_ms=groups.offsets_retention_minutes * _MINUTE_MS,
+        offsets_commit_timeout_ms=groups.offsets_commit_timeout_ms,
     )
 
 

@@ -21,11 +21,11 @@ async def handle(broker: BrokerContext, request: Request, message: DescribeGroup
     response = DescribeGroupsResponse()
     for group_id in message.groups:
         try:
-            broker.groups.partition_of(group_id)
+            shard = broker.groups.shard_of(group_id)
         except KafkaError as refused:
             response.groups += error(attrs.evolve(message, groups=[group_id]), 0, refused.code).groups
             continue
-        answer = broker.groups.submit(request, attrs.evolve(message, groups=[group_id]))
+        answer = shard.submit(request, attrs.evolve(message, groups=[group_id]))
         assert isinstance(answer, DescribeGroupsResponse), "a description is answered at once"
         response.groups += answer.groups
     if message.include_authorized_operations:

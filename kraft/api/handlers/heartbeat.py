@@ -13,8 +13,7 @@ from kraft.wire.errors import ErrorCode
 
 
 async def handle(broker: BrokerContext, request: Request, message: HeartbeatRequest) -> Reply:
-    broker.groups.check_member(message.group_id)
-    return broker.groups.submit(request, message)
+    return broker.groups.shard_of_member(message.group_id).submit(request, message)
 
 
 def error(message: HeartbeatRequest, version: int, code: ErrorCode, text: str | None = None) -> HeartbeatResponse:

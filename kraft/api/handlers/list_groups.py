@@ -13,7 +13,12 @@ from kraft.wire.errors import ErrorCode
 
 
 async def handle(broker: BrokerContext, request: Request, message: ListGroupsRequest) -> Reply:
-    return broker.groups.submit(request, message)
+    response = ListGroupsResponse()
+    for shard in broker.groups.shards():
+        answer = shard.submit(request, message)
+        assert isinstance(answer, ListGroupsResponse), "a list is answered at once"
+        response.groups += answer.groups
+    return response
 
 
 def error(message: ListGroupsRequest, version: int, code: ErrorCode, text: str | None = None) -> ListGroupsResponse:

@@ -24,26 +24,31 @@ from kraft.messages.offset_commit_response import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
 
 
 async def handle(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
-    broker.groups.partition_of(message.group_id)
+    shard = broker.groups.shard_of(message.group_id)
     unknown = [_unknown_partitions(broker, topic) for topic in message.topics]
     if not any(unknown):
-        return broker.groups.submit(request, message)
+        return shard.submit(request, message)
     known = [
         attrs.evolve(topic, partitions=[each for each in topic.partitions if each.partition_index not in missing])
         for topic, missing in zip(message.topics, unknown, strict=True)
     ]
-    response = broker.groups.submit(request, attrs.evolve(message, topics=known))
-    assert isinstance(response, OffsetCommitResponse), "a commit is answered at once"
-    for topic, missing in zip(response.topics, unknown, strict=True):
-        topic.partitions += [
-            OffsetCommitResponsePartition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for index in missing
-        ]
-    return response
+    reply = shard.submit(request, attrs.evolve(message, topics=known))
+
+    async def with_unknown() -> OffsetCommitResponse:
+        response = await reply.wait() if isinstance(reply, Parked) else reply
+        assert isinstance(response, OffsetCommitResponse)
+        for topic, missing in zip(response.topics, unknown, strict=True):
+            topic.partitions += [
+                OffsetCommitResponsePartition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for index in missing
+            ]
+        return response
+
+    return Parked(with_unknown)
 
 
 def _unknown_partitions(broker: BrokerContext, topic: OffsetCommitRequestTopic) -> list[int]:

@@ -42,10 +42,10 @@ async def handle(broker: BrokerContext, request: Request, message: OffsetFetchRe
 
 def _fetch(broker: BrokerContext, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
     try:
-        broker.groups.partition_of(wanted.group_id)
+        shard = broker.groups.shard_of(wanted.group_id)
     except KafkaError as refused:
         return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=refused.code)
-    return fetched(broker.groups.core.offsets, wanted)
+    return fetched(shard.core.offsets, wanted)
 
 
 def _as_group(message: OffsetFetchRequest) -> OffsetFetchRequestGroup:
