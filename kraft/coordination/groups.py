@@ -137,7 +137,7 @@ class Groups:
                 if not shard.is_active:
                     await self._load(shard)
             except (DecodeError, KafkaError, OSError) as error:
-                if shard.partition.is_leader:
+                if self._shards.get(shard.index) is shard:
                     logger.error("%s cannot be loaded, its groups are not served: %s", shard.partition.name, error)
                     del self._shards[shard.index]
                 return

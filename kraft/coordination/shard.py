@@ -161,7 +161,13 @@ class Shard:
         return len(effects.append)
 
     def _append(self, effects: Effects) -> None:
-        """One batch. Raises: KafkaError, OSError."""
+        """One batch.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER if the leadership is over, or as the log. OSError.
+        """
+        if self.partition.leadership is not self._leadership:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         now_ms = self.clock.now_ms()
         records = [
             Record(offset=i, timestamp=now_ms, key=each.key, value=each.value, headers=())

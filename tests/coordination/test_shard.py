@@ -9,6 +9,7 @@ import trio
 import trio.testing
 
 from kraft.api.handlers import delete_groups, offset_delete
+from kraft.coordinator.core import ForgetTopics
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.offset_delete_request import (
     OffsetDeleteRequest,
@@ -206,3 +207,17 @@ async def test_after_a_failed_append_the_partition_is_loaded_again(
         await trio.sleep(2)
         assert await desk.committed() == {"t": 5}
         assert await desk.commit(7) == ErrorCode.NONE
+
+
+async def test_nothing_is_appended_once_the_leadership_is_over(tmp_path: Path) -> None:
+    """A deadline may come between the end of the leadership and the resignation."""
+    async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
+        await desk.lead()
+        waiting = Later(nursery, desk.commit, 5)
+        await settle()
+        shard = desk.groups.shard_of(GROUP)
+        before = desk.partition.log.log_end_offset
+        desk.partition.follow(desk.partition.state)
+        shard.step(ForgetTopics(GROUP, {"t"}.__contains__))
+        assert desk.partition.log.log_end_offset == before
+        assert await waiting.wait() == ErrorCode.COORDINATOR_NOT_AVAILABLE
