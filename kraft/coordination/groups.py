@@ -142,6 +142,7 @@ class Groups:
                     del self._shards[shard.index]
                 return
             await shard.serve()
+        await in_slices(shard.core.unload())
         if shard.must_reload:
             await trio.sleep(_RELOAD_AFTER_S)
             if self._shards.get(shard.index) is shard:

@@ -8,6 +8,7 @@ watermark has passed them, and wakes the core at its deadlines.
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -44,11 +45,11 @@ async def in_slices(work: Iterable[int]) -> None:
 class ReplySlot:
     """Where the reply to one group request goes, or the KafkaError that refuses it; also its token in the core."""
 
-    __slots__ = ("_arrived", "answer", "timeout_s")
+    __slots__ = ("_arrived", "answer", "deadline_s")
 
     def __init__(self) -> None:
         self.answer: Any = None
-        self.timeout_s = float("inf")
+        self.deadline_s = math.inf
         self._arrived: trio.Event | None = None
 
     def put(self, answer: Any) -> None:
@@ -70,7 +71,7 @@ class ReplySlot:
         """
         if self.answer is None:
             self._arrived = trio.Event()
-            with trio.move_on_after(self.timeout_s):
+            with trio.move_on_at(self.deadline_s):
                 await self._arrived.wait()
         if self.answer is None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -178,10 +179,10 @@ class Shard:
             self.step(Committed(effects.append))
             _answer(effects.replies_once_committed)
             return
-        timeout_s = self.core.settings.offsets_commit_timeout_ms / 1000
+        deadline_s = trio.current_time() + self.core.settings.offsets_commit_timeout_ms / 1000
         for slot, _ in effects.replies_once_committed:
             assert isinstance(slot, ReplySlot)
-            slot.timeout_s = timeout_s
+            slot.deadline_s = deadline_s
         if not self._uncommitted:
             self._stop_watching = self.partition.watch(self._woken)
         self._uncommitted.append(Written(end_offset, effects.append, effects.replies_once_committed))

@@ -131,7 +131,7 @@ def delete(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: Grou
             code = ErrorCode.GROUP_ID_NOT_FOUND
         elif group.state is not GroupState.EMPTY:
             code = ErrorCode.NON_EMPTY_GROUP
-        elif not turn.may_write:
+        elif not turn.may_write():
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         else:
             code = ErrorCode.NONE
@@ -154,7 +154,7 @@ def delete_offsets(turn: Turn, groups: dict[str, Group], offsets: Offsets, reque
         response.error_code = ErrorCode.NON_EMPTY_GROUP
         turn.reply(request.token, response)
         return
-    if not turn.may_write:
+    if not turn.may_write():
         response.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         turn.reply(request.token, response)
         return

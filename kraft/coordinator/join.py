@@ -180,7 +180,7 @@ def _replace_static(turn: Turn, group: Group, request: GroupRequest, member_id: 
     choice of protocol stays nobody rebalances, whatever the member now subscribes to (KIP-345)."""
     message: JoinGroupRequest = request.message
     assert message.group_instance_id is not None
-    if not turn.may_write:
+    if not turn.may_write():
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     old_id = group.static_members[message.group_instance_id]
     old = group.members[old_id]

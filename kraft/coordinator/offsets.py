@@ -81,7 +81,7 @@ def commit(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: Grou
     message: OffsetCommitRequest = request.message
     try:
         _check_committer(turn, groups, request)
-        if not turn.may_write:
+        if not turn.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if message.group_id not in groups:
             groups[message.group_id] = Group(message.group_id, state_since_ms=turn.now_ms)

@@ -37,13 +37,14 @@ class GroupSettings:
 class Turn:
     """One step of the coordinator: the time, the settings, and the effects gathered so far.
 
-    ``may_write`` is whether the partition has enough replicas in sync for what a client waits for (``acks=all``).
+    ``may_write`` says whether the partition has enough replicas in sync for records that a client waits for
+    (``acks=all``).
     """
 
     now_ms: int
     settings: GroupSettings
     new_uuid: Callable[[], str]
-    may_write: bool = True
+    may_write: Callable[[], bool] = lambda: True
     effects: Effects = attrs.Factory(Effects)
 
     def reply(self, token: Token, message: Any) -> None:

@@ -72,7 +72,7 @@ def _sync_by_state(turn: Turn, group: Group, member: Member, request: GroupReque
 
 def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
     """Write the leader's assignment. Members learn it when it is committed (Apache: the callback of ``storeGroup``)."""
-    if not turn.may_write:
+    if not turn.may_write():
         assignment_refused(turn, group)
         return
     given = {each.member_id: bytes(each.assignment) for each in message.assignments}

@@ -152,9 +152,9 @@ class Desk:
         except KafkaError as refused:
             return handler.error(message, version, refused.code)
 
-    async def commit(self, offset: int, topic: str = "t") -> ErrorCode:
+    async def commit(self, offset: int, topic: str = "t", group_id: str = GROUP) -> ErrorCode:
         partitions = [OffsetCommitRequestPartition(0, offset)]
-        message = OffsetCommitRequest(GROUP, topics=[OffsetCommitRequestTopic(topic, partitions=partitions)])
+        message = OffsetCommitRequest(group_id, topics=[OffsetCommitRequestTopic(topic, partitions=partitions)])
         answer = await self.send(offset_commit, message, 8)
         return ErrorCode(answer.topics[0].partitions[0].error_code)
 

@@ -119,6 +119,18 @@ class TestOffsets:
             await settle()
             assert await desk.committed() == {}
 
+    async def test_deleting_many_groups_takes_one_timeout(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``offsets.commit.timeout.ms`` runs from the append."""
+        async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            for group_id in ("a", "b"):
+                Later(nursery, lambda each=group_id: desk.commit(5, group_id=each))
+            await settle()
+            began = trio.current_time()
+            answer = await desk.send(delete_groups, DeleteGroupsRequest(["a", "b"]), 2)
+            assert {each.error_code for each in answer.results} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+            assert trio.current_time() - began == 5
+
 
 class TestAssignments:
     """Apache answers SyncGroup from the callback of ``storeGroup``."""
