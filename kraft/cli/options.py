@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -9,7 +10,8 @@ import attrs
 import click
 import trio
 
-from kraft.client.cluster import TIMEOUT_S, Cluster, ClusterUnreachable, open_cluster
+from kraft.client.cluster import TIMEOUT_S, Cluster, open_cluster
+from kraft.client.retry import ClusterUnreachable, GaveUp
 from kraft.config.setting import ConfigError, one_line
 from kraft.rpc.client import Disconnected
 from kraft.wire.decode_error import UnsupportedVersionError
@@ -50,15 +52,24 @@ class Servers:
 
 
 def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:
-    """Run ``operate`` on the cluster behind ``bootstrap``; every failure becomes one line and exit status 1."""
+    """Run ``operate`` on the cluster behind ``bootstrap``; every failure becomes one line and exit status 1.
+
+    Raises:
+        click.ClickException: the cluster is not reachable, or refused.
+        click.Abort: Ctrl-C.
+    """
 
     async def connected() -> T:
-        async with open_cluster(bootstrap) as cluster:
+        async with open_cluster(bootstrap, client_id="kraft-cli") as cluster:
             return await operate(cluster)
 
     try:
         return trio.run(connected)
-    except (ConfigError, ClusterUnreachable, KafkaError) as error:
+    except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            click.echo(err=True)  # what is said now begins behind the line of the terminal's ^C
+        raise click.Abort from None
+    except (ConfigError, ClusterUnreachable, GaveUp, KafkaError) as error:
         raise click.ClickException(str(error)) from None
     except UnsupportedVersionError as error:
         raise click.ClickException(f"The cluster is too old for this: {error}") from None

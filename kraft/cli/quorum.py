@@ -16,7 +16,8 @@ import trio
 from kraft.cli.options import Servers, bootstrap_option, controllers_option, json_option, run
 from kraft.cli.output import print_columns, print_json, print_tabs
 from kraft.cli.storage import load_config
-from kraft.client.cluster import RETRY_S, TIMEOUT_S, Cluster, check
+from kraft.client.cluster import TIMEOUT_S, Cluster, check
+from kraft.client.retry import RETRY_S
 from kraft.config.defaults import DEFAULT_PROPERTIES
 from kraft.config.listeners import address
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
