@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 
-def print_columns(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def print_columns(heading: Sequence[str], rows: Sequence[Sequence[object]], *, err: bool = False) -> None:
     """Print rows under a heading, each column as wide as its widest cell. A cell of None is a dash."""
     lines = [list(heading), *([("-" if cell is None else str(cell)) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
     for line in lines:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip(), err=err)
 
 
 def print_tabs(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -1,8 +1,8 @@
 """``python -m kraft.node [FILE] [--override key=value …] [--tree]``: run a node until SIGTERM, SIGINT or SIGHUP.
 
-The first signal is a controlled stop with exit status 0; a second SIGTERM or SIGINT is the power cord. With no FILE it is a broker
-and a controller on 127.0.0.1:9092 and :9093, with its storage under ./kraft-data, which it formats by itself. What is
-wrong with the configuration or the disk is one line, and exit status 1.
+The first signal is a controlled stop with exit status 0; a second SIGTERM or SIGINT is the power cord. With no FILE it
+is a broker and a controller on 127.0.0.1:9092 and :9093, with its storage under ./kraft-data, which it formats by
+itself. A fault of the configuration or the disk is one line, and exit status 1.
 """
 
 from __future__ import annotations
