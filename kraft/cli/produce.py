@@ -77,6 +77,8 @@ def split_line(line: bytes, separator: bytes | None) -> tuple[bytes | None, byte
 
 async def read_lines() -> AsyncIterator[list[bytes]]:
     """Yield the lines of standard input, as many at a time as are there. The last may lack its newline."""
+    if sys.stdin is None:  # it was closed before the interpreter began
+        return
     stdin = cast(io.BufferedReader, sys.stdin.buffer)
     rest = b""
     while chunk := await _read(stdin):

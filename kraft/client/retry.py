@@ -83,4 +83,4 @@ def reason(error: Exception) -> str:
     """Return the text of a failed attempt on one line."""
     if isinstance(error, trio.TooSlowError):
         return "no answer in time"
-    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

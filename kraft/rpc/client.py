@@ -120,7 +120,10 @@ class Connection:
 
     def highest_common_version(self, request: Message) -> int:
         """KafkaError UNSUPPORTED_VERSION if there is none."""
-        ours, theirs = request.VALID_VERSIONS, self.versions.get(request.API_KEY, (0, -1))
+        if request.API_KEY not in self.versions:
+            name = type(request).__name__.removesuffix("Request")
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"the node does not offer {name}")
+        ours, theirs = request.VALID_VERSIONS, self.versions[request.API_KEY]
         version: int = min(ours[1], theirs[1])
         if version < max(ours[0], theirs[0]):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)

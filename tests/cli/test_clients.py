@@ -194,6 +194,12 @@ def test_no_cluster_is_one_line() -> None:
     assert len(result.output.splitlines()) == 1
 
 
+def test_a_controllers_port_is_no_brokers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with running_node(tmp_path_factory.mktemp("node") / "1") as node:
+        result = CliRunner().invoke(cli, ["topics", "list", "-b", node.controller_address])
+    assert (result.exit_code, result.output) == (1, "Error: UNSUPPORTED_VERSION: the node does not offer Metadata\n")
+
+
 def test_a_reader_that_goes_away_ends_the_consumer_quietly(cluster: str, run: Run, topic: str) -> None:
     run("produce", topic, text="a line\n" * 50_000)
     command = [sys.executable, "-m", "kraft", "consume", topic, "--from-beginning", "-b", cluster]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -116,6 +117,13 @@ def test_a_regular_file(topic: str, bootstrap: str, content: bytes) -> None:
         process = subprocess.Popen(arguments, stdin=file, stderr=subprocess.PIPE, env=environment())
         count = len(content.splitlines())
         assert finish(process) == (0, f"Produced {count} record{'' if count == 1 else 's'} to {topic}.\n")
+
+
+def test_a_closed_stdin_is_an_empty_one(topic: str, bootstrap: str) -> None:
+    """``kraft produce t <&-``: Python has no ``sys.stdin`` then."""
+    line = shlex.join([sys.executable, *command("produce", topic, bootstrap)]) + " <&-"
+    process = subprocess.Popen(["sh", "-c", line], stderr=subprocess.PIPE, env=environment())
+    assert finish(process) == (0, f"Produced 0 records to {topic}.\n")
 
 
 def test_a_refused_batch_is_reported_with_what_is_stored(topic: str, bootstrap: str) -> None:
