@@ -84,7 +84,10 @@ class Producer:
         Raises:
             KafkaError: a leader refused a batch; the records before it are stored, those after it were not sent.
             GaveUp: no leader acknowledged a batch within ``delivery_timeout_s``.
+            RuntimeError: an earlier call left records uncertain.
         """
+        if self.uncertain:  # their sequence numbers may be taken: the next batch would pass for a duplicate of theirs
+            raise RuntimeError(f"{self.uncertain} records are uncertain; make another producer")
         self._turn += 1
         by_partition: dict[int, list[KeyValue]] = {}
         for key, value in records:

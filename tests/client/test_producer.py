@@ -43,6 +43,10 @@ async def test_what_was_never_acknowledged_is_uncertain() -> None:
         with pytest.raises(GaveUp, match=r"orders-0: gave up after 1 seconds: "):
             await producer.send([(None, b"b"), (None, b"c")])
         assert (producer.stored, producer.uncertain) == (1, 2)
+        relay.loses.clear()
+        with pytest.raises(RuntimeError, match="make another producer"):
+            await producer.send([(None, b"d"), (None, b"e")])
+        assert await values(cluster, 3) == [b"a", b"b", b"c"]
 
 
 async def test_a_batch_that_the_leader_refuses_is_not_uncertain() -> None:
