@@ -183,6 +183,11 @@ class Node:
 
     async def _run(self, core: Core, task_status: trio.TaskStatus[Bound | None]) -> None:
         async with trio.open_nursery() as outer:
+            if self.config.metrics_listener is not None:  # before others count on this node: the port may be taken
+                # Imported by those who want it: most nodes, and every test, start without.
+                from kraft.rpc.metrics_server import serve_metrics
+
+                await outer.start(serve_metrics, self.registry, *self.config.metrics_listener, name="metrics")
             # The snapshot is loaded first: a voter that nobody can reach yet would win elections, and not lead.
             await outer.start(core.metadata.run, name="metadata")
             await outer.start(core.quorum.run, core.lead, name="quorum")
@@ -220,11 +225,6 @@ class Node:
 
     async def _start_tasks(self, tasks: trio.Nursery, core: Core, controllers: dict[str, Endpoint]) -> None:
         config = self.config
-        if config.metrics_listener is not None:
-            # Imported by those who want it: most nodes, and every test, start without.
-            from kraft.rpc.metrics_server import serve_metrics
-
-            await tasks.start(serve_metrics, self.registry, *config.metrics_listener, name="metrics")
         tasks.start_soon(core.channel.run, name="controller channel")
         if core.controller is not None:
             request = _registration(config, controllers)

@@ -52,21 +52,42 @@ async def connect(
     *,
     dial: Dial | None = None,
 ) -> AsyncIterator[Connection]:
-    """Connect, by TCP unless ``dial`` knows another way, and learn the peer's versions. OSError if nobody listens,
-    Disconnected, trio.TooSlowError after ``timeout_s``.
+    """:func:`open_connection`, closed when the block ends."""
+    connection = await open_connection(host, port, client_id, timeout_s, dial=dial)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+async def open_connection(
+    host: str,
+    port: int,
+    client_id: str | None = "kraft",
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    *,
+    dial: Dial | None = None,
+) -> Connection:
+    """Connect, by TCP unless ``dial`` knows another way, and learn the peer's versions. The caller closes it.
+
+    Raises:
+        OSError: nobody listens, or the connection was lost (Disconnected).
+        KafkaError: the peer refused the handshake.
+        trio.TooSlowError: a step took longer than ``timeout_s``.
     """
     with trio.fail_after(timeout_s):
         transport = await (dial or dial_by_tcp)(host, port)
     connection = Connection(transport, client_id, timeout_s)
     try:
         await connection.handshake()
-        yield connection
-    finally:
+    except BaseException:
         connection.close()
+        raise
+    return connection
 
 
 class Connection:
-    """Made by :func:`connect`. ``versions`` is what the peer offers: API key to (lowest, highest)."""
+    """Made by :func:`open_connection`. ``versions`` is what the peer offers: API key to (lowest, highest)."""
 
     def __init__(self, transport: Transport, client_id: str | None, timeout_s: float) -> None:
         self._transport = transport
@@ -99,7 +120,10 @@ class Connection:
 
     def highest_common_version(self, request: Message) -> int:
         """KafkaError UNSUPPORTED_VERSION if there is none."""
-        ours, theirs = request.VALID_VERSIONS, self.versions.get(request.API_KEY, (0, -1))
+        if request.API_KEY not in self.versions:
+            name = type(request).__name__.removesuffix("Request")
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"the node does not offer {name}")
+        ours, theirs = request.VALID_VERSIONS, self.versions[request.API_KEY]
         version: int = min(ours[1], theirs[1])
         if version < max(ours[0], theirs[0]):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)

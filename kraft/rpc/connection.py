@@ -18,6 +18,7 @@ from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.header import Apis, encode_response, parse_request
 from kraft.rpc.plane import SocketSettings
+from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics, ProcessorMetrics
 from kraft.rpc.transport import Transport
 from kraft.wire.decode_error import DecodeError
@@ -39,6 +40,7 @@ class ProcessorContext:
     apis: Apis
     error_response: ErrorResponse
     settings: SocketSettings
+    rejections: RejectionLog
     table: ConnectionTable
     scratch: memoryview
     plane_metrics: PlaneMetrics
@@ -51,7 +53,7 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
     try:
         await _serve(live, transport, context)
     except (InvalidFrame, DecodeError) as error:
-        logger.warning("%s %s: closed: %s", peer.listener, peer.name, error)
+        context.rejections.closed(peer, error)
     except (ConnectionEnded, OSError) as error:
         logger.debug("%s %s: connection lost: %s", peer.listener, peer.name, error)
     except trio.BrokenResourceError:  # a plane that is cancelled may lose its handlers before its connections

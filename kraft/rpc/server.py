@@ -34,6 +34,7 @@ from kraft.rpc.header import Apis
 from kraft.rpc.listen import Accepted, Listen, Listener, listen_by_tcp
 from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane, SocketSettings
 from kraft.rpc.quotas import ConnectionQuotas
+from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics
 
 logger = logging.getLogger("kraft.rpc")
@@ -55,6 +56,7 @@ class Service:
     registry: Registry
     settings: SocketSettings = attrs.field(factory=SocketSettings)
     listen: Listen = listen_by_tcp
+    rejections: RejectionLog = attrs.field(factory=RejectionLog)
 
 
 async def serve(
@@ -132,6 +134,7 @@ class _Processor:
             apis=service.apis,
             error_response=service.error_response,
             settings=service.settings,
+            rejections=service.rejections,
             table=ConnectionTable(),
             scratch=memoryview(bytearray(SCRATCH_BYTES)),
             plane_metrics=metrics,
