@@ -33,12 +33,22 @@ _LEADER_CHANGE_VERSION = 0
 _MAX_RECORD_OVERHEAD = 32
 
 
-class Fetched(NamedTuple):
-    """What was proved of the bytes of a leader: ``records`` lie in the first ``size`` of them, in ``batches``."""
+class FetchedBatches(NamedTuple):
+    """Whole batches that the leader of ``leader_epoch`` sent, proved to continue a log that ends at ``follows``.
+
+    ``data`` holds the ``records``, in ``batches``.
+    """
 
     records: LogSlice
-    size: int
+    data: Buffer
     batches: Sequence[AppendedBatch]
+    follows: EpochEnd
+    leader_epoch: int
+
+    @property
+    def opens_epoch(self) -> bool:
+        """Whether the control batch of a leader is among them."""
+        return self.records.runs[-1].epoch > self.follows.epoch
 
     @property
     def epochs(self) -> list[tuple[int, int]]:
@@ -118,12 +128,13 @@ def log_slice(headers: Iterable[BatchHeader]) -> LogSlice | None:
     return None if base_offset is None else LogSlice(base_offset, tuple(runs))
 
 
-def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> Fetched | None:
+def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> FetchedBatches | None:
     """Prove the batches that the leader of ``epoch`` sent, which must go on where the log ends.
 
-    Returns what they are, None if not one is whole. Raises CorruptBatch for anything that no leader would send, and
+    Returns those that are whole, None if not one is. Raises CorruptBatch for anything that no leader would send, and
     UnsupportedFormat for what a leader of dynamic voters sends.
     """
+    follows = EpochEnd(last_epoch, end_offset)
     size, headers = 0, []
     batches: list[AppendedBatch] = []
     for position, header in whole_batches(data):
@@ -140,7 +151,9 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
         headers.append(header)
         batches.append(AppendedBatch(position, end_offset - 1, header.max_timestamp))
     records = log_slice(headers)
-    return None if records is None else Fetched(records, size, batches)
+    if records is None:
+        return None
+    return FetchedBatches(records, data if size == len(data) else memoryview(data)[:size], batches, follows, epoch)
 
 
 def _check_content(data: Buffer, position: int, header: BatchHeader) -> None:

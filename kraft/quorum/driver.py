@@ -24,6 +24,7 @@ slow one.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import random
@@ -39,6 +40,7 @@ from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.log import MetadataLog, Unit
 from kraft.quorum.peers import Connect, Peer
+from kraft.quorum.performer import Performer
 from kraft.quorum.questions import Question, Questions
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
@@ -62,6 +64,7 @@ from kraft.raft.events import (
     SnapshotStored,
 )
 from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
+from kraft.raft.perform import perform
 from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
 from kraft.rpc.client import connect as connect_by_tcp
@@ -141,6 +144,16 @@ class Quorum:
         self._responses = Responses(log, self._peers, self._complaints)
         self._questions = Questions(log)
         self._snapshot_check = SnapshotCheck(log, in_thread)
+        self._performer = Performer(
+            log,
+            clock,
+            self._flusher,
+            self._snapshot_check,
+            self._questions,
+            self._peers,
+            self._complaints,
+            self._publish,
+        )
         self._advanced = trio.Event()
         self._changed = trio.Event()
         self._leaving = False
@@ -279,14 +292,14 @@ class Quorum:
 
     # Stepping the core.
 
-    def _step(self, event: Event | None, data: bytes) -> None:
+    def _step(self, event: Event | None) -> None:
         """Step the core, with what was appended if ``event`` is None, and perform the effects or postpone them."""
         if event is None:
             event = LogAppended(self.log.end_offset, self.epoch)
         if isinstance(event, LogTrimmed) and event.snapshot.end_offset < self.log.start_offset:
             return  # a snapshot of the leader has taken the place of the log meanwhile
         if isinstance(event, ResponseReceived):
-            event = self._responses.proved(event, data)
+            event = self._responses.proved(event)
         elif isinstance(event, ShutDown):
             self._leaving = True
         effects = self._core.step(trio.current_time(), event)
@@ -297,61 +310,47 @@ class Quorum:
             self._turns.has_turned = True
             self._turns.has_followers = self.is_leader and len(self.identity.voters) > 1
         self._tell(effects)
-        cuts = effects.truncate is not None or effects.install is not None or isinstance(event, LogTrimmed)
-        if cuts or effects.election is not None:
-            self._turns.postpone(functools.partial(self._perform_postponed, event, effects, data))
+        if cuts_log(effects) or effects.election is not None or isinstance(event, LogTrimmed):
+            self._turns.postpone(functools.partial(self._perform_postponed, event, effects))
         else:
-            self._perform(effects, data)
+            self._perform(effects)
 
-    async def _perform_postponed(self, event: Event, effects: Effects, data: bytes) -> None:
-        """Write what must be durable first, or cut the log, and perform the rest of the effects."""
-        if effects.election is not None:
-            await self._in_thread(self._election_file.write, effects.election)
-            self._turns.follow(ElectionStateWritten(effects.election))
-        if isinstance(event, LogTrimmed):
-            async with self._flusher.lock:
+    async def _perform_postponed(self, event: Event, effects: Effects) -> None:
+        """Perform effects that wait for the disk: the election state to be durable, or a flush of the log to end."""
+        async with contextlib.AsyncExitStack() as held:
+            if cuts_log(effects) or isinstance(event, LogTrimmed):
+                await held.enter_async_context(self._flusher.lock)
+            if isinstance(event, LogTrimmed):
                 self.log.trim(event.snapshot)
-        if effects.truncate is not None or effects.install is not None:
-            async with self._flusher.lock:
-                if effects.truncate is not None:
-                    self.log.truncate(effects.truncate)
-                if effects.install is not None:
-                    self.log.install(effects.install)
-            self._flusher.want()
-        self._perform(effects, data)
+            for election in perform(effects, self._performer):
+                await self._in_thread(self._election_file.write, election)
+                self._turns.follow(ElectionStateWritten(election))
+        self._performed(effects)
+
+    def _perform(self, effects: Effects) -> None:
+        for election in perform(effects, self._performer):
+            raise AssertionError(f"{election} is to be durable first")
+        self._performed(effects)
+
+    def _performed(self, effects: Effects) -> None:
+        """Let the turns know what came of effects."""
+        while self._performer.follow_ups:
+            self._turns.follow(self._performer.follow_ups.popleft())
+        if isinstance(effects.append, LeaderChange):
+            self._tell_of_growth(time.perf_counter())
+        if effects.replies:
+            self._turns.has_replied = True
+        if self._leaving and self._owes_no_word():
+            self._left.set()
+
+    def _publish(self, high_watermark: int) -> None:
+        self._high_watermark = high_watermark
+        self._wake_readers()
 
     def _owes_no_word(self) -> bool:
         """Whether the others know that this node does not lead."""
         state = self.state
         return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
-
-    # Effects.
-
-    def _perform(self, effects: Effects, data: bytes) -> None:
-        """Do what the core says, in its order, but for what ``_perform_postponed`` does before."""
-        if isinstance(effects.append, LeaderChange):
-            began = time.perf_counter()
-            self.log.append_leader_change(effects.append, self._clock.now_ms())
-            self._tell_of_growth(began)
-        elif effects.append is not None:
-            opens_epoch = effects.append.runs[-1].epoch > self.log.last_epoch
-            self.log.append_fetched(data, effects.append, self._clock.now_ms())
-            if opens_epoch:
-                self._complaints.look_for_other_voters(data, self.epoch)
-        if effects.flush:
-            self._flusher.want()
-        if effects.store is not None and not self._snapshot_check.store(effects.store, data):
-            self._turns.follow(SnapshotRejected(effects.store.snapshot))
-        if effects.replies:
-            self._questions.settle(effects.replies)
-            self._turns.has_replied = True
-        for send in effects.sends:
-            self._peers[send.to].send(send)
-        if effects.high_watermark is not None:
-            self._high_watermark = effects.high_watermark
-            self._wake_readers()
-        if self._leaving and self._owes_no_word():
-            self._left.set()
 
     def _tell(self, effects: Effects) -> None:
         """Say what happened and why, in the log and to whoever keeps count of it."""
@@ -361,8 +360,6 @@ class Quorum:
             logger.info("%s", transition)
         for witness in self._witnesses:
             witness(effects)
-        if effects.fatal is not None:
-            raise StorageError(f"{self.log.directory}: {effects.fatal}; this node stops, to keep its log as it is")
 
     async def _judged(self, verdict: SnapshotStored | SnapshotRejected) -> None:
         leader_id = self.leader_id
@@ -442,6 +439,11 @@ class Quorum:
     async def trim(self, snapshot: SnapshotId) -> None:
         """Delete what a snapshot covers from the start of the log."""
         await self._turns.report(LogTrimmed(snapshot))
+
+
+def cuts_log(effects: Effects) -> bool:
+    """Whether records go that a flush may be about."""
+    return effects.truncate is not None or effects.install is not None
 
 
 def _of_disk(error: BaseException) -> bool:

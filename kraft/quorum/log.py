@@ -23,7 +23,7 @@ from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.metadata.frame import decode_record
 from kraft.metadata.image import Image
 from kraft.quorum.batches import (
-    Fetched,
+    FetchedBatches,
     check_fetched,
     encoded_batches,
     leader_change_batch,
@@ -106,7 +106,6 @@ class MetadataLog:
         self._recent: deque[MetadataBatch] = deque()
         self._recent_bytes = 0
         self._newest: Unit | None = None
-        self._fetched: Fetched | None = None
 
     @classmethod
     def open(cls, parent: str, config: LogConfig, *, now_ms: int, last_stop: LastStop = LastStop.KILLED) -> MetadataLog:
@@ -224,22 +223,20 @@ class MetadataLog:
         data = leader_change_batch(change, offset, timestamp_ms)
         self.append(Unit([MetadataBatch(offset, offset, change.epoch, timestamp_ms, (), len(data))], data))
 
-    def check_fetched(self, data: Buffer, epoch: int) -> LogSlice | None:
-        """Prove what the leader of ``epoch`` sent; return what of it is whole, None if nothing is.
+    def check_fetched(self, data: Buffer, epoch: int) -> FetchedBatches | None:
+        """Prove what the leader of ``epoch`` sent; return the batches that are whole, None if not one is.
 
         Raises CorruptBatch for batches that are damaged or do not continue this log, and UnsupportedFormat if they make
         the voters dynamic.
         """
-        self._fetched = fetched = check_fetched(data, self.end_offset, self.last_epoch, epoch)
-        return None if fetched is None else fetched.records
+        return check_fetched(data, self.end_offset, self.last_epoch, epoch)
 
-    def append_fetched(self, data: Buffer, records: LogSlice, timestamp_ms: int) -> None:
-        """Append the batches that ``check_fetched`` found in ``data`` when it was called last."""
-        fetched, self._fetched = self._fetched, None
-        if fetched is None or fetched.records is not records or records.base_offset != self.end_offset:
-            raise StorageError(f"{self.directory}: what was fetched is not what was proved, at {self.end_offset}")
-        whole = data if len(data) == fetched.size else memoryview(data)[: fetched.size]
-        self._log.append_proved(whole, fetched.batches, fetched.epochs, timestamp_ms)
+    def append_fetched(self, fetched: FetchedBatches, timestamp_ms: int) -> None:
+        """Append batches that ``check_fetched`` proved. Raises StorageError if they do not continue this log."""
+        if fetched.follows != (self.last_epoch, self.end_offset):
+            proved = f"fetched batches were proved for a log that ends at {fetched.follows}"
+            raise StorageError(f"{self.directory}: {proved}, and it ends at {self.last_epoch, self.end_offset}")
+        self._log.append_proved(fetched.data, fetched.batches, fetched.epochs, timestamp_ms)
         self._forget_recent()
 
     def _remember(self, batch: MetadataBatch) -> None:
@@ -384,12 +381,12 @@ class MetadataLog:
         """
         return self._snapshots.read(snapshot, position, max_bytes)
 
-    def store_chunk(self, chunk: StoreChunk, data: bytes | memoryview) -> bool:
+    def store_chunk(self, chunk: StoreChunk) -> bool:
         """Keep a piece of a leader's snapshot; return False if it does not continue the pieces before, which then go.
 
         After the last one ``complete_snapshot`` has to look through the whole.
         """
-        return self._snapshots.store(chunk, data)
+        return self._snapshots.store(chunk, chunk.payload)
 
     def complete_snapshot(self, snapshot: SnapshotId) -> bool:
         """Look through a snapshot whose last piece was stored, and keep it durably; on any thread.

@@ -14,8 +14,7 @@ from kraft.metrics import IdleMeter, Registry
 from kraft.metrics.window import Window
 from kraft.quorum.refusals import Refusal, kind_of
 from kraft.quorum.wire import NOBODY
-from kraft.raft.events import Effects
-from kraft.raft.messages import LogSlice
+from kraft.raft.events import Effects, FetchedRecords
 from kraft.raft.state import Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
 
 _GROUP = ("kafka.server", "raft-metrics")
@@ -118,8 +117,9 @@ class QuorumMetrics:
             self._note_appends(effects.high_watermark)
         else:
             self._uncommitted.clear()
-            if isinstance(effects.append, LogSlice):
-                self._fetched.record(effects.append.end_offset - effects.append.base_offset)
+            if isinstance(effects.append, FetchedRecords):
+                records = effects.append.records
+                self._fetched.record(records.end_offset - records.base_offset)
         self._end_offset = self._quorum.end_offset
         for verdict in effects.verdicts:
             self._count_verdict(kind_of(verdict.request), verdict.granted, verdict.reason)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
 
 import attrs
 import trio
@@ -46,10 +45,8 @@ _USUAL = frozenset(
 Connect = Callable[[str, int, str, float], AbstractAsyncContextManager[Connection]]
 
 
-class Report(Protocol):
-    """Takes what became of a request, and the bytes that came with it; what comes of that may be sent meanwhile."""
-
-    def __call__(self, event: Event, data: bytes = b"", /) -> Awaitable[None]: ...
+#: Takes what became of a request.
+Report = Callable[[Event], Awaitable[None]]
 
 
 @attrs.define
@@ -172,7 +169,7 @@ class Peer:
                 self.complain(request, f"refuses {kind_of(request)}: {response.error.name}")
             elif response.error is ErrorCode.NONE and not data:  # whether data are of use, others see
                 self.be_content(request)
-            await self.report(ResponseReceived(send.number, self.voter.node_id, request, response), data)
+            await self.report(ResponseReceived(send.number, self.voter.node_id, request, response, data))
 
     async def _fail(self, send: Send, *, unsupported: bool = False, answered: bool = False) -> None:
         await trio.lowlevel.checkpoint()  # it may be asked for again at once

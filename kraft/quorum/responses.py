@@ -23,20 +23,21 @@ class Responses:
         self._complaints = complaints
         self._told = -1, -1
 
-    def proved(self, event: ResponseReceived, data: bytes) -> Event:
-        """Say what records came with a Fetch; damaged ones are no answer."""
+    def proved(self, event: ResponseReceived) -> Event:
+        """Say what records came with a Fetch, which are then its payload; damaged ones are no answer."""
         response, peer = event.response, self._peers[event.to]
-        if not isinstance(response, FetchResponse) or not data:
+        if not isinstance(response, FetchResponse) or not event.payload:
             return event
         try:
-            records = self._log.check_fetched(data, response.epoch)
-            if records is None:
-                raise CorruptBatch(f"{len(data)} bytes, and no whole batch")
+            fetched = self._log.check_fetched(event.payload, response.epoch)
+            if fetched is None:
+                raise CorruptBatch(f"{len(event.payload)} bytes, and no whole batch")
         except CorruptBatch as error:
             peer.complain(event.request, "sent records that cannot be used, they are asked for again", f": {error}")
             return RequestFailed(event.number, event.to, event.request, answered=True)
         peer.be_content(event.request)
-        return ResponseReceived(event.number, event.to, event.request, response.bringing(records))
+        response = response.bringing(fetched.records)
+        return ResponseReceived(event.number, event.to, event.request, response, fetched)
 
     def hear(self, event: ResponseReceived, state: State) -> None:
         """Note who leads, and what the leader says is committed, which may be more than it brings in one answer.

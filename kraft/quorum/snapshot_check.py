@@ -21,9 +21,9 @@ class SnapshotCheck:
         self._in_thread = in_thread
         self._unchecked, self._to_check = trio.open_memory_channel[SnapshotId](1)
 
-    def store(self, chunk: StoreChunk, data: bytes) -> bool:
+    def store(self, chunk: StoreChunk) -> bool:
         """Keep a piece, and have the whole looked through after the last; False if it does not fit the others."""
-        if not self._log.store_chunk(chunk, data):
+        if not self._log.store_chunk(chunk):
             return False
         if chunk.last:
             with contextlib.suppress(trio.WouldBlock):

@@ -22,10 +22,6 @@ _INBOX = 100
 _ROUNDS = 3
 """Of Trio's scheduler: in so many a request that has arrived is read, handled and reported, and an answer is sent."""
 
-_Reported = tuple[Event, bytes]
-"""An event, and the bytes that came with it."""
-_TIMEOUT: _Reported = Timeout(), b""
-
 
 class Turns:
     """The turns at one core: one event after the other, and a flush of its log as soon as nothing goes before it.
@@ -34,7 +30,7 @@ class Turns:
     leaves them to ``postpone``. What it appends is made durable by ``flusher``.
     """
 
-    def __init__(self, step: Callable[[Event | None, bytes], None], flusher: Flusher) -> None:
+    def __init__(self, step: Callable[[Event | None], None], flusher: Flusher) -> None:
         self.deadline = trio.current_time()
         """When the core is to be stepped if nothing happens before, in seconds."""
         self.has_grown = False
@@ -50,8 +46,8 @@ class Turns:
         self._step = step
         self._flusher = flusher
         # What was reported while the role was busy (None only wakes it), and what the core is now to be stepped with.
-        self._inbox, self._events = trio.open_memory_channel[_Reported | None](_INBOX)
-        self._at_hand: deque[_Reported] = deque([_TIMEOUT])
+        self._inbox, self._events = trio.open_memory_channel[Event | None](_INBOX)
+        self._at_hand: deque[Event] = deque([Timeout()])
         self._postponed: Callable[[], Awaitable[None]] | None = None
         self._rests = False  # then nothing is reported, at hand, postponed, or to be flushed
         self._nap = trio.CancelScope()
@@ -59,20 +55,19 @@ class Turns:
 
     # For whoever brings an event.
 
-    async def report(self, event: Event, data: bytes = b"", /) -> None:
+    async def report(self, event: Event) -> None:
         """Have the core stepped with ``event``: before this returns if the role rests, else in its turn.
 
         What fails in the step ends the role, not the caller. May wait while too many events do.
         """
-        reported = event, data
         if self._rests:
-            self._at_hand.append(reported)
+            self._at_hand.append(event)
             self._step_for_role()
             return
         try:
-            self._inbox.send_nowait(reported)
+            self._inbox.send_nowait(event)
         except trio.WouldBlock:
-            await self._inbox.send(reported)
+            await self._inbox.send(event)
 
     def report_growth(self) -> None:
         """Have the core told that the log has grown. What grows before the role had its turn makes one flush."""
@@ -86,7 +81,7 @@ class Turns:
 
     def follow(self, event: Event) -> None:
         """Let the core be stepped with ``event``, which came of a step."""
-        self._at_hand.append((event, b""))
+        self._at_hand.append(event)
 
     def postpone(self, perform: Callable[[], Awaitable[None]]) -> None:
         """Leave to the role what has to wait for the disk. Nothing is stepped before it is done."""
@@ -107,7 +102,7 @@ class Turns:
         if reported is not None:
             self._at_hand.append(reported)
         elif trio.current_time() >= self.deadline:
-            self._at_hand.append(_TIMEOUT)
+            self._at_hand.append(Timeout())
         # Who was answered in the role's place was woken no later than this task.
         return await self.carry_on(1 if self.has_replied else _ROUNDS)
 
@@ -160,7 +155,7 @@ class Turns:
             failure, self._failure = self._failure, None
             raise failure
 
-    async def _rest(self) -> _Reported | None:
+    async def _rest(self) -> Event | None:
         """Let others step the core, until its deadline or until they leave something to do."""
         with trio.CancelScope(deadline=self.deadline) as self._nap:
             self._rests = True
@@ -212,9 +207,9 @@ class Turns:
         while self._postponed is None:
             if self.has_grown:
                 self.has_grown = False
-                self._step(None, b"")
+                self._step(None)
             elif self._at_hand:
-                self._step(*self._at_hand.popleft())
+                self._step(self._at_hand.popleft())
             else:
                 break
         self.busy_s += time.perf_counter() - began

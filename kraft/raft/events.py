@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
+from typing import Any
 
 import attrs
 
@@ -52,12 +53,17 @@ class RequestReceived:
 
 @attrs.frozen
 class ResponseReceived:
-    """The answer to a Send: its ``number``, whom it was sent ``to``, and what was asked, come back with it."""
+    """The answer to a Send: its ``number``, whom it was sent ``to``, and what was asked, come back with it.
+
+    ``payload`` is the records, or the piece of a snapshot, that the response brought. The core hands it on in
+    FetchedRecords or StoreChunk, and never looks at it.
+    """
 
     number: int
     to: int
     request: Request
     response: Response
+    payload: Any = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -141,6 +147,14 @@ class LeaderChange:
     granting_voters: tuple[int, ...]
 
 
+@attrs.frozen
+class FetchedRecords:
+    """Records that a leader sent: ``payload`` holds them, and ``records`` says where they belong in the log."""
+
+    records: LogSlice
+    payload: Any = attrs.field(default=None, eq=False, repr=False)
+
+
 @attrs.define
 class Reply:
     """The answer to the request that came in as ``request_id``."""
@@ -163,12 +177,13 @@ class Send:
 
 @attrs.frozen
 class StoreChunk:
-    """Write the bytes of the FetchSnapshotResponse in hand at ``position``; if they are the ``last``, check the
-    snapshot, make it durable and report SnapshotStored or SnapshotRejected."""
+    """Write ``payload`` at ``position``; if it is the ``last`` piece, check the snapshot, make it durable and report
+    SnapshotStored or SnapshotRejected."""
 
     snapshot: SnapshotId
     position: int
     last: bool
+    payload: Any = attrs.field(default=None, eq=False, repr=False)
 
 
 class Reason(Enum):
@@ -238,8 +253,7 @@ class Effects:
     - ``election``: write it durably and report ElectionStateWritten before anything else is done.
     - ``truncate``: cut the log to this end offset.
     - ``install``: forget the whole log; it begins behind this snapshot, which is stored.
-    - ``append``: a LeaderChange is written to the log and LogAppended reported; a LogSlice is what the FetchResponse in
-      hand brought, and the core has counted it.
+    - ``append``: write it to the log. After a LeaderChange report LogAppended; the core has counted FetchedRecords.
     - ``flush``: make the log durable as it is now, or later; report LogFlushed. Flushes may be merged.
     - ``store``: a piece of a snapshot that came in.
     - ``replies``, ``sends``: answers to others, and requests of our own.
@@ -253,7 +267,7 @@ class Effects:
     election: ElectionState | None = None
     truncate: int | None = None
     install: SnapshotId | None = None
-    append: LeaderChange | LogSlice | None = None
+    append: LeaderChange | FetchedRecords | None = None
     flush: bool = False
     store: StoreChunk | None = None
     replies: list[Reply] = attrs.field(factory=list)

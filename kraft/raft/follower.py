@@ -10,7 +10,15 @@ import math
 
 import attrs
 
-from kraft.raft.events import Reason, RequestFailed, ResponseReceived, SnapshotRejected, SnapshotStored, StoreChunk
+from kraft.raft.events import (
+    FetchedRecords,
+    Reason,
+    RequestFailed,
+    ResponseReceived,
+    SnapshotRejected,
+    SnapshotStored,
+    StoreChunk,
+)
 from kraft.raft.member import Member
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
@@ -123,7 +131,7 @@ def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> 
         _retry(member, now, state)
     else:
         if response.records is not None:
-            _append(member, response.records)
+            _append(member, FetchedRecords(response.records, event.payload))
         member.commit(min(response.high_watermark, member.log.end_offset))
 
 
@@ -175,10 +183,10 @@ def _continues(member: Member, records: LogSlice) -> bool:
     return True
 
 
-def _append(member: Member, records: LogSlice) -> None:
-    for run in records.runs:
+def _append(member: Member, fetched: FetchedRecords) -> None:
+    for run in fetched.records.runs:
         member.log.append(run.end_offset, run.epoch)
-    member.effects.append = records
+    member.effects.append = fetched
     member.effects.flush = True
 
 
@@ -199,7 +207,7 @@ def take_snapshot_response(member: Member, now: float, event: ResponseReceived) 
     state = state.heard(now, now + member.timing.fetch_timeout_s)
     position = download.position + response.length
     complete = position >= response.size
-    member.effects.store = StoreChunk(download.snapshot, download.position, complete)
+    member.effects.store = StoreChunk(download.snapshot, download.position, complete, event.payload)
     download = SnapshotDownload(download.snapshot, position, complete)
     member.state = attrs.evolve(state, download=download, ask_at=math.inf if complete else now)
 

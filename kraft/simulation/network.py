@@ -31,7 +31,7 @@ class Host(Protocol):
 
     up: bool
 
-    def receive(self, life: int, event: Event, payload: Any = None) -> None: ...
+    def receive(self, life: int, event: Event) -> None: ...
 
     def receive_request(self, caller: Caller) -> None: ...
 
@@ -64,9 +64,9 @@ class Network:
             return
         self._carry(caller.node_id, to, receiver.receive_request, caller)
 
-    def send_response(self, caller: Caller, answer: ResponseReceived, payload: Any) -> None:
+    def send_response(self, caller: Caller, answer: ResponseReceived) -> None:
         receiver = self._hosts[caller.node_id]
-        self._carry(answer.to, caller.node_id, receiver.receive, caller.life, answer, payload)
+        self._carry(answer.to, caller.node_id, receiver.receive, caller.life, answer)
 
     def _carry(self, source: int, target: int, deliver: Callable[..., None], *arguments: Any) -> None:
         chance, knobs, calm = self._chance, self._knobs, self.timeline.faults_over

@@ -7,16 +7,15 @@ remembers when it is killed is what its disk kept.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import attrs
 
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
-    Effects,
     ElectionStateWritten,
     Event,
+    FetchedRecords,
     LeaderChange,
     LogAppended,
     LogFlushed,
@@ -33,8 +32,9 @@ from kraft.raft.events import (
     StoreChunk,
     Timeout,
 )
-from kraft.raft.messages import FetchRequest, LogSlice, SnapshotId
-from kraft.raft.state import Leader
+from kraft.raft.messages import FetchRequest, SnapshotId
+from kraft.raft.perform import perform
+from kraft.raft.state import ElectionState, Leader
 from kraft.simulation.chance import Chance
 from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
 from kraft.simulation.machine import StateMachine
@@ -75,8 +75,8 @@ class SimulatedNode:
         self.flush_again = False
         self.performing = False
         self.stopping = False
-        self.backlog: deque[tuple[Event, Any]] = deque()
-        self.effects: deque[tuple[Effects, Any]] = deque()
+        self.backlog: deque[Event] = deque()
+        self.performances: deque[Iterator[ElectionState]] = deque()
         self.callers: dict[int, Caller] = {}
         self.requests = 0
         self.timer_at = float("inf")
@@ -107,7 +107,7 @@ class SimulatedNode:
         self.monitor.on_start(self)
         self.history.check_epochs(self)
         self.history.on_disk_changed()
-        self._step(Timeout(), None, expect_progress=False)
+        self._step(Timeout(), expect_progress=False)
 
     def kill(self, *, keep_unsynced: bool = True) -> None:
         """Pull the plug."""
@@ -153,15 +153,15 @@ class SimulatedNode:
 
     # Events in.
 
-    def receive(self, life: int, event: Event, payload: Any = None) -> None:
+    def receive(self, life: int, event: Event) -> None:
         """Take in an event, now or when the node is free again. One that was meant for an earlier life is dropped."""
         if not self.up or life != self.life:
             return
         if self.writing or self.paused or self.performing:
             if len(self.backlog) < _MAX_BACKLOG:
-                self.backlog.append((event, payload))
+                self.backlog.append(event)
             return
-        self._step(event, payload)
+        self._step(event)
 
     def receive_request(self, caller: Caller) -> None:
         if not self.up or len(self.backlog) >= _MAX_BACKLOG:
@@ -172,10 +172,10 @@ class SimulatedNode:
 
     def _catch_up(self) -> None:
         while self.backlog and self.up and not (self.writing or self.paused):
-            self._step(*self.backlog.popleft())
+            self._step(self.backlog.popleft())
         self._set_timer()
 
-    def _step(self, event: Event, payload: Any, *, expect_progress: bool = True) -> None:
+    def _step(self, event: Event, *, expect_progress: bool = True) -> None:
         now = self.now()
         before = self.core.state
         effects = self.core.step(now, event)
@@ -184,9 +184,9 @@ class SimulatedNode:
             assert effects.deadline > now, "an expired deadline must move"
         self.timeline.note(type(event).__name__, self.node_id, self.core, event)
         self.monitor.after_step(self, before, event, effects)
-        self.effects.append((effects, payload))
+        self.performances.append(perform(effects, self))
         self._perform()
-        if self.up and not (self.effects or self.writing or self.performing):
+        if self.up and not (self.performances or self.writing or self.performing):
             self.monitor.after_effects(self)
         self._set_timer()
 
@@ -205,7 +205,7 @@ class SimulatedNode:
         if self.writing or self.paused:
             return  # what ends that sets the timer anew
         if self.now() >= self.deadline:
-            self._step(Timeout(), None)
+            self._step(Timeout())
         else:
             self._set_timer()
 
@@ -215,28 +215,19 @@ class SimulatedNode:
         if self.performing or self.writing:
             return
         self.performing = True
-        while self.effects and self.up:
-            effects, payload = self.effects.popleft()
-            if effects.fatal is not None:
-                raise AssertionError(effects.fatal)
-            if effects.election is not None:
-                self.effects.appendleft((attrs.evolve(effects, election=None), payload))
-                self._begin_election_write(effects)
+        while self.performances and self.up:
+            performance = self.performances.popleft()
+            election = next(performance, None)
+            if election is not None:
+                self.performances.appendleft(performance)
+                self._begin_election_write(election)
                 break
-            self._change_log(effects, payload)
-            for reply in effects.replies:
-                self._reply(reply)
-            for send in effects.sends:
-                self._send(send)
-            if effects.high_watermark is not None:
-                self._apply_committed()
         self.performing = False
         if not self.writing and self.backlog and not self.paused:
             self._catch_up()
 
-    def _begin_election_write(self, effects: Effects) -> None:
-        assert effects.election is not None
-        self.writing, self.writing_election = True, effects.election
+    def _begin_election_write(self, election: ElectionState) -> None:
+        self.writing, self.writing_election = True, election
         self._die_if_doomed()
         self.timeline.call_in(self.fsync_time(), self._election_written, self.life)
 
@@ -247,40 +238,73 @@ class SimulatedNode:
             return
         self._store_election()
         self.writing = False
-        self._step(ElectionStateWritten(self.writing_election), None)
+        self._step(ElectionStateWritten(self.writing_election))
         self._catch_up()
 
     def _store_election(self) -> None:
         self.disk.election = self.writing_election
         self.monitor.on_election_stored(self)
 
-    def _change_log(self, effects: Effects, payload: Any) -> None:
-        disk = self.disk
-        if effects.truncate is not None:
-            self.history.before_truncation(self, effects.truncate)
-            disk.write(Cut(effects.truncate))
-            self.history.check_epochs(self)
-        if effects.install is not None:
-            disk.write(Reset(effects.install))
-            self.history.check_epochs(self)
-            self.machine.load(effects.install)
-            self._request_flush()
-        match effects.append:
+    # The world that the effects of the core change: ``kraft.raft.perform.EffectsWorld``.
+
+    def stop(self, why: str) -> None:
+        raise AssertionError(why)
+
+    def truncate(self, end_offset: int) -> None:
+        self.history.before_truncation(self, end_offset)
+        self.disk.write(Cut(end_offset))
+        self.history.check_epochs(self)
+
+    def install(self, snapshot: SnapshotId) -> None:
+        self.disk.write(Reset(snapshot))
+        self.history.check_epochs(self)
+        self.machine.load(snapshot)
+        self.flush()
+
+    def append(self, batches: LeaderChange | FetchedRecords) -> None:
+        match batches:
             case LeaderChange(epoch=epoch):
                 self._append((Entry(epoch, -epoch),), epoch)
-            case LogSlice(base_offset=base):
-                entries = payload
-                self.history.on_append(self, base, entries)
-                disk.write(Append(entries))
-        if effects.flush:
-            self._request_flush()
-        if effects.store is not None:
-            self._store_chunk(effects.store, payload)
+            case FetchedRecords(records, entries):
+                self.history.on_append(self, records.base_offset, entries)
+                self.disk.write(Append(entries))
+
+    def store(self, chunk: StoreChunk) -> None:
+        """Take a piece of a leader's snapshot; after the last one it is looked through, and kept if it is sound."""
+        if chunk.last:
+            sound, fetched = not self.chance.happens(0.1), (chunk.snapshot, chunk.payload)
+            self.timeline.call_in(self._check_time(), self._snapshot_checked, self.life, *fetched, sound)
+
+    def reply(self, replies: list[Reply]) -> None:
+        for reply in replies:
+            self._reply(reply)
+
+    def send(self, sends: list[Send]) -> None:
+        for send in sends:
+            self._send(send)
+
+    def flush(self) -> None:
+        if self.flushing:
+            self.flush_again = True
+            return
+        self.flushing = True
+        self._die_if_doomed()
+        covered = (self.disk.written(), self.disk.log.end, self.core.log.truncations)
+        self.timeline.call_in(self.fsync_time(), self._flushed, self.life, covered)
+
+    def commit(self, high_watermark: int) -> None:
+        """Apply what was committed since, and begin a snapshot when enough was."""
+        machine = self.machine
+        if machine.apply(high_watermark):
+            self.history.on_applied(self, machine.applied, machine.state)
+        snapshot = machine.begin_snapshot(self.core.log.snapshot, self.knobs.snapshot_interval)
+        if snapshot is not None:
+            self.timeline.call_in(self.fsync_time(), self._snapshot_written, self.life, snapshot, machine.state)
 
     def _append(self, entries: tuple[Entry, ...], epoch: int) -> None:
         self.history.on_append(self, self.disk.log.end, entries)
         self.disk.write(Append(entries))
-        self._step(LogAppended(self.disk.log.end, epoch), None)
+        self._step(LogAppended(self.disk.log.end, epoch))
 
     def _send(self, send: Send) -> None:
         """Send a request of the core's. One whose peers are older leaves out what they do not know."""
@@ -298,8 +322,8 @@ class SimulatedNode:
         told = filled(caller.request, reply.response, self.disk, self.network.batch_limit)
         if told is not None:  # else the peer asks again
             response, payload = told
-            answer = ResponseReceived(caller.number, self.node_id, caller.request, response)
-            self.network.send_response(caller, answer, payload)
+            answer = ResponseReceived(caller.number, self.node_id, caller.request, response, payload)
+            self.network.send_response(caller, answer)
 
     def propose(self, values: Sequence[int]) -> bool:
         """Append values as one batch, if this node takes itself for the leader; return whether it does."""
@@ -340,15 +364,6 @@ class SimulatedNode:
             self.kill()
             self.restart_later(duration)
 
-    def _request_flush(self) -> None:
-        if self.flushing:
-            self.flush_again = True
-            return
-        self.flushing = True
-        self._die_if_doomed()
-        covered = (self.disk.written(), self.disk.log.end, self.core.log.truncations)
-        self.timeline.call_in(self.fsync_time(), self._flushed, self.life, covered)
-
     def _flushed(self, life: int, covered: tuple[int, int, int]) -> None:
         if not self.up or life != self.life or self._fsync_fails():
             return
@@ -359,18 +374,9 @@ class SimulatedNode:
         self.receive(life, LogFlushed(end_offset, truncations))
         if self.up and (self.flush_again or self.chance.happens(self.knobs.idle_flush)):
             self.flush_again = False
-            self._request_flush()
+            self.flush()
 
-    # What is committed, and snapshots of it.
-
-    def _apply_committed(self) -> None:
-        """Apply what was committed since, and begin a snapshot when enough was."""
-        machine = self.machine
-        if machine.apply(self.core.high_watermark):
-            self.history.on_applied(self, machine.applied, machine.state)
-        snapshot = machine.begin_snapshot(self.core.log.snapshot, self.knobs.snapshot_interval)
-        if snapshot is not None:
-            self.timeline.call_in(self.fsync_time(), self._snapshot_written, self.life, snapshot, machine.state)
+    # Snapshots.
 
     def _snapshot_written(self, life: int, snapshot: SnapshotId, state: int) -> None:
         if not self.up or life != self.life:
@@ -384,12 +390,6 @@ class SimulatedNode:
             self.timeline.cover("log trimmed")
             self.receive(life, LogTrimmed(snapshot))
             self.history.check_epochs(self)
-
-    def _store_chunk(self, chunk: StoreChunk, state: int) -> None:
-        """Take a piece of a leader's snapshot; after the last one it is looked through, and kept if it is sound."""
-        if chunk.last:
-            sound = not self.chance.happens(0.1)
-            self.timeline.call_in(self._check_time(), self._snapshot_checked, self.life, chunk.snapshot, state, sound)
 
     def _check_time(self) -> float:
         """How long a snapshot is looked through: while there are faults, perhaps for several fetch timeouts."""

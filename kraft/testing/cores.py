@@ -57,7 +57,7 @@ class Cores:
 
     def append(self, node_id: int, count: int = 1) -> bool:
         """Append new records as one batch, if this node leads; return whether it does."""
-        return self.nodes[node_id].append(list(itertools.islice(self._values, count)))
+        return self.nodes[node_id].propose(list(itertools.islice(self._values, count)))
 
     # Time.
 
@@ -135,7 +135,7 @@ class Cores:
             if number in target.callers and target.free:
                 self.say(f"{letter.target} lets the {name_of(message.request)} wait", Line.DETAIL, message.request)
         elif not forgotten:
-            target.step(message, letter)
+            target.step(message)
 
     def fail(self, letter: Letter) -> None:
         """Lose a letter, and tell its sender if it was a request."""

@@ -1,7 +1,7 @@
 """One core driven by hand, with a disk that makes nothing durable while it is held.
 
-It does what the core says in the order that Effects has, as the driver in :mod:`kraft.node` does; the one in
-:mod:`kraft.simulation` throws dice for it. What happens is told in words to whoever asked for that.
+It performs effects by :func:`kraft.raft.perform.perform`, as the driver of a node and the simulation do. What happens
+is told in words to whoever asked for that.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from kraft.raft.events import (
     Effects,
     ElectionStateWritten,
     Event,
+    FetchedRecords,
     LeaderChange,
     LogAppended,
     LogFlushed,
@@ -37,11 +38,11 @@ from kraft.raft.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
-    LogSlice,
     Request,
     SnapshotId,
     VoteRequest,
 )
+from kraft.raft.perform import perform
 from kraft.raft.state import ElectionState, Leader
 from kraft.raft.timing import Timing
 from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
@@ -62,7 +63,7 @@ class Line(Enum):
 
 @attrs.frozen
 class Letter:
-    """A message under way: a request (Send), or the answer to one, with the records or the snapshot that it carries.
+    """A message under way: a request (Send), or the answer to one.
 
     ``life`` is that of the one who asked: if it was restarted since, it does not remember the question.
     """
@@ -71,7 +72,6 @@ class Letter:
     target: int
     life: int
     message: Send | ResponseReceived
-    payload: tuple[Entry, ...] | int | None = None
 
     def __str__(self) -> str:
         message = self.message
@@ -133,7 +133,7 @@ class DrivenCore:
         self.writing: ElectionState | None = None
         self.unfinished: deque[Flush | Snapshot] = deque()
         self.callers: dict[int, Letter] = {}
-        self._effects: deque[tuple[Effects, Letter | None]] = deque()
+        self._performances: deque[Iterator[ElectionState]] = deque()
         self._performing = False
 
     @property
@@ -172,7 +172,7 @@ class DrivenCore:
 
     # Events in, effects out.
 
-    def step(self, event: Event, letter: Letter | None = None) -> None:
+    def step(self, event: Event) -> None:
         """Let the core take in an event, and do what it says."""
         effects = self.core.step(self.around.now, event)
         self.deadline = effects.deadline
@@ -184,27 +184,18 @@ class DrivenCore:
             request = verdict.request
             self._say(f"{word} the {name_of(request)} of {verdict.peer}: {verdict.reason.value}", about=request)
         self.around.stepped(self, effects)
-        self._effects.append((effects, letter))
+        self._performances.append(perform(effects, self))
         if not self._performing:
             self._perform()
 
     def _perform(self) -> None:
         self._performing = True
-        while self._effects and self.free:
-            effects, letter = self._effects.popleft()
-            if effects.fatal is not None:
-                self._say(f"stops: {effects.fatal}", Line.NEWS)
-                self.crash()
-            elif effects.election is not None:
-                self._effects.appendleft((attrs.evolve(effects, election=None), letter))
-                self._write_election(effects.election)
-            else:
-                self._change_log(effects, letter)
-                for reply in effects.replies:
-                    self._reply(reply)
-                self._send(effects.sends)
-                if effects.high_watermark is not None:
-                    self._say(f"has the high watermark {effects.high_watermark}", Line.NEWS)
+        while self._performances and self.free:
+            performance = self._performances.popleft()
+            election = next(performance, None)
+            if election is not None:
+                self._performances.appendleft(performance)
+                self._write_election(election)
         self._performing = False
 
     def _write_election(self, election: ElectionState) -> None:
@@ -219,32 +210,62 @@ class DrivenCore:
         self.disk.election, self.writing = self.writing, None
         self.step(ElectionStateWritten(self.disk.election))
 
-    def _change_log(self, effects: Effects, letter: Letter | None) -> None:
-        if effects.truncate is not None:
-            self._say(f"cuts its log at {effects.truncate}", Line.NEWS)
-            self.disk.write(Cut(effects.truncate))
-        if effects.install is not None:
-            self._say(f"lets its log begin anew, at {effects.install.end_offset}", Line.NEWS)
-            self.disk.write(Reset(effects.install))
-            self._flush()
-        match effects.append:
+    # The world that the effects of the core change: ``kraft.raft.perform.EffectsWorld``.
+
+    def stop(self, why: str) -> None:
+        self._say(f"stops: {why}", Line.NEWS)
+        self.crash()
+
+    def truncate(self, end_offset: int) -> None:
+        self._say(f"cuts its log at {end_offset}", Line.NEWS)
+        self.disk.write(Cut(end_offset))
+
+    def install(self, snapshot: SnapshotId) -> None:
+        self._say(f"lets its log begin anew, at {snapshot.end_offset}", Line.NEWS)
+        self.disk.write(Reset(snapshot))
+        self.flush()
+
+    def append(self, batches: LeaderChange | FetchedRecords) -> None:
+        match batches:
             case LeaderChange(epoch=epoch):
                 self._append((Entry(epoch, -epoch),))
-            case LogSlice(base_offset=base, end_offset=end):
-                assert letter is not None
-                assert isinstance(letter.payload, tuple)
-                self._say(f"appends {span('record', base, end)}")
-                self.disk.write(Append(letter.payload))
-        if effects.flush:
-            self._flush()
-        if effects.store is not None:
-            assert letter is not None
-            assert isinstance(letter.payload, int)
-            self._store(effects.store, letter.payload)
+            case FetchedRecords(records, entries):
+                self._say(f"appends {span('record', records.base_offset, records.end_offset)}")
+                self.disk.write(Append(entries))
+
+    def flush(self) -> None:
+        self.unfinished.append(Flush(self.disk.written(), self.disk.log.end, self.core.log.truncations))
+        self.work()
+
+    def store(self, chunk: StoreChunk) -> None:
+        self._say(f"stores the snapshot from byte {chunk.position} on{', which is the rest' if chunk.last else ''}")
+        if chunk.last:
+            self.unfinished.append(Snapshot(chunk.snapshot, chunk.payload))
+            self.work()
+
+    def reply(self, replies: list[Reply]) -> None:
+        for reply in replies:
+            self._reply(reply)
+
+    def send(self, sends: list[Send]) -> None:
+        for request, group in itertools.groupby(sends, key=lambda send: send.request):
+            alike = tuple(group)
+            old = [send for send in alike if name_of(request) == "PreVote" and send.to in self.around.old]
+            posted = [send for send in alike if send not in old]
+            lost = [send.to for send in posted if not self.around.post(Letter(self.node_id, send.to, self.life, send))]
+            remarks = f" (lost on the way to {names(lost)})" if lost else ""
+            if old:
+                remarks += f" (unknown to {names(send.to for send in old)})"
+            self._say(f"sends {names(send.to for send in alike)}: {in_words(request)}{remarks}", about=request)
+            for send in old:
+                self.step(RequestFailed(send.number, send.to, request, unsupported=True))
+
+    def commit(self, high_watermark: int) -> None:
+        self._say(f"has the high watermark {high_watermark}", Line.NEWS)
 
     # The log and its snapshots.
 
-    def append(self, values: Iterable[int]) -> bool:
+    def propose(self, values: Iterable[int]) -> bool:
         """Append records with these values as one batch, if this node leads; return whether it does."""
         if not self.free or not isinstance(self.core.state, Leader):
             return False
@@ -257,16 +278,6 @@ class DrivenCore:
         self._say(f"appends {span('record', base, base + len(entries))}{opening}")
         self.disk.write(Append(entries))
         self.step(LogAppended(self.disk.log.end, entries[0].epoch))
-
-    def _flush(self) -> None:
-        self.unfinished.append(Flush(self.disk.written(), self.disk.log.end, self.core.log.truncations))
-        self.work()
-
-    def _store(self, chunk: StoreChunk, state: int) -> None:
-        self._say(f"stores the snapshot from byte {chunk.position} on{', which is the rest' if chunk.last else ''}")
-        if chunk.last:
-            self.unfinished.append(Snapshot(chunk.snapshot, state))
-            self.work()
 
     def work(self) -> None:
         """Finish what has begun, unless the disk is held."""
@@ -304,21 +315,6 @@ class DrivenCore:
         self.step(LogTrimmed(snapshot))
         return True
 
-    # Speaking.
-
-    def _send(self, sends: list[Send]) -> None:
-        for request, group in itertools.groupby(sends, key=lambda send: send.request):
-            alike = tuple(group)
-            old = [send for send in alike if name_of(request) == "PreVote" and send.to in self.around.old]
-            posted = [send for send in alike if send not in old]
-            lost = [send.to for send in posted if not self.around.post(Letter(self.node_id, send.to, self.life, send))]
-            remarks = f" (lost on the way to {names(lost)})" if lost else ""
-            if old:
-                remarks += f" (unknown to {names(send.to for send in old)})"
-            self._say(f"sends {names(send.to for send in alike)}: {in_words(request)}{remarks}", about=request)
-            for send in old:
-                self.step(RequestFailed(send.number, send.to, request, unsupported=True))
-
     def _reply(self, reply: Reply) -> None:
         asked = self.callers.pop(reply.request_id)
         assert isinstance(asked.message, Send)
@@ -329,8 +325,8 @@ class DrivenCore:
         elif isinstance(request, FetchSnapshotRequest) and isinstance(response, FetchSnapshotResponse):
             payload = self.disk.snapshots.get(request.snapshot, EMPTY_STATE)
             response = attrs.evolve(response, length=CHUNK_SIZE, size=SNAPSHOT_SIZE)
-        answer = ResponseReceived(asked.message.number, self.node_id, request, response)
-        arrives = self.around.post(Letter(self.node_id, asked.source, asked.life, answer, payload))
+        answer = ResponseReceived(asked.message.number, self.node_id, request, response, payload)
+        arrives = self.around.post(Letter(self.node_id, asked.source, asked.life, answer))
         remark = "" if arrives else f" (lost on the way to {asked.source})"
         self._say(f"answers {asked.source}: {in_words(response)}{remark}", about=request)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.quorum import batches as metadata_batches
-from kraft.quorum.batches import Fetched, check_fetched, encoded_batches, leader_change_batch, whole_batches
+from kraft.quorum.batches import FetchedBatches, check_fetched, encoded_batches, leader_change_batch, whole_batches
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
 from kraft.records.batch import (
@@ -64,7 +64,8 @@ def test_what_is_proved_need_not_be_parsed_again(last_epoch: int) -> None:
     places = [AppendedBatch(at, header.last_offset, header.max_timestamp) for at, header in iter_headers(FETCHED)]
     whole = LogSlice(10, (EpochEnd(3, 16), EpochEnd(5, 19)))
     found = check_fetched(FETCHED + FETCHED[:30], 10, last_epoch, 5)
-    assert found == Fetched(whole, len(FETCHED), places)
+    assert found == FetchedBatches(whole, FETCHED, places, follows=EpochEnd(last_epoch, 10), leader_epoch=5)
+    assert found.opens_epoch
     assert found.epochs == [(3, 10), (5, 16)]
 
 

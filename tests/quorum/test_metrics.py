@@ -10,7 +10,7 @@ import pytest
 from kraft.metrics import Registry
 from kraft.quorum.metrics import STATES, QuorumMetrics
 from kraft.quorum.refusals import Asked, Doubt, Refusal
-from kraft.raft.events import Effects, Reason, Transition, Verdict
+from kraft.raft.events import Effects, FetchedRecords, Reason, Transition, Verdict
 from kraft.raft.messages import EpochEnd, LogSlice, VoteRequest
 from kraft.raft.state import TRANSITIONS, Follower, Leader, Prospective, State, Unattached
 
@@ -113,7 +113,7 @@ def test_what_a_deposed_leader_appended_is_not_measured(registry: Registry, cloc
 
 def test_fetched_records_are_counted(registry: Registry) -> None:
     metrics = QuorumMetrics(registry, Quorum(Follower(1, 2, math.inf)), is_voter=True)
-    metrics.note(Effects(append=LogSlice(5, (EpochEnd(1, 35),))))
+    metrics.note(Effects(append=FetchedRecords(LogSlice(5, (EpochEnd(1, 35),)))))
     assert registry.get(RAFT + "fetch-records-rate").value == pytest.approx(1.0)
 
 

@@ -36,7 +36,7 @@ class Bench:
         self.turns = Turns(self.step, cast(Flusher, self))
         self.turns.deadline = math.inf
 
-    def step(self, event: Event | None, data: bytes) -> None:
+    def step(self, event: Event | None) -> None:
         if isinstance(event, Resign):
             self.happened.append(f"step {event.epoch}")
             self.then.get(event.epoch, lambda: None)()

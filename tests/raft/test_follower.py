@@ -9,9 +9,11 @@ import pytest
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
     Effects,
+    FetchedRecords,
     LogFlushed,
     RequestFailed,
     RequestReceived,
+    ResponseReceived,
     Send,
     ShutDown,
     SnapshotRejected,
@@ -73,7 +75,7 @@ def test_what_comes_is_flushed_before_more_is_asked() -> None:
     """KIP-595: the fetch offset is an acknowledgement, so what lies below it is durable."""
     core, send = following()
     effects = respond(core, send, fetched(high_watermark=1, records=records(0, (5, 2))), 0.1)
-    assert (effects.append, effects.flush, effects.sends) == (records(0, (5, 2)), True, [])
+    assert (effects.append, effects.flush, effects.sends) == (FetchedRecords(records(0, (5, 2))), True, [])
     assert effects.high_watermark == 1
     effects = core.step(0.2, LogFlushed(1, 0))
     assert effects.sends == []
@@ -256,6 +258,20 @@ def downloading(log: LogView | None = None, node_id: int = 1) -> tuple[RaftCore,
     (send,) = respond(core, send, fetched(snapshot=SNAPSHOT), 0.1).sends
     assert send.request == FetchSnapshotRequest(5, node_id, SNAPSHOT, 0)
     return core, send
+
+
+def test_a_payload_is_handed_on_to_the_effect_that_needs_it() -> None:
+    """Whoever performs effects needs nothing but them: no response in hand, which may be another one by then."""
+    core, send = following()
+    response = fetched(records=records(0, (5, 2)))
+    append = core.step(0.1, ResponseReceived(send.number, 2, send.request, response, b"batches")).append
+    assert isinstance(append, FetchedRecords)
+    assert append.payload == b"batches"
+    core, send = downloading(log_of((1, 3)))
+    piece = FetchSnapshotResponse(ErrorCode.NONE, 5, 2, 0, 10, 20)
+    store = core.step(0.1, ResponseReceived(send.number, 2, send.request, piece, b"0123456789")).store
+    assert store is not None
+    assert (store.position, store.payload) == (0, b"0123456789")
 
 
 def test_a_snapshot_is_fetched_in_chunks_and_replaces_the_log() -> None:

@@ -130,12 +130,10 @@ def watermark_first(take: Any) -> Any:
 
 
 def speaks_first(_: Any) -> Any:
-    def begin(node: Any, effects: Any) -> None:
-        election = effects.election
-        node.effects[0] = (attrs.evolve(effects, election=None), node.effects[0][1])
+    def begin(node: Any, election: Any) -> None:
         node.timeline.call_in(node.fsync_time(), write, node, node.life, election)
         node.performing = False
-        node._step(ElectionStateWritten(election), None)
+        node._step(ElectionStateWritten(election))
 
     def write(node: Any, life: int, election: Any) -> None:
         if node.up and node.life == life:

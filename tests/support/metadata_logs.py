@@ -87,8 +87,9 @@ def fetch(follower: MetadataLog, leader: MetadataLog, epoch: int) -> None:
         data, records = leader.read(follower.end_offset, 300)
         assert records is not None
         fetched = follower.check_fetched(data, epoch)
-        assert fetched == records
-        follower.append_fetched(data, fetched, 1000)
+        assert fetched is not None
+        assert fetched.records == records
+        follower.append_fetched(fetched, 1000)
 
 
 def fetch_snapshot(follower: MetadataLog, leader: MetadataLog, snapshot: SnapshotId, chunk_bytes: int = 100) -> bool:
@@ -96,7 +97,7 @@ def fetch_snapshot(follower: MetadataLog, leader: MetadataLog, snapshot: Snapsho
     position = size = 0
     while position < (size or 1):
         data, size = leader.read_snapshot(snapshot, position, chunk_bytes)
-        assert follower.store_chunk(StoreChunk(snapshot, position, position + len(data) == size), data)
+        assert follower.store_chunk(StoreChunk(snapshot, position, position + len(data) == size, data))
         position += len(data)
     return follower.complete_snapshot(snapshot)
 

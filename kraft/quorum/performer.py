@@ -1,0 +1,83 @@
+"""What the effects of the core change on a node: its metadata log, its snapshots, its peers, and who waits for them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from kraft.quorum.batches import FetchedBatches
+from kraft.quorum.complaints import Complaints
+from kraft.quorum.flusher import Flusher
+from kraft.quorum.log import MetadataLog
+from kraft.quorum.peers import Peer
+from kraft.quorum.questions import Questions
+from kraft.quorum.snapshot_check import SnapshotCheck
+from kraft.raft.events import Event, FetchedRecords, LeaderChange, Reply, Send, SnapshotRejected, StoreChunk
+from kraft.raft.messages import SnapshotId
+from kraft.storage.errors import StorageError
+from kraft.world.clock import Clock
+
+
+class Performer:
+    """The world of one member, for ``kraft.raft.perform``. ``publish`` takes each new high watermark.
+
+    ``follow_ups`` are the events that came of effects: the core is to be stepped with them before any other.
+    """
+
+    def __init__(
+        self,
+        log: MetadataLog,
+        clock: Clock,
+        flusher: Flusher,
+        snapshot_check: SnapshotCheck,
+        questions: Questions,
+        peers: Mapping[int, Peer],
+        complaints: Complaints,
+        publish: Callable[[int], None],
+    ) -> None:
+        self.follow_ups: deque[Event] = deque()
+        self._log = log
+        self._clock = clock
+        self._flusher = flusher
+        self._snapshot_check = snapshot_check
+        self._questions = questions
+        self._peers = peers
+        self._complaints = complaints
+        self._publish = publish
+
+    def stop(self, why: str) -> None:
+        raise StorageError(f"{self._log.directory}: {why}; this node stops, to keep its log as it is")
+
+    def truncate(self, end_offset: int) -> None:
+        self._log.truncate(end_offset)
+        self._flusher.want()
+
+    def install(self, snapshot: SnapshotId) -> None:
+        self._log.install(snapshot)
+        self._flusher.want()
+
+    def append(self, batches: LeaderChange | FetchedRecords) -> None:
+        if isinstance(batches, LeaderChange):
+            self._log.append_leader_change(batches, self._clock.now_ms())
+            return
+        fetched: FetchedBatches = batches.payload
+        self._log.append_fetched(fetched, self._clock.now_ms())
+        if fetched.opens_epoch:
+            self._complaints.look_for_other_voters(fetched.data, fetched.leader_epoch)
+
+    def flush(self) -> None:
+        self._flusher.want()
+
+    def store(self, chunk: StoreChunk) -> None:
+        if not self._snapshot_check.store(chunk):
+            self.follow_ups.append(SnapshotRejected(chunk.snapshot))
+
+    def reply(self, replies: list[Reply]) -> None:
+        self._questions.settle(replies)
+
+    def send(self, sends: list[Send]) -> None:
+        for send in sends:
+            self._peers[send.to].send(send)
+
+    def commit(self, high_watermark: int) -> None:
+        self._publish(high_watermark)

@@ -1,0 +1,64 @@
+"""The one function that performs the effects of a step, for every driver: of a node, of a simulation, of a transcript.
+
+A driver brings the world that the effects change, and makes the election state durable when it is told to. So the
+simulated seeds and the transcripts run the order of effects that a node runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from kraft.raft.events import Effects, FetchedRecords, LeaderChange, Reply, Send, StoreChunk
+from kraft.raft.messages import SnapshotId
+from kraft.raft.state import ElectionState
+
+
+class EffectsWorld(Protocol):
+    """The log, the snapshots and the peers of one member. ``Effects`` says what each method has to do and to report."""
+
+    def stop(self, why: str) -> None: ...
+
+    def truncate(self, end_offset: int) -> None: ...
+
+    def install(self, snapshot: SnapshotId) -> None: ...
+
+    def append(self, batches: LeaderChange | FetchedRecords) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def store(self, chunk: StoreChunk) -> None: ...
+
+    def reply(self, replies: list[Reply]) -> None: ...
+
+    def send(self, sends: list[Send]) -> None: ...
+
+    def commit(self, high_watermark: int) -> None: ...
+
+
+def perform(effects: Effects, world: EffectsWorld) -> Iterator[ElectionState]:
+    """Perform the effects of one step, in field order.
+
+    Yields an election state that must be durable before the next effect: resume once it is.
+    """
+    if effects.fatal is not None:
+        world.stop(effects.fatal)
+        return
+    if effects.election is not None:
+        yield effects.election
+    if effects.truncate is not None:
+        world.truncate(effects.truncate)
+    if effects.install is not None:
+        world.install(effects.install)
+    if effects.append is not None:
+        world.append(effects.append)
+    if effects.flush:
+        world.flush()
+    if effects.store is not None:
+        world.store(effects.store)
+    if effects.replies:
+        world.reply(effects.replies)
+    if effects.sends:
+        world.send(effects.sends)
+    if effects.high_watermark is not None:
+        world.commit(effects.high_watermark)
