@@ -4,15 +4,15 @@
 
     quorum
     ├── peer 2, peer 3            carry requests to the other voters
-    ├── flusher                   one fsync at a time, for everything appended before it began, where the disk is slow
+    ├── flusher                   one fsync at a time, beside the event loop
     ├── snapshot check            looks through a snapshot that was fetched
-    └── leader in epoch 5         the role: does what is due at a deadline, and what waits for the disk
+    └── leader in epoch 5         the role: steps the core with one event after the other
         └── active controller     what a leader does beside that
 
 A role is a scope: it lives exactly as long as the core stays in it; a transition leaves one scope and enters the next.
 
-Whoever brings an event steps the core with it and performs the effects, there and then; what has to wait is left to the
-role (``kraft.quorum.turns``).
+The task of the role owns the core: nothing else steps it or performs its effects, and the effects of a step are
+performed before the next one. All others report events to its inbox.
 
 Commits are made in groups: an append is written at once, and one flush at a time covers all that was appended before it
 began. Nothing is committed, published or answered before the flush that covers it has returned.
@@ -25,7 +25,6 @@ slow one.
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import random
 import time
@@ -45,7 +44,6 @@ from kraft.quorum.questions import Question, Questions
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
 from kraft.quorum.snapshot_check import SnapshotCheck
-from kraft.quorum.turns import Turns
 from kraft.quorum.wire import MAX_FETCH_BYTES, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
@@ -62,6 +60,7 @@ from kraft.raft.events import (
     SnapshotCreated,
     SnapshotRejected,
     SnapshotStored,
+    Timeout,
 )
 from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
 from kraft.raft.perform import perform
@@ -73,6 +72,9 @@ from kraft.storage.flush import Flush
 from kraft.world.clock import Clock
 
 logger = logging.getLogger("kraft.quorum")
+
+#: The most events that wait for the core; whoever reports one more waits with it.
+_INBOX = 100
 
 Lead = Callable[[int], Awaitable[None]]
 InThread = Callable[..., Awaitable[Any]]
@@ -133,11 +135,13 @@ class Quorum:
         now = trio.current_time()
         view = log.view()
         self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=random.random, timing=self.timing)
+        self._deadline = now
+        # None says only that the log has grown.
+        self._inbox, self._reported = trio.open_memory_channel[Event | None](_INBOX)
         self._flusher = Flusher(log, view, in_thread, sync)
-        self._turns = Turns(self._step, self._flusher)
         self._high_watermark = self._core.high_watermark
         self._peers: Mapping[int, Peer] = {
-            voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._turns.report)
+            voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._inbox.send)
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
@@ -156,6 +160,8 @@ class Quorum:
         )
         self._advanced = trio.Event()
         self._changed = trio.Event()
+        self._busy_s = 0.0
+        self._resumed_at = self.appended_at
         self._leaving = False
         self._left = trio.Event()
 
@@ -208,8 +214,8 @@ class Quorum:
 
     @property
     def busy_s(self) -> float:
-        """Seconds spent with steps of the core, and with flushes on the event loop."""
-        return self._turns.busy_s
+        """Seconds in which the role did not wait for an event (``poll-idle-ratio-avg`` is of the others)."""
+        return self._busy_s
 
     def tell(self, witness: Callable[[Effects], None], of_refusals: Callable[[Refusal], None] | None = None) -> None:
         """Have ``witness`` hear of the effects of every step, before they are performed; and ``of_refusals`` of what
@@ -234,7 +240,7 @@ class Quorum:
         """Put a request of a peer to the core; what it says comes from ``Question.answer``."""
         question = self._questions.add(max_bytes)
         try:
-            await self._turns.report(RequestReceived(question.number, request))
+            await self._inbox.send(RequestReceived(question.number, request))
         except trio.Cancelled:
             self._questions.withdraw(question)
             raise
@@ -258,10 +264,9 @@ class Quorum:
             async with trio.open_nursery() as nursery:
                 for number, peer in self._peers.items():
                     nursery.start_soon(peer.run, name=f"peer {number}")
-                nursery.start_soon(self._flusher.run, self._turns.report, name="flusher")
+                nursery.start_soon(self._flusher.run, self._inbox.send, name="flusher")
                 nursery.start_soon(self._snapshot_check.run, self._judged, name="snapshot check")
-                if await self._turns.carry_on():
-                    self._announce()
+                await self._step(Timeout())
                 task_status.started()
                 while True:
                     role = Role.of(self._core.state)
@@ -270,78 +275,87 @@ class Quorum:
                         if role.kind is Leader:
                             scope.start_soon(lead, role.epoch, name=f"active controller of epoch {role.epoch}")
         except BaseException as error:
-            if self._leaving and not self._turns.failed and not _of_disk(error):
+            if self._leaving and not _of_disk(error):
                 let_go = self.log.close
             raise
         finally:
             let_go()
-            self._turns.raise_failure()  # the run was cancelled before the role came to that
 
     async def _play(self, role: Role, scope: trio.CancelScope) -> None:
-        """See that the core is stepped for as long as it is in ``role``."""
+        """Step the core with one event after the other, for as long as it is in ``role``."""
         while Role.of(self._core.state) == role:
-            if await self._turns.take():
-                self._announce()
+            event = await self._next_event()
+            if self._has_grown:  # first: any other event might end the leadership
+                await self._step(LogAppended(self.log.end_offset, self.epoch))
+            if event is not None:
+                await self._step(event)
         scope.cancel(reason=f"no longer {role}")
+
+    async def _next_event(self) -> Event | None:
+        """What came of a step, else what was reported, else the end of a due flush; else wait, until the deadline.
+
+        None says only that the log has grown.
+        """
+        if self._has_grown:
+            return None
+        if self._performer.follow_ups:
+            return self._performer.follow_ups.popleft()
+        with contextlib.suppress(trio.WouldBlock):
+            return self._reported.receive_nowait()
+        if self._flusher.is_due:
+            # The followers of a leader are sent what it flushes meanwhile, so that their disks work at the same time.
+            flushed = self._flusher.flush(aside=self.is_leader and bool(self._peers))
+            if flushed is not None:
+                return flushed
+        self._busy_s += time.perf_counter() - self._resumed_at
+        try:
+            with trio.move_on_at(self._deadline):
+                return await self._reported.receive()
+            return Timeout()
+        finally:
+            self._resumed_at = time.perf_counter()
+
+    @property
+    def _has_grown(self) -> bool:
+        """Whether this leader appended what its core was not told of."""
+        return self.log.end_offset > self._core.log.end_offset
+
+    async def _step(self, event: Event) -> None:
+        """Step the core, and perform the effects."""
+        if isinstance(event, ResponseReceived):
+            event = self._responses.proved(event)
+        elif isinstance(event, ShutDown):
+            self._leaving = True
+        elif isinstance(event, LogTrimmed):
+            await self._flusher.idle()
+            if event.snapshot.end_offset < self.log.start_offset:
+                return  # a snapshot of the leader has taken the place of the log meanwhile
+            self.log.trim(event.snapshot)
+        effects = self._core.step(trio.current_time(), event)
+        self._deadline = effects.deadline
+        if isinstance(event, ResponseReceived):
+            self._responses.hear(event, self.state)
+        self._tell(effects)
+        await self._perform(effects)
+        if effects.transitions:
+            self._announce()
+        if self._leaving and self._owes_no_word():
+            self._left.set()
+
+    async def _perform(self, effects: Effects) -> None:
+        if isinstance(effects.append, LeaderChange):
+            self.appended_at = time.perf_counter()
+        if effects.truncate is not None or effects.install is not None:
+            await self._flusher.idle()
+        for election in perform(effects, self._performer):
+            await self._in_thread(self._election_file.write, election)
+            self._performer.follow_ups.append(ElectionStateWritten(election))
 
     def _announce(self) -> None:
         """Let everybody look at what the core is now."""
         self._changed.set()
         self._changed = trio.Event()
         self._wake_readers()
-
-    # Stepping the core.
-
-    def _step(self, event: Event | None) -> None:
-        """Step the core, with what was appended if ``event`` is None, and perform the effects or postpone them."""
-        if event is None:
-            event = LogAppended(self.log.end_offset, self.epoch)
-        if isinstance(event, LogTrimmed) and event.snapshot.end_offset < self.log.start_offset:
-            return  # a snapshot of the leader has taken the place of the log meanwhile
-        if isinstance(event, ResponseReceived):
-            event = self._responses.proved(event)
-        elif isinstance(event, ShutDown):
-            self._leaving = True
-        effects = self._core.step(trio.current_time(), event)
-        if isinstance(event, ResponseReceived):
-            self._responses.hear(event, self.state)
-        self._turns.deadline = effects.deadline
-        if effects.transitions:
-            self._turns.has_turned = True
-            self._turns.has_followers = self.is_leader and len(self.identity.voters) > 1
-        self._tell(effects)
-        if cuts_log(effects) or effects.election is not None or isinstance(event, LogTrimmed):
-            self._turns.postpone(functools.partial(self._perform_postponed, event, effects))
-        else:
-            self._perform(effects)
-
-    async def _perform_postponed(self, event: Event, effects: Effects) -> None:
-        """Perform effects that wait for the disk: the election state to be durable, or a flush of the log to end."""
-        async with contextlib.AsyncExitStack() as held:
-            if cuts_log(effects) or isinstance(event, LogTrimmed):
-                await held.enter_async_context(self._flusher.lock)
-            if isinstance(event, LogTrimmed):
-                self.log.trim(event.snapshot)
-            for election in perform(effects, self._performer):
-                await self._in_thread(self._election_file.write, election)
-                self._turns.follow(ElectionStateWritten(election))
-        self._performed(effects)
-
-    def _perform(self, effects: Effects) -> None:
-        for election in perform(effects, self._performer):
-            raise AssertionError(f"{election} is to be durable first")
-        self._performed(effects)
-
-    def _performed(self, effects: Effects) -> None:
-        """Let the turns know what came of effects."""
-        while self._performer.follow_ups:
-            self._turns.follow(self._performer.follow_ups.popleft())
-        if isinstance(effects.append, LeaderChange):
-            self._tell_of_growth(time.perf_counter())
-        if effects.replies:
-            self._turns.has_replied = True
-        if self._leaving and self._owes_no_word():
-            self._left.set()
 
     def _publish(self, high_watermark: int) -> None:
         self._high_watermark = high_watermark
@@ -366,7 +380,7 @@ class Quorum:
         if leader_id is not None and leader_id in self._peers:
             asked = FetchSnapshotRequest(self.epoch, self.node_id, verdict.snapshot, 0)
             self._responses.judge(verdict, leader_id, asked)
-        await self._turns.report(verdict)
+        await self._inbox.send(verdict)
 
     # Appending.
 
@@ -383,29 +397,27 @@ class Quorum:
     def append(self, unit: Unit) -> int:
         """Append what ``encode`` made; return the offset of the last record.
 
-        They are in the log when this returns, and may be committed already; wait for ``committed`` before anyone hears
-        of them. Raises OSError if they cannot be written. What fails after that ends ``run``.
+        They are in the log when this returns; wait for ``committed`` before anyone hears of them. Raises OSError if
+        they cannot be written. What fails after that ends ``run``.
         """
-        began = time.perf_counter()
+        is_first, began = not self._has_grown, time.perf_counter()
         self.log.append(unit)
-        self._tell_of_growth(began)
-        return self.log.end_offset - 1
-
-    def _tell_of_growth(self, began: float) -> None:
-        if not self._turns.has_grown:
+        if is_first:
             self.appended_at = began
-        self._turns.report_growth()
+            with contextlib.suppress(trio.WouldBlock):  # with a full inbox the role looks soon enough
+                self._inbox.send_nowait(None)
+        return self.log.end_offset - 1
 
     async def resign(self, epoch: int) -> None:
         """Give up the leadership of ``epoch``, if this node has it."""
-        await self._turns.report(Resign(epoch))
+        await self._inbox.send(Resign(epoch))
 
     async def shut_down(self) -> None:
         """Take no part in elections any more; a leader resigns, and this waits until the others know.
 
         The caller puts the bound on the wait.
         """
-        await self._turns.report(ShutDown())
+        await self._inbox.send(ShutDown())
         await self._left.wait()
 
     # Reading what is committed.
@@ -434,16 +446,11 @@ class Quorum:
 
     async def snapshot_created(self, snapshot: SnapshotId) -> None:
         """Tell the core that this node wrote a snapshot, which followers may be given now."""
-        await self._turns.report(SnapshotCreated(snapshot))
+        await self._inbox.send(SnapshotCreated(snapshot))
 
     async def trim(self, snapshot: SnapshotId) -> None:
         """Delete what a snapshot covers from the start of the log."""
-        await self._turns.report(LogTrimmed(snapshot))
-
-
-def cuts_log(effects: Effects) -> bool:
-    """Whether records go that a flush may be about."""
-    return effects.truncate is not None or effects.install is not None
+        await self._inbox.send(LogTrimmed(snapshot))
 
 
 def _of_disk(error: BaseException) -> bool:

@@ -1,7 +1,7 @@
 """Makes the metadata log durable: one fsync at a time, for all that was appended before it began.
 
-While the disk is quick that is done on the event loop, else on a worker thread: an fsync of a disk with a write cache
-takes about as long as the way to a thread and back (0.15 ms), which costs the event loop no less than the fsync itself.
+While the disk is quick the driver flushes on the event loop, else on a worker thread: an fsync of a disk with a write
+cache takes about as long as the way to a thread and back (0.15 ms), which costs the event loop no less than the fsync.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _MEMORY = 16
 
 
 class Flusher:
-    """The flushes of ``log``, which a core sees as ``view``.
+    """The flushes of ``log``, which a core sees as ``view``. The driver of that core alone calls the methods.
 
-    ``sync`` is what each of them does, and ``in_thread`` runs it on a worker thread. Whoever changes what is in the log
-    already holds ``lock`` meanwhile. OSError ends a flush, and after it nothing is certain.
+    ``sync`` is what each flush does, and ``in_thread`` runs it on a worker thread. OSError ends a flush, and after it
+    nothing is certain.
     """
 
     def __init__(
@@ -36,61 +36,53 @@ class Flusher:
         in_thread: Callable[..., Awaitable[Any]],
         sync: Callable[[Flush], None] = Flush.run,
     ) -> None:
-        self.lock = trio.Lock()
         self.is_due = False
-        """Whether ``flush`` is to be called as soon as all that is at hand is appended."""
+        """Whether a flush is wanted that has not begun."""
         self._log = log
         self._view = view
         self._in_thread = in_thread
         self._sync = sync
-        self._wanted = trio.Event()
         self._begun = -1, -1
+        self._for_thread, self._on_thread = trio.open_memory_channel[Flush](1)
+        self._ended = trio.Event()
+        self._ended.set()
         self._usual_s = 2 * _QUICK_S  # to be proved quick
 
     def want(self) -> None:
         """Something may have been appended or cut."""
-        if self._is_begun:
-            return
-        if self._usual_s < _QUICK_S:
+        if (self._log.end_offset, self._view.truncations) != self._begun:
             self.is_due = True
-        else:
-            self._wanted.set()
 
-    def flush(self) -> LogFlushed | None:
-        """Flush here and now; None if one is on its way, and what is due comes after it."""
+    def flush(self, *, aside: bool = False) -> LogFlushed | None:
+        """Flush what is due: here and now if the disk is quick and the caller has nothing to do ``aside``.
+
+        Else a thread does, and ``run`` reports it; one that is on its way has to end first. Both return None.
+        """
+        if not self.is_due or not self._ended.is_set():
+            return None
         self.is_due = False
-        if self._is_begun:
+        self._begun = self._log.end_offset, self._view.truncations
+        flush = self._log.begin_flush()
+        if aside or self._usual_s >= _QUICK_S:
+            self._ended = trio.Event()
+            self._for_thread.send_nowait(flush)
             return None
-        if self.lock.locked():
-            self._wanted.set()
-            return None
-        flush = self._begin()
         began = trio.current_time()
         self._sync(flush)
         return self._end(flush, began)
 
+    async def idle(self) -> None:
+        """Return once no flush is on its way: what it is about may be cut then."""
+        await self._ended.wait()
+
     async def run(self, report: Callable[[LogFlushed], Awaitable[None]]) -> None:
-        """Flush on a thread, whenever that is wanted, and report each flush."""
-        while True:
-            await self._wanted.wait()
-            self._wanted = trio.Event()
-            async with self.lock:
-                if self._is_begun:
-                    continue
-                flush = self._begin()
-                began = trio.current_time()
-                await self._in_thread(self._sync, flush)
-                flushed = self._end(flush, began)
+        """Flush on a thread what is left to it, and report each flush."""
+        async for flush in self._on_thread:
+            began = trio.current_time()
+            await self._in_thread(self._sync, flush)
+            flushed = self._end(flush, began)
+            self._ended.set()
             await report(flushed)
-
-    @property
-    def _is_begun(self) -> bool:
-        """Whether a flush that covers all there is has begun."""
-        return (self._log.end_offset, self._view.truncations) == self._begun
-
-    def _begin(self) -> Flush:
-        self._begun = self._log.end_offset, self._view.truncations
-        return self._log.begin_flush()
 
     def _end(self, flush: Flush, began: float) -> LogFlushed:
         self._log.flushed(flush)

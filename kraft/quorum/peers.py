@@ -172,6 +172,5 @@ class Peer:
             await self.report(ResponseReceived(send.number, self.voter.node_id, request, response, data))
 
     async def _fail(self, send: Send, *, unsupported: bool = False, answered: bool = False) -> None:
-        await trio.lowlevel.checkpoint()  # it may be asked for again at once
         to = self.voter.node_id
         await self.report(RequestFailed(send.number, to, send.request, unsupported=unsupported, answered=answered))

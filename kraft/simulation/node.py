@@ -1,4 +1,4 @@
-"""A simulated node: a driver around one real core, as the node's own driver is, with a simulated disk under it.
+"""A simulated node: a driver around one real core, which performs effects as that of a real node does.
 
 It takes one event at a time. While it writes its election state, or stands still, events wait in a queue. What it
 remembers when it is killed is what its disk kept.

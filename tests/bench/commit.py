@@ -138,7 +138,7 @@ def measure(rounds: int) -> Section:
                 row.add(name, _once(name, voters, numbers))
     goals = [
         ratio_goal(f"{what} by {who} at most {most}× that of {whose}", row, KRAFT, disk, _at_most(most))
-        for who, most, of in (("a quorum of one", 1.5, rows[1]), ("three voters on one machine", 3.0, rows[3]))
+        for who, most, of in (("a quorum of one", 2.5, rows[1]), ("three voters on one machine", 4.0, rows[3]))
         for what, row in (("`commit-latency-avg`", of.leader), ("p50 of a change seen by a client", of.p50))
         for whose, disk in (("the disk", DISK), ("the disk while the quorum rests", ALONE))
     ]

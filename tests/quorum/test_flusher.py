@@ -63,9 +63,8 @@ class Disk:
         for _ in range(count):
             self.ended = trio.Event()
             self.append()
-            if self.flusher.is_due:
-                flushed = self.flusher.flush()
-                assert flushed is not None
+            flushed = self.flusher.flush()
+            if flushed is not None:
                 await self.report(flushed)
             await self.ended.wait()
             assert self.flushed[-1].end_offset == self.log.end_offset
@@ -114,20 +113,43 @@ async def test_a_slow_disk_never_holds_up_the_event_loop(tmp_path: Path, mock_cl
         assert await disk.flush(ENOUGH) == ENOUGH
 
 
-async def test_while_the_log_is_held_a_flush_waits(tmp_path: Path, mock_clock: MockClock) -> None:
+async def test_a_flush_goes_to_a_thread_if_the_caller_has_other_things_to_do(
+    tmp_path: Path, mock_clock: MockClock
+) -> None:
     async with running(tmp_path, mock_clock) as disk:
         await disk.flush(ENOUGH)
         disk.flushed.clear()
-        disk.ended = trio.Event()
-        async with disk.flusher.lock:
-            disk.append()
-            assert disk.flusher.is_due
-            assert disk.flusher.flush() is None
-            assert not disk.flusher.is_due
-            await trio.testing.wait_all_tasks_blocked()
-            assert not disk.flushed
+        before, disk.ended = disk.threads, trio.Event()
+        disk.append()
+        assert disk.flusher.flush(aside=True) is None
         await disk.ended.wait()
+        assert disk.threads == before + 1
         assert [flushed.end_offset for flushed in disk.flushed] == [disk.log.end_offset]
+
+
+async def test_one_flush_at_a_time(tmp_path: Path, mock_clock: MockClock) -> None:
+    """What is appended while one is on its way is due after it, however quick the disk is."""
+    async with running(tmp_path, mock_clock) as disk:
+        await disk.flush(ENOUGH)
+        disk.ended = trio.Event()
+        disk.append()
+        assert disk.flusher.flush(aside=True) is None
+        disk.append()
+        assert disk.flusher.flush() is None
+        assert disk.flusher.is_due
+        await disk.flusher.idle()
+        flushed = disk.flusher.flush()
+        assert flushed is not None
+        assert flushed.end_offset == disk.log.end_offset
+        assert not disk.flusher.is_due
+
+
+async def test_nothing_is_flushed_that_is_not_due(tmp_path: Path, mock_clock: MockClock) -> None:
+    async with running(tmp_path, mock_clock) as disk:
+        await disk.flush(ENOUGH)
+        assert disk.flusher.flush() is None
+        with trio.fail_after(1):
+            await disk.flusher.idle()
 
 
 @pytest.mark.parametrize("flushes_before", [0, ENOUGH])

@@ -212,6 +212,18 @@ async def test_a_leader_that_stood_still_for_the_fetch_timeout_keeps_its_epoch_i
 
 @seeds
 @virtually
+async def test_a_leader_whose_disk_stalls_commits_what_the_others_hold(tmp_path: Path, seed: int) -> None:
+    """KIP-595: a majority of the voters commits. The leader need not be in it, and answers Fetches during its fsync."""
+    async with controllers(tmp_path, seed=seed) as cluster:
+        first = await cluster.leader()
+        cluster.nodes[first].disk_s = 10.0
+        with trio.fail_after(1.0):
+            await cluster.set(1)
+        cluster.nodes[first].disk_s = 0.001
+
+
+@seeds
+@virtually
 async def test_one_frame_does_not_use_up_the_epochs(tmp_path: Path, seed: int) -> None:
     """Epochs are int32. Anybody who reaches the listener may name one, and asks for no password."""
     async with controllers(tmp_path, seed=seed) as cluster:

@@ -1,9 +1,9 @@
-"""Who steps the core, and when: whoever brings an event while the role rests, and else the role."""
+"""The driver's loop: an event, its effects, the next event; and a flush when there is none."""
 
 from __future__ import annotations
 
 import errno
-import itertools
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -27,11 +27,12 @@ from kraft.raft.timing import Timing
 from kraft.rpc.client import Connection
 from kraft.storage.flush import Flush
 from kraft.world.clock import Clock
-from tests.support.quorums import append, identity, idle, open_quorum, running
+from tests.support.quorums import append, identity, idle, running
+from tests.support.scripted_leader import at_once
 
 OBSERVER = 9
-QUICK_IN_A_ROW = 16
-"""So many flushes that nothing held up leave the average far below what is quick."""
+TIMES = 20
+"""Trio runs the tasks of a round in a random order."""
 
 
 def topic(number: int) -> TopicRecord:
@@ -44,11 +45,18 @@ class Disk:
 
     happened: list[str] = attrs.Factory(list)
     fails: bool = False
+    takes_s: float = 0.0
+    threads: int = 0
 
     def sync(self, flush: Flush) -> None:
         self.happened.append("flush")
+        time.sleep(self.takes_s)
         if self.fails:
             raise OSError(errno.EIO, "the disk is gone")
+
+    async def in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        self.threads += work == self.sync
+        return await at_once(work, *arguments)
 
     @property
     def flushes(self) -> int:
@@ -57,56 +65,81 @@ class Disk:
 
 @asynccontextmanager
 async def at_rest(path: Path, **options: Any) -> AsyncIterator[tuple[Quorum, Disk]]:
-    """A quorum of one whose disk has proved quick, with nothing left to do."""
+    """A quorum of one whose disk has proved quick, with nothing left to do. No work is done on other threads."""
     disk = Disk()
-    async with running(path, sync=disk.sync, **options) as (quorum, _):
-        await _prove_quick(quorum)
+    async with running(path, **{"sync": disk.sync, "in_thread": disk.in_thread, **options}) as (quorum, _):
+        before = -1
+        while before != disk.threads:
+            before = disk.threads
+            await quorum.committed(append(quorum, [topic(quorum.end_offset)], quorum.epoch))
+        await trio.testing.wait_all_tasks_blocked()
         disk.happened.clear()
         yield quorum, disk
 
 
-async def _prove_quick(quorum: Quorum) -> None:
-    quick = 0
-    with trio.fail_after(30):
-        for number in itertools.count():
-            await trio.testing.wait_all_tasks_blocked()
-            if quick == QUICK_IN_A_ROW:
-                return
-            offset = append(quorum, [topic(number)], quorum.epoch)
-            quick = quick + 1 if quorum.high_watermark == offset + 1 else 0
-            await quorum.committed(offset)
-
-
-async def test_an_append_at_rest_is_committed_when_it_returns(tmp_path: Path) -> None:
-    """A commit of one voter waits for the disk and for nobody's turn."""
+async def test_all_that_is_appended_before_the_role_had_its_turn_makes_one_flush(tmp_path: Path) -> None:
+    """Commits are made in groups: many callers in one turn of the event loop cost one flush, not one each."""
     async with at_rest(tmp_path) as (quorum, disk):
-        offset = append(quorum, [topic(100)], quorum.epoch)
-        assert (quorum.high_watermark, disk.flushes) == (offset + 1, 1)
-
-
-async def test_what_is_appended_before_the_role_had_its_turn_makes_one_flush(tmp_path: Path) -> None:
-    """Commits are made in groups: many callers in one turn of the event loop cost two flushes, not one each."""
-    async with at_rest(tmp_path) as (quorum, disk):
-        first, *_, last = [append(quorum, [topic(100 + number)], quorum.epoch) for number in range(50)]
-        assert (quorum.high_watermark, disk.flushes) == (first + 1, 1)
+        first, *_, last = [append(quorum, [topic(1000 + number)], quorum.epoch) for number in range(50)]
+        assert (quorum.high_watermark, disk.flushes) == (first, 0)
         await quorum.committed(last)
-        assert disk.flushes == 2
+        assert disk.flushes == 1
 
 
-async def test_a_follower_is_answered_before_the_leader_flushes(tmp_path: Path) -> None:
-    """Its disk works while that of the leader does."""
+async def test_what_was_reported_is_taken_before_a_flush(tmp_path: Path) -> None:
+    """Requests that came in the moment of an append are answered before the disk holds up the event loop."""
     async with at_rest(tmp_path) as (quorum, disk), trio.open_nursery() as nursery:
-        fetch = FetchRequest(quorum.epoch, OBSERVER, quorum.end_offset, quorum.epoch, 30.0)
-        question = await quorum.ask(fetch)
+        quorum.tell(lambda effects: disk.happened.extend("answer" for _ in effects.replies))
+        end_offset = quorum.end_offset
 
-        async def follow() -> None:
-            await question.answer()
-            disk.happened.append("answered")
+        async def append_one() -> None:
+            append(quorum, [topic(1000)], quorum.epoch)
 
-        nursery.start_soon(follow)
+        for _ in range(3):
+            nursery.start_soon(quorum.ask, VoteRequest(0, 2, 0, 0))
+        nursery.start_soon(append_one)
+        await quorum.committed(end_offset)
+        assert disk.happened == ["answer"] * 3 + ["flush"]
+
+
+async def test_an_append_is_told_before_what_ends_the_leadership(tmp_path: Path) -> None:
+    """A leader alone appends: a core that has resigned by then would not know the record, and its log no more."""
+    timing = Timing(election_timeout_s=0.001, fetch_timeout_s=0.001)
+    async with at_rest(tmp_path, timing=timing) as (quorum, _):
+        for number in range(TIMES):
+            epoch = quorum.epoch
+
+            async def append_one(number: int = number, epoch: int = epoch) -> None:
+                append(quorum, [topic(1000 + number)], epoch)
+
+            async with trio.open_nursery() as nursery:  # both have run before the role does
+                nursery.start_soon(quorum.resign, epoch)
+                nursery.start_soon(append_one)
+            with trio.fail_after(30):
+                while quorum.epoch == epoch or not quorum.is_leader:
+                    await quorum.change(quorum.leader_id, quorum.epoch)
+                await quorum.committed(quorum.end_offset - 1)
+
+
+async def test_an_append_is_committed_though_the_inbox_is_full(tmp_path: Path) -> None:
+    async with at_rest(tmp_path) as (quorum, _), trio.open_nursery() as nursery:
+        for _ in range(300):
+            nursery.start_soon(quorum.ask, VoteRequest(0, 2, 0, 0))
+        await trio.lowlevel.checkpoint()
+        with trio.fail_after(30):
+            await quorum.committed(append(quorum, [topic(1000)], quorum.epoch))
+
+
+async def test_flushes_count_as_busy_and_rest_does_not(tmp_path: Path) -> None:
+    """poll-idle-ratio-avg is the share of the time in which the role waits for an event."""
+    async with at_rest(tmp_path) as (quorum, disk):
+        before, disk.takes_s = quorum.busy_s, 0.05
+        await quorum.committed(append(quorum, [topic(1000)], quorum.epoch))
         await trio.testing.wait_all_tasks_blocked()
-        await quorum.committed(append(quorum, [topic(100)], quorum.epoch))
-        assert disk.happened == ["answered", "flush"]
+        busy_s = quorum.busy_s
+        assert busy_s - before >= disk.takes_s
+        await trio.sleep(0.01)
+        assert quorum.busy_s == busy_s
 
 
 async def test_a_deadline_that_came_while_the_role_rests_is_kept(tmp_path: Path) -> None:
@@ -119,30 +152,17 @@ async def test_a_deadline_that_came_while_the_role_rests_is_kept(tmp_path: Path)
         assert answer.response.records is None
 
 
-async def test_what_fails_in_the_task_of_another_ends_the_quorum_and_not_the_task(tmp_path: Path) -> None:
+async def test_what_fails_in_a_step_ends_the_quorum_and_not_whoever_appended(tmp_path: Path) -> None:
     """After a failed fsync nobody knows what is on disk: the node stops, and whoever appended hears nothing."""
-    returned = False
+    acknowledged = False
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
         async with at_rest(tmp_path) as (quorum, disk):
             disk.fails = True
-            offset = append(quorum, [topic(100)], quorum.epoch)
-            returned = True
+            offset = append(quorum, [topic(1000)], quorum.epoch)
             await quorum.committed(offset)
-    assert returned
+            acknowledged = True
+    assert not acknowledged
     assert disk.flushes == 1
-
-
-async def test_a_failed_fsync_is_not_lost_in_a_cancellation(tmp_path: Path) -> None:
-    """What is cancelled before the role came to raise it must not pass for a clean stop."""
-    disk = Disk()
-    quorum = open_quorum(tmp_path, sync=disk.sync)
-    with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
-        async with trio.open_nursery() as nursery:
-            await nursery.start(quorum.run, idle)
-            await _prove_quick(quorum)
-            disk.fails = True
-            nursery.cancel_scope.cancel()
-            append(quorum, [topic(100)], quorum.epoch)
 
 
 async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) -> None:
