@@ -173,7 +173,7 @@ class Node:
         self.core = self._assemble()  # first: it may refuse the directory, and then nothing is to be written there
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, self.clock.now_ms)) as journal:
             journal.start(self.core.quorum.log.last_timestamp_ms)
-            self.core.quorum.tell(journal.note, journal.note_refusal)
+            self.core.quorum.add_listener(journal.note, journal.note_refusal)
             await self._run(self.core, task_status)
             journal.stop()
         if self._is_opened:
@@ -334,7 +334,7 @@ class Node:
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
-        quorum.tell(raft.note, raft.note_refusal)
+        quorum.add_listener(raft.note, raft.note_refusal)
         declare_metadata_metrics(self.registry, self.clock, quorum, metadata)
         if controller is not None:
             declare_controller_metrics(self.registry, self.clock, quorum, metadata, controller, raft)

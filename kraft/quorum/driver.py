@@ -34,13 +34,13 @@ from typing import Any
 import attrs
 import trio
 
-from kraft.quorum.complaints import Complaints
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.log import MetadataLog, Unit
+from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.peers import Connect, Peer
+from kraft.quorum.pending import PendingRequest, PendingRequests
 from kraft.quorum.performer import Performer
-from kraft.quorum.questions import Question, Questions
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
 from kraft.quorum.snapshot_check import SnapshotCheck
@@ -73,7 +73,7 @@ from kraft.world.clock import Clock
 
 logger = logging.getLogger("kraft.quorum")
 
-#: The most events that wait for the core; whoever reports one more waits with it.
+#: The capacity of the inbox, in events: a task that reports one more waits until the driver has taken one.
 _INBOX = 100
 
 Lead = Callable[[int], Awaitable[None]]
@@ -122,13 +122,13 @@ class Quorum:
         self.identity = identity
         self.log = log
         self._clock = clock
-        self._witnesses: list[Callable[[Effects], None]] = []
-        self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
+        self._on_effects: list[Callable[[Effects], None]] = []
+        self._on_refusal: list[Callable[[Refusal], None]] = []
         self.appended_at = time.perf_counter()
-        """When the first of the records was appended that the core was told of last, or will be next."""
+        """Append time of the oldest record in the last batch that was reported to the core, or in the next one."""
         self._in_thread = in_thread
         self._election_file = ElectionFile(log, identity.node_id, identity.voters)
-        self._complaints = Complaints(identity)
+        self._warnings = PeerWarnings(identity)
         self.timing = timing or Timing()
         election = self._election_file.read()
         voters = tuple(sorted(identity.voters))
@@ -136,26 +136,26 @@ class Quorum:
         view = log.view()
         self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=random.random, timing=self.timing)
         self._deadline = now
-        # None says only that the log has grown.
+        # None only wakes the driver: the log has grown.
         self._inbox, self._reported = trio.open_memory_channel[Event | None](_INBOX)
         self._flusher = Flusher(log, view, in_thread, sync)
         self._high_watermark = self._core.high_watermark
         self._peers: Mapping[int, Peer] = {
-            voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._inbox.send)
+            voter.node_id: Peer(voter, identity, self.timing, self._warnings, connect, self._inbox.send)
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
-        self._responses = Responses(log, self._peers, self._complaints)
-        self._questions = Questions(log)
+        self._responses = Responses(log, self._peers, self._warnings)
+        self._pending = PendingRequests(log)
         self._snapshot_check = SnapshotCheck(log, in_thread)
         self._performer = Performer(
             log,
             clock,
             self._flusher,
             self._snapshot_check,
-            self._questions,
+            self._pending,
             self._peers,
-            self._complaints,
+            self._warnings,
             self._publish,
         )
         self._advanced = trio.Event()
@@ -165,7 +165,7 @@ class Quorum:
         self._leaving = False
         self._left = trio.Event()
 
-    # What others may ask.
+    # Reading the state.
 
     @property
     def node_id(self) -> int:
@@ -210,43 +210,49 @@ class Quorum:
         state = self._core.state
         if isinstance(state, Leader):
             return self.high_watermark > state.epoch_start
-        return isinstance(state, Follower) and 0 <= self._responses.told(state.epoch) <= self.high_watermark
+        return (
+            isinstance(state, Follower)
+            and 0 <= self._responses.leader_high_watermark(state.epoch) <= self.high_watermark
+        )
 
     @property
     def busy_s(self) -> float:
         """Seconds in which the role did not wait for an event (``poll-idle-ratio-avg`` is of the others)."""
         return self._busy_s
 
-    def tell(self, witness: Callable[[Effects], None], of_refusals: Callable[[Refusal], None] | None = None) -> None:
-        """Have ``witness`` hear of the effects of every step, before they are performed; and ``of_refusals`` of what
-        was refused without a step.
+    def add_listener(
+        self, on_effects: Callable[[Effects], None], on_refusal: Callable[[Refusal], None] | None = None
+    ) -> None:
+        """Call ``on_effects`` with the effects of every step, before they are performed.
+
+        ``on_refusal`` is called with each request that was refused without a step.
         """
-        self._witnesses.append(witness)
-        if of_refusals is not None:
-            self._witnesses_of_refusals.append(of_refusals)
+        self._on_effects.append(on_effects)
+        if on_refusal is not None:
+            self._on_refusal.append(on_refusal)
 
     def note_refusal(self, refusal: Refusal, host: str) -> None:
-        """Log and count a request from ``host`` that was refused before it came to ``answer``."""
-        self._complaints.refused(refusal, host)
-        for witness in self._witnesses_of_refusals:
-            witness(refusal)
+        """Log and count a request from ``host`` that was refused instead of submitted."""
+        self._warnings.note_refusal(refusal, host)
+        for listener in self._on_refusal:
+            listener(refusal)
 
     async def change(self, leader_id: int | None, epoch: int) -> None:
         """Return once this is no longer who leads. The caller puts the bound on the wait."""
         while (self.leader_id, self.epoch) == (leader_id, epoch):
             await self._changed.wait()
 
-    async def ask(self, request: Request, max_bytes: int = MAX_FETCH_BYTES) -> Question:
-        """Put a request of a peer to the core; what it says comes from ``Question.answer``."""
-        question = self._questions.add(max_bytes)
+    async def submit(self, request: Request, max_bytes: int = MAX_FETCH_BYTES) -> PendingRequest:
+        """Report a request of a peer to the core; ``PendingRequest.response`` waits for the response."""
+        pending = self._pending.add(max_bytes)
         try:
-            await self._inbox.send(RequestReceived(question.number, request))
+            await self._inbox.send(RequestReceived(pending.request_id, request))
         except trio.Cancelled:
-            self._questions.withdraw(question)
+            self._pending.discard(pending)
             raise
-        return question
+        return pending
 
-    # The roles.
+    # The driver.
 
     async def run(self, lead: Lead, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take part in the quorum until cancelled; started once events are taken.
@@ -265,7 +271,7 @@ class Quorum:
                 for number, peer in self._peers.items():
                     nursery.start_soon(peer.run, name=f"peer {number}")
                 nursery.start_soon(self._flusher.run, self._inbox.send, name="flusher")
-                nursery.start_soon(self._snapshot_check.run, self._judged, name="snapshot check")
+                nursery.start_soon(self._snapshot_check.run, self._snapshot_checked, name="snapshot check")
                 await self._step(Timeout())
                 task_status.started()
                 while True:
@@ -294,7 +300,7 @@ class Quorum:
     async def _next_event(self) -> Event | None:
         """What came of a step, else what was reported, else the end of a due flush; else wait, until the deadline.
 
-        None says only that the log has grown.
+        None if only the log has grown.
         """
         if self._has_grown:
             return None
@@ -303,7 +309,7 @@ class Quorum:
         with contextlib.suppress(trio.WouldBlock):
             return self._reported.receive_nowait()
         if self._flusher.is_due:
-            # The followers of a leader are sent what it flushes meanwhile, so that their disks work at the same time.
+            # A leader sends its followers meanwhile what it flushes, so that all disks work at the same time.
             flushed = self._flusher.flush(aside=self.is_leader and bool(self._peers))
             if flushed is not None:
                 return flushed
@@ -317,13 +323,13 @@ class Quorum:
 
     @property
     def _has_grown(self) -> bool:
-        """Whether this leader appended what its core was not told of."""
+        """Whether this leader has appended records that its core does not know of."""
         return self.log.end_offset > self._core.log.end_offset
 
     async def _step(self, event: Event) -> None:
         """Step the core, and perform the effects."""
         if isinstance(event, ResponseReceived):
-            event = self._responses.proved(event)
+            event = self._responses.prove(event)
         elif isinstance(event, ShutDown):
             self._leaving = True
         elif isinstance(event, LogTrimmed):
@@ -334,12 +340,12 @@ class Quorum:
         effects = self._core.step(trio.current_time(), event)
         self._deadline = effects.deadline
         if isinstance(event, ResponseReceived):
-            self._responses.hear(event, self.state)
-        self._tell(effects)
+            self._responses.note_leader(event, self.state)
+        self._announce_effects(effects)
         await self._perform(effects)
         if effects.transitions:
             self._announce()
-        if self._leaving and self._owes_no_word():
+        if self._leaving and self._has_handed_over():
             self._left.set()
 
     async def _perform(self, effects: Effects) -> None:
@@ -352,7 +358,7 @@ class Quorum:
             self._performer.follow_ups.append(ElectionStateWritten(election))
 
     def _announce(self) -> None:
-        """Let everybody look at what the core is now."""
+        """Wake the tasks that wait for a change of the state."""
         self._changed.set()
         self._changed = trio.Event()
         self._wake_readers()
@@ -361,25 +367,25 @@ class Quorum:
         self._high_watermark = high_watermark
         self._wake_readers()
 
-    def _owes_no_word(self) -> bool:
-        """Whether the others know that this node does not lead."""
+    def _has_handed_over(self) -> bool:
+        """Whether every voter that could be reached knows that this node does not lead."""
         state = self.state
         return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
 
-    def _tell(self, effects: Effects) -> None:
-        """Say what happened and why, in the log and to whoever keeps count of it."""
+    def _announce_effects(self, effects: Effects) -> None:
+        """Log what happened and why, and call the listeners."""
         for verdict in effects.verdicts:
-            self._complaints.judged(verdict)
+            self._warnings.note_verdict(verdict)
         for transition in effects.transitions:
             logger.info("%s", transition)
-        for witness in self._witnesses:
-            witness(effects)
+        for listener in self._on_effects:
+            listener(effects)
 
-    async def _judged(self, verdict: SnapshotStored | SnapshotRejected) -> None:
+    async def _snapshot_checked(self, verdict: SnapshotStored | SnapshotRejected) -> None:
         leader_id = self.leader_id
         if leader_id is not None and leader_id in self._peers:
             asked = FetchSnapshotRequest(self.epoch, self.node_id, verdict.snapshot, 0)
-            self._responses.judge(verdict, leader_id, asked)
+            self._responses.note_checked_snapshot(verdict, leader_id, asked)
         await self._inbox.send(verdict)
 
     # Appending.

@@ -14,7 +14,7 @@ import attrs
 import trio
 
 from kraft.config.listeners import Voter, address
-from kraft.quorum.complaints import Complaints
+from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.refusals import kind_of
 from kraft.quorum.wire import BadResponse, Identity, request_message, response_value
 from kraft.raft.events import Event, RequestFailed, ResponseReceived, Send
@@ -50,8 +50,8 @@ Report = Callable[[Event], Awaitable[None]]
 
 
 @attrs.define
-class _Trouble:
-    """Answers to one kind of request that were of no use, ``times`` in a row; the next is asked for after ``until``."""
+class _Fault:
+    """Useless responses to one kind of request, ``times`` in a row; the next request waits until ``until``."""
 
     times: int = 0
     until: float = 0.0
@@ -69,37 +69,37 @@ class Peer:
     voter: Voter
     identity: Identity
     timing: Timing
-    complaints: Complaints
+    warnings: PeerWarnings
     connect: Connect
     report: Report
     connected: bool = False
     _waiting: dict[type, Send] = attrs.Factory(dict)
     _idle: trio.lowlevel.ParkingLot = attrs.Factory(trio.lowlevel.ParkingLot)
-    _troubles: dict[type, _Trouble] = attrs.Factory(dict)
+    _faults: dict[type, _Fault] = attrs.Factory(dict)
 
     def send(self, send: Send) -> None:
         """Have a request sent as soon as may be; what becomes of it is reported."""
         self._waiting[type(send.request)] = send
         self._idle.unpark()
 
-    def complain(self, request: Request, reason: str, detail: str = "") -> None:
-        """An answer to this kind of request was of no use. A change of ``reason`` is news, one of ``detail`` is not."""
-        trouble = self._troubles.setdefault(type(request), _Trouble())
-        if reason != trouble.reason:
-            self.complaints.settle((self.voter.node_id, trouble.reason))
-            trouble.reason = reason
-        trouble.was_said |= self.complaints.say((self.voter.node_id, reason), f"{self.voter.node_id} {reason}{detail}")
-        trouble.times += 1
-        pause_s = self.timing.retry_backoff_s * 2.0 ** min(trouble.times, _MAX_EXPONENT)
-        trouble.until = trio.current_time() + min(_LONGEST_PAUSE_S, pause_s)
+    def note_fault(self, request: Request, reason: str, detail: str = "") -> None:
+        """Count a useless response to this kind of request. Only a new ``reason`` is logged at once."""
+        fault = self._faults.setdefault(type(request), _Fault())
+        if reason != fault.reason:
+            self.warnings.resolve((self.voter.node_id, fault.reason))
+            fault.reason = reason
+        fault.was_said |= self.warnings.warn((self.voter.node_id, reason), f"{self.voter.node_id} {reason}{detail}")
+        fault.times += 1
+        pause_s = self.timing.retry_backoff_s * 2.0 ** min(fault.times, _MAX_EXPONENT)
+        fault.until = trio.current_time() + min(_LONGEST_PAUSE_S, pause_s)
 
-    def be_content(self, request: Request) -> None:
-        """An answer to a request of this kind was of use."""
-        trouble = self._troubles.pop(type(request), None)
-        if trouble is None:
+    def note_success(self, request: Request) -> None:
+        """A response to this kind of request was of use: forget its faults."""
+        fault = self._faults.pop(type(request), None)
+        if fault is None:
             return
-        self.complaints.settle((self.voter.node_id, trouble.reason))
-        if trouble.was_said:
+        self.warnings.resolve((self.voter.node_id, fault.reason))
+        if fault.was_said:
             logger.info("%s gives good answers to %s again", self.voter.node_id, kind_of(request))
 
     async def run(self) -> None:
@@ -151,24 +151,24 @@ class Peer:
         except KafkaError:
             await self._fail(send, unsupported=True)
             return
-        if type(request) in self._troubles:
-            await trio.sleep_until(self._troubles[type(request)].until)
+        if type(request) in self._faults:
+            await trio.sleep_until(self._faults[type(request)].until)
         try:
             wait_s = request.max_wait_s if isinstance(request, FetchRequest) else 0.0
             timeout_s = self.timing.request_timeout_s + wait_s
             answer = await connection.request(message.message, message.version, timeout_s=timeout_s)
             response, data = response_value(request, answer, message.version)
         except BadResponse as error:
-            self.complain(request, f"gives no good answer to {kind_of(request)}: {error}")
+            self.note_fault(request, f"gives no good answer to {kind_of(request)}: {error}")
             await self._fail(send, answered=True)
         except (OSError, trio.TooSlowError, KafkaError) as error:
             logger.debug("voter %s: %s: %s", self.voter, type(request).__name__, error)
             await self._fail(send)
         else:
             if response.error not in _USUAL:
-                self.complain(request, f"refuses {kind_of(request)}: {response.error.name}")
+                self.note_fault(request, f"refuses {kind_of(request)}: {response.error.name}")
             elif response.error is ErrorCode.NONE and not data:  # whether data are of use, others see
-                self.be_content(request)
+                self.note_success(request)
             await self.report(ResponseReceived(send.number, self.voter.node_id, request, response, data))
 
     async def _fail(self, send: Send, *, unsupported: bool = False, answered: bool = False) -> None:

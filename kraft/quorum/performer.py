@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from kraft.quorum.batches import FetchedBatches
-from kraft.quorum.complaints import Complaints
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.log import MetadataLog
+from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.peers import Peer
-from kraft.quorum.questions import Questions
+from kraft.quorum.pending import PendingRequests
 from kraft.quorum.snapshot_check import SnapshotCheck
 from kraft.raft.events import Event, FetchedRecords, LeaderChange, Reply, Send, SnapshotRejected, StoreChunk
 from kraft.raft.messages import SnapshotId
@@ -30,9 +30,9 @@ class Performer:
         clock: Clock,
         flusher: Flusher,
         snapshot_check: SnapshotCheck,
-        questions: Questions,
+        pending: PendingRequests,
         peers: Mapping[int, Peer],
-        complaints: Complaints,
+        warnings: PeerWarnings,
         publish: Callable[[int], None],
     ) -> None:
         self.follow_ups: deque[Event] = deque()
@@ -40,9 +40,9 @@ class Performer:
         self._clock = clock
         self._flusher = flusher
         self._snapshot_check = snapshot_check
-        self._questions = questions
+        self._pending = pending
         self._peers = peers
-        self._complaints = complaints
+        self._warnings = warnings
         self._publish = publish
 
     def stop(self, why: str) -> None:
@@ -63,7 +63,7 @@ class Performer:
         fetched: FetchedBatches = batches.payload
         self._log.append_fetched(fetched, self._clock.now_ms())
         if fetched.opens_epoch:
-            self._complaints.look_for_other_voters(fetched.data, fetched.leader_epoch)
+            self._warnings.check_voters(fetched.data, fetched.leader_epoch)
 
     def flush(self) -> None:
         self._flusher.want()
@@ -73,7 +73,7 @@ class Performer:
             self.follow_ups.append(SnapshotRejected(chunk.snapshot))
 
     def reply(self, replies: list[Reply]) -> None:
-        self._questions.settle(replies)
+        self._pending.complete(replies)
 
     def send(self, sends: list[Send]) -> None:
         for send in sends:

@@ -80,7 +80,7 @@ class Refusal:
         return f"{asked.request}{whose} refused: {self.doubt.value}"
 
 
-class Refused(KafkaError):
+class RefusedRequest(KafkaError):
     """Raised for a request that is refused: as a whole, or only what it says of the metadata log.
 
     ``message`` is the request as it came; ``request`` what it says, None if that could not be read.

@@ -1,11 +1,11 @@
-"""What other voters answer: proved before the core sees it, and damage held against whom it came from."""
+"""Responses of other voters: proved before the core sees them. Damage counts as a fault of the peer that sent it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kraft.quorum.complaints import Complaints
 from kraft.quorum.log import MetadataLog
+from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.peers import Peer
 from kraft.raft.events import Event, RequestFailed, ResponseReceived, SnapshotRejected, SnapshotStored
 from kraft.raft.messages import FetchResponse, FetchSnapshotRequest
@@ -15,16 +15,16 @@ from kraft.wire.errors import ErrorCode
 
 
 class Responses:
-    """The answers of ``peers``, which are voters by their ids, to one node with its ``log``."""
+    """The responses of ``peers``, which are voters by their ids, to one node with its ``log``."""
 
-    def __init__(self, log: MetadataLog, peers: Mapping[int, Peer], complaints: Complaints) -> None:
+    def __init__(self, log: MetadataLog, peers: Mapping[int, Peer], warnings: PeerWarnings) -> None:
         self._log = log
         self._peers = peers
-        self._complaints = complaints
-        self._told = -1, -1
+        self._warnings = warnings
+        self._leader_high_watermark = -1, -1
 
-    def proved(self, event: ResponseReceived) -> Event:
-        """Say what records came with a Fetch, which are then its payload; damaged ones are no answer."""
+    def prove(self, event: ResponseReceived) -> Event:
+        """Replace the bytes that a Fetch brought by the batches in them; if they are damaged, the Fetch has failed."""
         response, peer = event.response, self._peers[event.to]
         if not isinstance(response, FetchResponse) or not event.payload:
             return event
@@ -33,34 +33,36 @@ class Responses:
             if fetched is None:
                 raise CorruptBatch(f"{len(event.payload)} bytes, and no whole batch")
         except CorruptBatch as error:
-            peer.complain(event.request, "sent records that cannot be used, they are asked for again", f": {error}")
+            peer.note_fault(event.request, "sent records that cannot be used, they are asked for again", f": {error}")
             return RequestFailed(event.number, event.to, event.request, answered=True)
-        peer.be_content(event.request)
+        peer.note_success(event.request)
         response = response.bringing(fetched.records)
         return ResponseReceived(event.number, event.to, event.request, response, fetched)
 
-    def hear(self, event: ResponseReceived, state: State) -> None:
-        """Note who leads, and what the leader says is committed, which may be more than it brings in one answer.
+    def note_leader(self, event: ResponseReceived, state: State) -> None:
+        """Note the leader that a response names, and the high watermark of the leader that the core follows.
 
-        ``state`` is what the core made of it.
+        That may be higher than the records of one response reach. ``state`` is that of the core after the response.
         """
         response = event.response
-        self._complaints.heard_of_leader(event.to, response.leader_id)
+        self._warnings.check_leader(event.to, response.leader_id)
         if not isinstance(state, Follower) or not isinstance(response, FetchResponse):
             return
         if (event.to, response.epoch, response.error) == (state.leader_id, state.epoch, ErrorCode.NONE):
-            self._told = state.epoch, response.high_watermark
+            self._leader_high_watermark = state.epoch, response.high_watermark
 
-    def told(self, epoch: int) -> int:
-        """The high watermark that the leader of ``epoch`` told last: -1 if it told none."""
-        told_in, high_watermark = self._told
-        return high_watermark if told_in == epoch else -1
+    def leader_high_watermark(self, epoch: int) -> int:
+        """The newest high watermark that the leader of ``epoch`` sent; -1 if it sent none."""
+        noted_in, high_watermark = self._leader_high_watermark
+        return high_watermark if noted_in == epoch else -1
 
-    def judge(self, verdict: SnapshotStored | SnapshotRejected, leader_id: int, asked: FetchSnapshotRequest) -> None:
-        """Hold a damaged snapshot against the leader, which it came from when that was asked."""
+    def note_checked_snapshot(
+        self, outcome: SnapshotStored | SnapshotRejected, leader_id: int, asked: FetchSnapshotRequest
+    ) -> None:
+        """Count a damaged snapshot as a fault of the leader, which sent it in response to ``asked``."""
         peer = self._peers[leader_id]
-        if isinstance(verdict, SnapshotStored):
-            peer.be_content(asked)
+        if isinstance(outcome, SnapshotStored):
+            peer.note_success(asked)
         else:
             reason = "sent a snapshot that cannot be used, it is asked for again"
-            peer.complain(asked, reason, f": {verdict.snapshot}")
+            peer.note_fault(asked, reason, f": {outcome.snapshot}")

@@ -23,7 +23,7 @@ from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_snapshot_request import FetchSnapshotRequest
 from kraft.messages.vote_request import PartitionData as VotePartition
 from kraft.messages.vote_request import VoteRequest
-from kraft.quorum.refusals import Doubt, Refused
+from kraft.quorum.refusals import Doubt, RefusedRequest
 from kraft.quorum.wire import (
     NOBODY,
     PARTITION,
@@ -46,15 +46,15 @@ _NO_HIGH_WATERMARK = 2**63 - 1
 def request_value(message: Message, version: int, identity: Identity) -> raft.Request:
     """What a request asks.
 
-    Raises Refused: as a whole with INCONSISTENT_CLUSTER_ID if it is for another cluster, with INVALID_REQUEST if it is
-    not about the metadata log alone; else with INVALID_VOTER_KEY if it is meant for another voter, or this one with
-    another directory, and with INVALID_REQUEST for a wait that cannot be.
+    Raises RefusedRequest: as a whole with INCONSISTENT_CLUSTER_ID if it is for another cluster, with INVALID_REQUEST
+    if it is not about the metadata log alone; else with INVALID_VOTER_KEY if it is meant for another voter, or this one
+    with another directory, and with INVALID_REQUEST for a wait that cannot be.
     """
     partition = _partition_of(message, version)
     asked = None if partition is None else _value(message, partition, version, identity)
     doubt = _doubt(message, partition, identity)
     if asked is None or doubt is not None:
-        raise Refused(message, asked, doubt or Doubt.OTHER_LOG)
+        raise RefusedRequest(message, asked, doubt or Doubt.OTHER_LOG)
     return asked
 
 

@@ -97,7 +97,7 @@ class Snapshot:
     state: int
 
 
-class Surroundings(Protocol):
+class CoreHost(Protocol):
     """What a driven core finds around itself: the time, who votes, whom it may write to, and who hears of it."""
 
     voters: tuple[int, ...]
@@ -119,7 +119,7 @@ class DrivenCore:
     ``unfinished`` are the flushes of a disk that is ``held``, oldest first. ``callers`` wait for an answer.
     """
 
-    def __init__(self, around: Surroundings, node_id: int) -> None:
+    def __init__(self, around: CoreHost, node_id: int) -> None:
         self.around = around
         self.node_id = node_id
         self.disk = Disk()

@@ -128,7 +128,7 @@ async def _insist(directory: Path, leader: Stubborn) -> set[str]:
         reasons.update(each.why for each in effects.transitions if (each.before, each.after) == GIVEN_UP)
 
     async with follower_of(leader, directory) as quorum:
-        quorum.tell(note)
+        quorum.add_listener(note)
         await trio.sleep(60)
     return reasons
 

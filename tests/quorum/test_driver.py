@@ -185,7 +185,7 @@ async def test_a_leader_stops_rather_than_send_what_rotted_since_the_start(tmp_p
             data[rotten_at] ^= 1
             path.write_bytes(data)
             with trio.fail_after(30):
-                await (await quorum.ask(FetchRequest(quorum.epoch, 9, 1, quorum.epoch, 0.0))).answer()
+                await (await quorum.submit(FetchRequest(quorum.epoch, 9, 1, quorum.epoch, 0.0))).response()
 
 
 @pytest.mark.parametrize("damaged", ["log", "quorum-state"])

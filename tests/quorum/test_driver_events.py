@@ -89,14 +89,14 @@ async def test_all_that_is_appended_before_the_role_had_its_turn_makes_one_flush
 async def test_what_was_reported_is_taken_before_a_flush(tmp_path: Path) -> None:
     """Requests that came in the moment of an append are answered before the disk holds up the event loop."""
     async with at_rest(tmp_path) as (quorum, disk), trio.open_nursery() as nursery:
-        quorum.tell(lambda effects: disk.happened.extend("answer" for _ in effects.replies))
+        quorum.add_listener(lambda effects: disk.happened.extend("answer" for _ in effects.replies))
         end_offset = quorum.end_offset
 
         async def append_one() -> None:
             append(quorum, [topic(1000)], quorum.epoch)
 
         for _ in range(3):
-            nursery.start_soon(quorum.ask, VoteRequest(0, 2, 0, 0))
+            nursery.start_soon(quorum.submit, VoteRequest(0, 2, 0, 0))
         nursery.start_soon(append_one)
         await quorum.committed(end_offset)
         assert disk.happened == ["answer"] * 3 + ["flush"]
@@ -124,7 +124,7 @@ async def test_an_append_is_told_before_what_ends_the_leadership(tmp_path: Path)
 async def test_an_append_is_committed_though_the_inbox_is_full(tmp_path: Path) -> None:
     async with at_rest(tmp_path) as (quorum, _), trio.open_nursery() as nursery:
         for _ in range(300):
-            nursery.start_soon(quorum.ask, VoteRequest(0, 2, 0, 0))
+            nursery.start_soon(quorum.submit, VoteRequest(0, 2, 0, 0))
         await trio.lowlevel.checkpoint()
         with trio.fail_after(30):
             await quorum.committed(append(quorum, [topic(1000)], quorum.epoch))
@@ -147,9 +147,9 @@ async def test_a_deadline_that_came_while_the_role_rests_is_kept(tmp_path: Path)
     async with at_rest(tmp_path) as (quorum, _):
         fetch = FetchRequest(quorum.epoch, OBSERVER, quorum.end_offset, quorum.epoch, 0.01)
         with trio.fail_after(30):
-            answer = await (await quorum.ask(fetch)).answer()
-        assert isinstance(answer.response, FetchResponse)
-        assert answer.response.records is None
+            response, _ = await (await quorum.submit(fetch)).response()
+        assert isinstance(response, FetchResponse)
+        assert response.records is None
 
 
 async def test_what_fails_in_a_step_ends_the_quorum_and_not_whoever_appended(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) ->
         answers: list[int] = []
 
         async def ask(number: int) -> None:
-            await (await quorum.ask(VoteRequest(number, 2, 0, 0))).answer()
+            await (await quorum.submit(VoteRequest(number, 2, 0, 0))).response()
             answers.append(number)
 
         async with trio.open_nursery() as nursery:
@@ -215,7 +215,7 @@ async def test_a_peer_that_is_away_and_asked_again_at_once_holds_up_nobody(tmp_p
     timing = Timing(retry_backoff_s=0.0, fetch_timeout_s=0.05)
     quorum = Quorum(this, log, clock, timing=timing, connect=nobody)
     given_up = trio.Event()
-    quorum.tell(lambda _: given_up.set() if isinstance(quorum.state, Prospective) else None)
+    quorum.add_listener(lambda _: given_up.set() if isinstance(quorum.state, Prospective) else None)
     async with trio.open_nursery() as nursery:
         await nursery.start(quorum.run, idle)
         with trio.fail_after(30):

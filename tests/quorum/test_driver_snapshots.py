@@ -105,7 +105,7 @@ async def _three_snapshots(directory: Path) -> None:
         with trio.fail_after(20):
             for epoch in range(EPOCH, EPOCH + 4):
                 if epoch > EPOCH:
-                    await (await quorum.ask(BeginQuorumEpochRequest(epoch, 1))).answer()
+                    await (await quorum.submit(BeginQuorumEpochRequest(epoch, 1))).response()
                 await trio.sleep(1)
             assert (pieces, disk.waiting) == (4, 1), "each was fetched once, and the first is being looked through"
             disk.gate.set()

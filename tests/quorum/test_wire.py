@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kraft.config.listeners import Voter
 from kraft.messages.registry import ApiKey, request_class, response_class
-from kraft.quorum.service import Refused, request_value, response_message
+from kraft.quorum.service import RefusedRequest, request_value, response_message
 from kraft.quorum.wire import NOBODY, VERSIONS, BadResponse, Identity, request_message, response_value
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
@@ -263,7 +263,7 @@ def test_a_askedfor_another_voter_is_refused(
     if not is_refused:
         assert request_value(message, version, TWO) == asked
         return
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedRequest) as refused:
         request_value(message, version, TWO)
     _, response = refused.value.answer(9, 3)
     assert (response.error, response.epoch, response.leader_id) == (ErrorCode.INVALID_VOTER_KEY, 9, 3)
@@ -273,7 +273,7 @@ def test_a_askedfor_another_voter_is_refused(
 def test_a_wait_that_cannot_be_is_refused() -> None:
     message = sent(FETCH, 17)
     message.max_wait_ms = -1
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedRequest) as refused:
         request_value(message, 17, TWO)
     assert refused.value.code is ErrorCode.INVALID_REQUEST
 
@@ -370,7 +370,7 @@ def test_any_request_is_a_value_or_refused(key: ApiKey, version: int, data: st.D
     seen_as_ours(message.topics)
     try:
         value = request_value(message, version, TWO)
-    except Refused as refused:
+    except RefusedRequest as refused:
         if refused.request is None:
             assert len(message.topics) != 1 or len(message.topics[0].partitions) != 1
         else:

@@ -88,7 +88,7 @@ class World:
         self.down.discard(node_id)
 
     def listen_to(self, quorum: Quorum) -> None:
-        quorum.tell(lambda effects: self.note(quorum, effects))
+        quorum.add_listener(lambda effects: self.note(quorum, effects))
 
     def active(self, among: set[int]) -> tuple[int, Node] | None:
         """The active controller of the newest epoch that any of these is in, if a majority of all follows it."""

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from kraft.api.context import ControllerContext
-from kraft.quorum.refusals import Asked, Doubt, Refusal, Refused
+from kraft.quorum.refusals import Asked, Doubt, Refusal, RefusedRequest
 from kraft.quorum.service import request_value, response_message
 from kraft.raft import messages as raft
 from kraft.rpc.channel import Parked, Reply, Request
@@ -23,17 +23,16 @@ async def ask(plane: ControllerContext, request: Request, message: Any) -> Reply
     quorum, host, version = plane.quorum, request.connection.host, request.api_version
     try:
         value = request_value(message, version, quorum.identity)
-    except Refused as refused:
+    except RefusedRequest as refused:
         quorum.note_refusal(refused.refusal, host)
         return _message(plane, version, *refused.answer(quorum.epoch, quorum.leader_id))
     if isinstance(value, raft.FetchRequest) and value.replica_id >= 0:
         plane.controller.directories.note(value.replica_id, message.topics[0].partitions[0].replica_directory_id)
     limit = message.max_bytes if isinstance(value, raft.FetchRequest | raft.FetchSnapshotRequest) else 0
-    question = await quorum.ask(value, limit)
+    pending = await quorum.submit(value, limit)
 
     async def answer() -> Message:
-        answer = await question.answer()
-        response, data = answer.response, answer.data
+        response, data = await pending.response()
         if isinstance(value, raft.FetchSnapshotRequest) and isinstance(response, raft.FetchSnapshotResponse):
             response, data = _with_piece(plane, host, value, response, limit)
         return _message(plane, version, value, response, data)

@@ -9,7 +9,7 @@ import pytest
 
 from kraft.config.listeners import Voter
 from kraft.quorum.batches import leader_change_batch
-from kraft.quorum.complaints import MAX_KINDS, QUIET_S, REPEAT_S, Complaints
+from kraft.quorum.peer_warnings import MAX_KINDS, QUIET_S, REPEAT_S, PeerWarnings
 from kraft.quorum.refusals import Asked, Doubt, Refusal
 from kraft.raft.events import LeaderChange, Reason, Verdict
 from kraft.raft.messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest
@@ -33,76 +33,76 @@ def clock(caplog: pytest.LogCaptureFixture) -> Clock:
 
 
 @pytest.fixture
-def complaints(clock: Clock) -> Complaints:
-    return Complaints(identity(3, *VOTERS), clock)
+def warnings(clock: Clock) -> PeerWarnings:
+    return PeerWarnings(identity(3, *VOTERS), clock)
 
 
 def test_what_lasts_is_said_once_and_then_seldom(
-    complaints: Complaints, clock: Clock, caplog: pytest.LogCaptureFixture
+    warnings: PeerWarnings, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Thirty times a second for an hour."""
     refusal = Refusal(Asked("Vote", 2, 7), Doubt.OTHER_CLUSTER)
     for number in range(30 * 3600 + 1):
         clock.now = 100.0 + number / 30
-        complaints.refused(refusal, "10.0.0.7")
+        warnings.note_refusal(refusal, "10.0.0.7")
     first, *others = caplog.messages
     assert first == "10.0.0.7: Vote of 2 in epoch 7 refused: it is for another cluster"
     assert others == [f"{first} ({int(REPEAT_S * 30)} times more)"] * int(3600 / REPEAT_S)
 
 
-def test_each_peer_and_each_reason_is_news(complaints: Complaints, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_peer_and_each_reason_is_news(warnings: PeerWarnings, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(3):
-        complaints.refused(Refusal(Asked("Vote", 1, 7), Doubt.OTHER_CLUSTER), "10.0.0.7")
-        complaints.refused(Refusal(Asked("Vote", 1, 7), Doubt.OTHER_VOTER), "10.0.0.7")
-        complaints.refused(Refusal(Asked("Vote", 2, 7), Doubt.OTHER_VOTER), "10.0.0.8")
-        complaints.refused(Refusal(Asked("Fetch", -1), Doubt.OTHER_LOG), "10.0.0.8")
+        warnings.note_refusal(Refusal(Asked("Vote", 1, 7), Doubt.OTHER_CLUSTER), "10.0.0.7")
+        warnings.note_refusal(Refusal(Asked("Vote", 1, 7), Doubt.OTHER_VOTER), "10.0.0.7")
+        warnings.note_refusal(Refusal(Asked("Vote", 2, 7), Doubt.OTHER_VOTER), "10.0.0.8")
+        warnings.note_refusal(Refusal(Asked("Fetch", -1), Doubt.OTHER_LOG), "10.0.0.8")
     assert len(caplog.messages) == 4
     assert caplog.messages[-1] == "10.0.0.8: Fetch refused: it is not about the metadata log alone"
 
 
 def test_what_was_over_is_news_when_it_comes_again(
-    complaints: Complaints, clock: Clock, caplog: pytest.LogCaptureFixture
+    warnings: PeerWarnings, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert complaints.say("it", "it rains")
+    assert warnings.warn("it", "it rains")
     clock.now += QUIET_S
-    assert complaints.say("it", "it rains")
-    complaints.settle("it")
-    complaints.settle("another")
-    assert not complaints.say("it", "it rains"), "what comes and goes does not fill the log"
+    assert warnings.warn("it", "it rains")
+    warnings.resolve("it")
+    warnings.resolve("another")
+    assert not warnings.warn("it", "it rains"), "what comes and goes does not fill the log"
     clock.now += QUIET_S - 1
-    complaints.say("it", "it rains")
+    warnings.warn("it", "it rains")
     clock.now += 1
-    assert complaints.say("it", "it rains")
+    assert warnings.warn("it", "it rains")
     assert caplog.messages == ["it rains", "it rains", "it rains (3 times more)"]
 
 
-def test_a_flood_of_different_complaints_ends(
-    complaints: Complaints, clock: Clock, caplog: pytest.LogCaptureFixture
+def test_a_flood_of_different_warnings_ends(
+    warnings: PeerWarnings, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(MAX_KINDS + 50):
-        complaints.say(number, f"{number}")
+        warnings.warn(number, f"{number}")
     assert len(caplog.messages) == MAX_KINDS
     clock.now += QUIET_S
-    assert complaints.say("another", "another")
+    assert warnings.warn("another", "another")
 
 
-def test_an_election_is_no_complaint(complaints: Complaints, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_election_is_no_warning(warnings: PeerWarnings, caplog: pytest.LogCaptureFixture) -> None:
     """Verdicts on votes are told each time, and refused fetches are not: there are many while nobody leads."""
     for _ in range(2):
-        complaints.judged(Verdict(VoteRequest(5, 1, 0, 0), 1, False, Reason.SHORTER_LOG))
-        complaints.judged(Verdict(FetchRequest(5, 1, 0, 0, 0.5), 1, False, Reason.NOT_LEADER))
+        warnings.note_verdict(Verdict(VoteRequest(5, 1, 0, 0), 1, False, Reason.SHORTER_LOG))
+        warnings.note_verdict(Verdict(FetchRequest(5, 1, 0, 0, 0.5), 1, False, Reason.NOT_LEADER))
     assert caplog.messages == ["Vote of 1 in epoch 5 refused: its log is shorter than mine"] * 2
 
 
 def test_voters_that_are_not_the_same_everywhere_are_named(
-    complaints: Complaints, caplog: pytest.LogCaptureFixture
+    warnings: PeerWarnings, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(5):
-        complaints.judged(Verdict(VoteRequest(5, 4, 0, 0), 4, False, Reason.NOT_A_VOTER))
-        complaints.judged(Verdict(BeginQuorumEpochRequest(5, 3), 3, False, Reason.FROM_MYSELF))
-        complaints.heard_of_leader(1, 4)
-        complaints.heard_of_leader(1, 2)
-        complaints.heard_of_leader(1, None)
+        warnings.note_verdict(Verdict(VoteRequest(5, 4, 0, 0), 4, False, Reason.NOT_A_VOTER))
+        warnings.note_verdict(Verdict(BeginQuorumEpochRequest(5, 3), 3, False, Reason.FROM_MYSELF))
+        warnings.check_leader(1, 4)
+        warnings.check_leader(1, 2)
+        warnings.check_leader(1, None)
     assert caplog.messages == [
         (
             "Vote of 4 in epoch 5 refused: it is not a voter; "
@@ -118,12 +118,12 @@ def test_voters_that_are_not_the_same_everywhere_are_named(
     [Reason.IMPLAUSIBLE_EPOCH, Reason.TOO_MANY_OBSERVERS, Reason.FROM_NOBODY],
     ids=lambda reason: reason.name,
 )
-def test_what_no_sound_quorum_comes_to_is_complained_of(
-    complaints: Complaints, caplog: pytest.LogCaptureFixture, reason: Reason
+def test_what_no_sound_quorum_comes_to_is_warned_of(
+    warnings: PeerWarnings, caplog: pytest.LogCaptureFixture, reason: Reason
 ) -> None:
     for epoch in (2**30, 2**31 - 1):
-        complaints.judged(Verdict(FetchRequest(epoch, 2, 0, 0, 0.5), 2, False, reason))
-        complaints.judged(Verdict(VoteRequest(epoch, 2, 0, 0), 2, False, reason))
+        warnings.note_verdict(Verdict(FetchRequest(epoch, 2, 0, 0, 0.5), 2, False, reason))
+        warnings.note_verdict(Verdict(VoteRequest(epoch, 2, 0, 0), 2, False, reason))
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", f"Fetch of 2 in epoch {2**30} refused: {reason.value}"),
         ("WARNING", f"Vote of 2 in epoch {2**30} refused: {reason.value}"),
@@ -135,15 +135,15 @@ def opening(epoch: int, *voters: int) -> bytes:
 
 
 def test_a_leader_with_other_voters_is_found_by_what_it_wrote(
-    complaints: Complaints, caplog: pytest.LogCaptureFixture
+    warnings: PeerWarnings, caplog: pytest.LogCaptureFixture
 ) -> None:
     """KIP-595: a LeaderChange record has the voters. Those of earlier leaders are history."""
-    complaints.look_for_other_voters(opening(4, 1, 2, 4) + opening(5, 3, 2, 1), 5)
+    warnings.check_voters(opening(4, 1, 2, 4) + opening(5, 3, 2, 1), 5)
     assert not caplog.messages
     for epoch in (6, 7):
-        complaints.look_for_other_voters(opening(epoch, 1, 2, 4), epoch)
-    complaints.look_for_other_voters(opening(8, 1, 2, 3, 4), 8)
-    complaints.look_for_other_voters(opening(9, 1, 2, 3), 9)
+        warnings.check_voters(opening(epoch, 1, 2, 4), epoch)
+    warnings.check_voters(opening(8, 1, 2, 3, 4), 8)
+    warnings.check_voters(opening(9, 1, 2, 3), 9)
     assert caplog.messages == [
         (
             "the voters of leader 1 of epoch 6 are 1,2,4, and controller.quorum.voters is 1,2,3 here: "

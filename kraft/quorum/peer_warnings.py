@@ -1,7 +1,7 @@
-"""What does not fit between this node and its peers, said in the log once and not with every request.
+"""Warnings about peers: each is logged once, and not with every request.
 
-A peer that is of another cluster, or was given other voters, asks again and again and is refused each time. The first
-time is news; after that it is counted, and said again after a while as long as it lasts.
+A peer of another cluster, or with other voters, repeats its request and is refused each time. The first refusal is
+logged; the next ones are counted, and logged again every ten minutes for as long as they go on.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from kraft.wire.varint import Buffer
 
 logger = logging.getLogger("kraft.quorum")
 
-#: What lasts is said again this often.
+#: A warning that goes on is logged again this often.
 REPEAT_S = 600.0
-#: What was not to be complained of for so long is news when it comes again.
+#: A warning that did not occur for so long is logged at once when it occurs again.
 QUIET_S = 30.0
-#: How many complaints are told apart; others wait until one of these is settled.
+#: The most warnings that are told apart; others are dropped until one of these is resolved.
 MAX_KINDS = 100
 
 #: No quorum that is set up well comes to these.
@@ -51,54 +51,54 @@ _STRANGE = frozenset(
 
 
 @attrs.define
-class _Told:
-    """When a complaint was said, when it was last heard, when it may be said again, how often it was not."""
+class _Warned:
+    """When a warning was logged, when it last occurred, when it may be logged again, how often it was not."""
 
-    told_at: float
+    logged_at: float
     last_at: float
     again_at: float
     times: int = 0
 
 
-class Complaints:
-    """The complaints of one node. ``now`` is in seconds."""
+class PeerWarnings:
+    """The warnings of one node. ``now`` is in seconds."""
 
     def __init__(self, identity: Identity, now: Callable[[], float] = trio.current_time) -> None:
         self._identity = identity
         self._now = now
-        self._told: dict[Hashable, _Told] = {}
+        self._warned: dict[Hashable, _Warned] = {}
         self._other_voters: frozenset[int] | None = None
 
-    def say(self, key: Hashable, line: str) -> bool:
-        """Log a warning if what ``key`` stands for is news, or was not said for long; return whether it was said."""
+    def warn(self, key: Hashable, line: str) -> bool:
+        """Log ``line`` unless a warning with this ``key`` was logged not long ago; return whether it was logged."""
         now = self._now()
-        known = self._told.get(key)
+        known = self._warned.get(key)
         if known is not None and now - known.last_at < QUIET_S:
             known.last_at = now
             known.times += 1
             if now < known.again_at:
                 return False
             line = f"{line} ({known.times} times more)"
-        elif len(self._told) >= MAX_KINDS:
-            self._told = {each: told for each, told in self._told.items() if now - told.last_at < QUIET_S}
-            if len(self._told) >= MAX_KINDS:
+        elif len(self._warned) >= MAX_KINDS:
+            self._warned = {each: told for each, told in self._warned.items() if now - told.last_at < QUIET_S}
+            if len(self._warned) >= MAX_KINDS:
                 return False
         logger.warning("%s", line)
-        self._told[key] = _Told(now, now, now + REPEAT_S)
+        self._warned[key] = _Warned(now, now, now + REPEAT_S)
         return True
 
-    def settle(self, key: Hashable) -> None:
-        """What ``key`` stands for is over: it is news if it comes again, but for one that comes and goes."""
-        known = self._told.get(key)
+    def resolve(self, key: Hashable) -> None:
+        """The cause of a warning is gone: if it comes back after QUIET_S, the warning is logged at once."""
+        known = self._warned.get(key)
         if known is not None:
-            known.again_at = known.told_at + QUIET_S
+            known.again_at = known.logged_at + QUIET_S
 
-    def refused(self, refusal: Refusal, host: str) -> None:
-        """A request from ``host`` was refused without the core."""
-        self.say((host, refusal.asked.request, refusal.asked.peer, refusal.doubt), f"{host}: {refusal}")
+    def note_refusal(self, refusal: Refusal, host: str) -> None:
+        """Warn of a request from ``host`` that was refused without the core."""
+        self.warn((host, refusal.asked.request, refusal.asked.peer, refusal.doubt), f"{host}: {refusal}")
 
-    def judged(self, verdict: Verdict) -> None:
-        """The core gave a verdict: what a quorum says every day is no complaint."""
+    def note_verdict(self, verdict: Verdict) -> None:
+        """Log a verdict of the core: as a warning, if no sound quorum comes to it."""
         if verdict.reason not in _STRANGE:
             level = logging.INFO if isinstance(verdict.request, VoteRequest) else logging.DEBUG
             logger.log(level, "%s", verdict)
@@ -108,19 +108,19 @@ class Complaints:
             line += f"; controller.quorum.voters must be the same everywhere, and is {self._voters} here"
         elif verdict.reason is Reason.FROM_MYSELF:
             line += f"; is there another node with node.id={self._identity.node_id}?"
-        self.say((type(verdict.request), verdict.peer, verdict.reason), line)
+        self.warn((type(verdict.request), verdict.peer, verdict.reason), line)
 
     @property
     def _voters(self) -> str:
         return _names(self._identity.voters)
 
-    def heard_of_leader(self, peer: int, leader_id: int | None) -> None:
-        """An answer of ``peer`` names the leader: one that is no voter here cannot be followed."""
+    def check_leader(self, peer: int, leader_id: int | None) -> None:
+        """Warn of a leader that ``peer`` names and that is no voter here: it cannot be followed."""
         if leader_id is not None and leader_id not in self._identity.voters:
             line = f"{peer} names {leader_id} as the leader, which is not in controller.quorum.voters here"
-            self.say(("leader", peer, leader_id), f"{line} ({self._voters})")
+            self.warn(("leader", peer, leader_id), f"{line} ({self._voters})")
 
-    def look_for_other_voters(self, data: Buffer, epoch: int) -> None:
+    def check_voters(self, data: Buffer, epoch: int) -> None:
         """Compare the voters of the present leader, which opened its ``epoch`` with them, with those of this node.
 
         ``data`` are batches that were fetched, and checked.

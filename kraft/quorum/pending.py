@@ -1,0 +1,65 @@
+"""Requests of peers that were handed to the core, until it replies to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import trio
+
+from kraft.quorum.log import MetadataLog
+from kraft.quorum.wire import MAX_FETCH_BYTES
+from kraft.raft.events import Reply
+from kraft.raft.messages import FetchResponse, Response
+
+
+@attrs.define(eq=False)
+class PendingRequest:
+    """One request; the response to a Fetch has up to ``max_bytes`` of records."""
+
+    request_id: int
+    max_bytes: int
+    _completed: trio.Event = attrs.Factory(trio.Event)
+    _response: tuple[Response, bytes] | None = None
+
+    async def response(self) -> tuple[Response, bytes]:
+        """Wait for the response of the core; return it with the bytes of the records that it names."""
+        await self._completed.wait()
+        assert self._response is not None
+        return self._response
+
+    def complete(self, response: Response, data: bytes) -> None:
+        """Wake whoever waits for the response."""
+        self._response = response, data
+        self._completed.set()
+
+
+class PendingRequests:
+    """The requests without a reply. The core replies to each, to a Fetch within what its ``max_wait_s`` allows."""
+
+    def __init__(self, log: MetadataLog) -> None:
+        self._log = log
+        self._ids = 0
+        self._pending: dict[int, PendingRequest] = {}
+
+    def add(self, max_bytes: int) -> PendingRequest:
+        """Register a request that is about to be reported to the core."""
+        self._ids += 1
+        request = self._pending[self._ids] = PendingRequest(self._ids, min(max_bytes, MAX_FETCH_BYTES))
+        return request
+
+    def discard(self, request: PendingRequest) -> None:
+        """Forget a request that was not reported."""
+        del self._pending[request.request_id]
+
+    def complete(self, replies: Sequence[Reply]) -> None:
+        """Hand the replies of the core to whoever waits for them, with the records that the log has now.
+
+        Raises StorageError if the log is damaged there.
+        """
+        for reply in replies:
+            request, response, data = self._pending.pop(reply.request_id), reply.response, b""
+            if isinstance(response, FetchResponse) and response.records is not None:
+                data, records = self._log.read(response.records.base_offset, request.max_bytes)
+                response = response.bringing(records)
+            request.complete(response, data)
