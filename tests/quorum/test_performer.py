@@ -1,0 +1,95 @@
+"""What the effects of a core do to a real log, and which events follow from them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kraft.config.listeners import Voter
+from kraft.quorum.batches import leader_change_batch
+from kraft.quorum.flusher import Flusher
+from kraft.quorum.peer_warnings import PeerWarnings
+from kraft.quorum.pending import PendingRequests
+from kraft.quorum.performer import Performer
+from kraft.quorum.snapshot_check import SnapshotCheck
+from kraft.raft.events import FetchedRecords, LeaderChange, SnapshotRejected, StoreChunk
+from kraft.raft.messages import SnapshotId
+from kraft.storage.errors import StorageError
+from kraft.world.clock import Clock
+from tests.support.metadata_logs import open_log
+from tests.support.quorums import identity
+from tests.support.scripted_leader import at_once
+
+SNAPSHOT = SnapshotId(10, 1)
+VOTERS = [Voter(number, "127.0.0.1", number) for number in (1, 2, 3)]
+
+
+class Bench:
+    """A performer on a real log, in a quorum of three without connections."""
+
+    def __init__(self, directory: Path) -> None:
+        self.log = open_log(directory)
+        self.published: list[int] = []
+        self.flusher = Flusher(self.log, self.log.view(), at_once)
+        check, pending = SnapshotCheck(self.log, at_once), PendingRequests(self.log)
+        warnings = PeerWarnings(identity(2, *VOTERS), now=lambda: 0.0)
+        self.performer = Performer(self.log, Clock(), self.flusher, check, pending, {}, warnings, self.published.append)
+
+    def fetched(self, change: LeaderChange) -> FetchedRecords:
+        """What a leader sends that opens its epoch, as the driver proves it."""
+        batches = self.log.check_fetched(leader_change_batch(change, self.log.end_offset, 0), change.epoch)
+        assert batches is not None
+        return FetchedRecords(batches.records, batches)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.log.abandon()
+
+
+def test_a_piece_that_does_not_fit_is_reported_as_a_rejected_snapshot(bench: Bench) -> None:
+    bench.performer.store(StoreChunk(SNAPSHOT, 7, False, b"a piece from the middle"))
+    assert list(bench.performer.follow_ups) == [SnapshotRejected(SNAPSHOT)]
+
+
+def test_a_node_stops_with_the_words_of_the_core(bench: Bench) -> None:
+    with pytest.raises(StorageError, match="the logs part at 3; this node stops, to keep its log as it is"):
+        bench.performer.stop("the logs part at 3")
+
+
+def test_a_leader_change_is_appended_and_not_durable_before_a_flush(bench: Bench) -> None:
+    bench.performer.append(LeaderChange(1, 2, (1, 2, 3), (2, 3)))
+    assert (bench.log.end_offset, bench.log.last_epoch) == (1, 1)
+    assert not bench.flusher.is_due
+    bench.performer.flush()
+    assert bench.flusher.is_due
+
+
+def test_the_voters_of_a_new_leader_are_compared_with_those_of_this_node(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    bench.performer.append(bench.fetched(LeaderChange(1, 1, (1, 2, 3), (1, 3))))
+    assert caplog.messages == []
+    bench.performer.append(bench.fetched(LeaderChange(2, 1, (1, 3, 4), (1, 3))))
+    assert bench.log.end_offset == 2
+    assert [message.partition(",")[0] for message in caplog.messages] == ["the voters of leader 1 of epoch 2 are 1"]
+
+
+def test_a_cut_log_is_flushed(bench: Bench) -> None:
+    """A cut that is not durable might come back with a crash, behind what the leader wrote there instead."""
+    for epoch in (1, 2):
+        bench.performer.append(LeaderChange(epoch, 2, (1, 2, 3), (2, 3)))
+    bench.performer.truncate(1)
+    assert bench.log.end_offset == 1
+    assert bench.flusher.is_due
+
+
+def test_a_high_watermark_is_published(bench: Bench) -> None:
+    bench.performer.commit(5)
+    assert bench.published == [5]
