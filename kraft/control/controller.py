@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import logging
 import math
-import random
-import uuid
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import attrs
@@ -29,7 +28,7 @@ from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.quorum.description import Directories, describe_quorum
 from kraft.quorum.driver import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 _DEFAULT_TIMEOUT_MS = 30_000
 
@@ -72,7 +71,7 @@ class Controller:
         quorum: Quorum,
         metadata: Metadata,
         config: ControllerConfig,
-        clock: Clock,
+        world: World,
         *,
         bootstrap: Sequence[Any],
         max_idle_interval_ms: int,
@@ -80,7 +79,7 @@ class Controller:
         self._quorum = quorum
         self._metadata = metadata
         self._config = config
-        self._clock = clock
+        self._world = world
         self._bootstrap = tuple(bootstrap)
         self._max_idle_s = max_idle_interval_ms / 1000 if max_idle_interval_ms else math.inf
         self._active: _Active | None = None
@@ -110,7 +109,7 @@ class Controller:
     def describe_quorum(self, message: DescribeQuorumRequest, version: int | None = None) -> DescribeQuorumResponse:
         """What DescribeQuorum is told; there is nothing to decide."""
         version = message.VALID_VERSIONS[1] if version is None else version
-        return describe_quorum(self._quorum, self.directories, self._clock, message, version)
+        return describe_quorum(self._quorum, self.directories, self._world.clock, message, version)
 
     def decide(self, message: Any, version: int | None = None, *, former_incarnation_gone: bool = False) -> Decided:
         """Decide ``message`` (as its newest version unless told), on top of all that was decided before.
@@ -182,8 +181,8 @@ class Controller:
         await self._quorum.committed_as_leader(end_offset - 1, epoch)
         await self._metadata.replayed(end_offset)
         loader = self._metadata.standby()
-        chance = random.Random(random.getrandbits(64))
-        core = ControllerCore(self._config, loader, end_offset, uuid.uuid4, chance, _now_ms())
+        chance = Random(self._world.random.getrandbits(64))
+        core = ControllerCore(self._config, loader, end_offset, self._world.new_uuid, chance, _now_ms())
         active = _Active(core, epoch, trio.current_time())
         self._append(active, core.step(_now_ms(), Activated(self._bootstrap)).records)
         lowest, highest = WRITABLE_LEVELS
@@ -219,7 +218,7 @@ class Controller:
             return
         unit = self._quorum.encode(records, active.epoch)
         try:
-            active.core.replay(records, unit.next_offset, active.epoch, self._clock.now_ms())
+            active.core.replay(records, unit.next_offset, active.epoch, self._world.clock.now_ms())
             self._quorum.append(unit)
         except Exception as failure:
             self._active = None

@@ -23,12 +23,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import random
 import socket
-import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import attrs
 import trio
@@ -70,7 +69,7 @@ from kraft.node.settings import (
     snapshot_policy,
     socket_settings,
 )
-from kraft.quorum.driver import InThread, Quorum
+from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import QuorumJournal
 from kraft.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.quorum.metrics import QuorumMetrics
@@ -83,13 +82,12 @@ from kraft.replication.isr import InSyncReplicas
 from kraft.replication.maintenance import Maintenance
 from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.replicas import Replicas
-from kraft.rpc.client import connect as connect_by_tcp
-from kraft.rpc.listen import Listen, listen_by_tcp
+from kraft.rpc.client import connect
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
 from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.node")
 
@@ -142,17 +140,14 @@ class Bound:
 class Node:
     """One node, put together. ``run`` is its whole life.
 
-    ``listen``, ``connect`` and ``in_thread`` are its network and its worker threads: a simulation brings its own.
+    A simulation brings a ``world`` of its own.
     """
 
     config: NodeConfig
     directories: list[LogDirectory]
-    registry: Registry = attrs.Factory(Registry)
-    clock: Clock = attrs.Factory(Clock)
+    world: World = attrs.Factory(World)
+    registry: Registry = attrs.field(init=False)
     stopping: trio.Event = attrs.Factory(trio.Event)
-    listen: Listen = listen_by_tcp
-    connect: Connect = connect_by_tcp
-    in_thread: InThread = trio.to_thread.run_sync
     core: Core = attrs.field(init=False)
     """The quorum and what rests on it; there from the moment that ``run`` begins."""
     broker: BrokerContext | None = attrs.field(default=None, init=False)
@@ -161,7 +156,8 @@ class Node:
     _is_opened: bool = False
 
     def __attrs_post_init__(self) -> None:
-        self._quotas = ConnectionQuotas(connection_limits(self.config))
+        self.registry = Registry(self.world.seconds)
+        self._quotas = ConnectionQuotas(connection_limits(self.config), self.world.seconds)
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until ``stopping`` is set and everything has been shut down in order; started once clients may connect,
@@ -171,7 +167,8 @@ class Node:
         each inside exception groups. A cancelled node closes nothing properly, as after kill -9.
         """
         self.core = self._assemble()  # first: it may refuse the directory, and then nothing is to be written there
-        with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, self.clock.now_ms)) as journal:
+        now_ms = self.world.clock.now_ms
+        with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, now_ms)) as journal:
             journal.start(self.core.quorum.log.last_timestamp_ms)
             self.core.quorum.tell(journal.note, journal.note_refusal)
             await self._run(self.core, task_status)
@@ -216,7 +213,7 @@ class Node:
         if core.controller is None:
             return {}
         context = ControllerContext(
-            self.config, core.cluster_id, self.clock, core.quorum, core.controller, core.metadata
+            self.config, core.cluster_id, self.world.clock, core.quorum, core.controller, core.metadata
         )
         service = self._service(Dispatcher(context, CONTROLLER_APIS, CONTROLLER_HANDLERS))
         plane = controller_plane_of(self.config)
@@ -227,7 +224,7 @@ class Node:
         config = self.config
         tasks.start_soon(core.channel.run, name="controller channel")
         if core.controller is not None:
-            request = _registration(config, controllers)
+            request = _registration(config, controllers, self.world.new_uuid())
             registration = ControllerRegistration(core.channel, core.metadata, request)
             tasks.start_soon(registration.run, name="controller registration")
 
@@ -250,11 +247,12 @@ class Node:
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
-        tasks.start_soon(Fetchers(self.config, replicas, self.clock, self.connect).run, name="fetchers")
-        tasks.start_soon(InSyncReplicas(replicas, self.clock, core.channel, self.registry).run, name="in-sync replicas")
-        tasks.start_soon(Maintenance(self.config, self.clock, replicas).run, name="maintenance")
+        clock = self.world.clock
+        tasks.start_soon(Fetchers(self.config, replicas, clock, self._connect).run, name="fetchers")
+        tasks.start_soon(InSyncReplicas(replicas, clock, core.channel, self.registry).run, name="in-sync replicas")
+        tasks.start_soon(Maintenance(self.config, self.world, replicas).run, name="maintenance")
         if self.config.logs.log_cleaner_enable:
-            cleaner = Compaction(self.config, self.clock, replicas, self.stopping)
+            cleaner = Compaction(self.config, self.world, replicas, self.stopping)
             tasks.start_soon(cleaner.run, name="compaction")
         async with trio.open_nursery() as data_plane:
             stop_data = trio.Event()
@@ -293,6 +291,10 @@ class Node:
             directory.mark_opened()
 
     @property
+    def _connect(self) -> Connect:
+        return partial(connect, dial=self.world.dial)
+
+    @property
     def _metadata_dir(self) -> str:
         return os.path.abspath(self.config.metadata_log_dir)
 
@@ -312,38 +314,36 @@ class Node:
         quorum = Quorum(
             identity,
             self._metadata_log(directory, may_be_empty=bootstrap is not None),
-            self.clock,
+            self.world,
             timing=quorum_timing(config),
-            connect=self.connect,
-            in_thread=self.in_thread,
         )
-        metadata = Metadata(quorum, self.clock, snapshot_policy(config), in_thread=self.in_thread)
+        metadata = Metadata(quorum, self.world, snapshot_policy(config))
         controller = None
         if config.is_controller:
             controller = Controller(
                 quorum,
                 metadata,
                 controller_config(config, cluster_id),
-                self.clock,
+                self.world,
                 bootstrap=bootstrap or (),
                 max_idle_interval_ms=config.metadata_log.metadata_max_idle_interval_ms,
             )
         self._declare_metrics(quorum, metadata, controller)
-        channel = ControllerChannel(quorum, identity.voters, controller, connect=self.connect)
+        channel = ControllerChannel(quorum, identity.voters, controller, connect=self._connect)
         return Core(cluster_id, quorum, metadata, controller, channel)
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
         quorum.tell(raft.note, raft.note_refusal)
-        declare_metadata_metrics(self.registry, self.clock, quorum, metadata)
+        declare_metadata_metrics(self.registry, self.world.clock, quorum, metadata)
         if controller is not None:
-            declare_controller_metrics(self.registry, self.clock, quorum, metadata, controller, raft)
+            declare_controller_metrics(self.registry, self.world.clock, quorum, metadata, controller, raft)
 
     def _metadata_log(self, directory: LogDirectory, *, may_be_empty: bool) -> MetadataLog:
         log = MetadataLog.open(
             directory.path,
             metadata_log_config(self.config),
-            now_ms=self.clock.now_ms(),
+            now_ms=self.world.clock.now_ms(),
             last_stop=directory.last_stop,
         )
         if log.recovery:
@@ -360,17 +360,17 @@ class Node:
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
         lag_max_ms = config.replication.replica_lag_time_max_ms
-        replicas = Replicas(config.node_id, self.clock, log_directories, config.values, lag_max_ms)
+        replicas = Replicas(config.node_id, self.world, log_directories, config.values, lag_max_ms)
         interval_ms = config.groups.offsets_retention_check_interval_ms
-        groups = Groups(replicas, self.clock, group_settings(config), interval_ms)
+        groups = Groups(replicas, self.world, group_settings(config), interval_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
-        sessions = FetchSessionCache(slots, lambda: random.randrange(1, 2**31))
+        sessions = FetchSessionCache(slots, lambda: self.world.random.randrange(1, 2**31))
         producer_ids = ProducerIds(core.channel, replicas)
         publisher = Publisher(core.metadata, replicas, groups)
         broker = BrokerContext(
             config,
             core.cluster_id,
-            self.clock,
+            self.world.clock,
             replicas,
             groups,
             core.channel,
@@ -380,7 +380,7 @@ class Node:
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
-        lifecycle = Lifecycle(config, core.cluster_id, lease, publisher, directory_ids)
+        lifecycle = Lifecycle(config, core.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
         return broker, lifecycle
 
     def _service(self, dispatcher: Dispatcher) -> Service:
@@ -391,7 +391,7 @@ class Node:
             quotas=self._quotas,
             registry=self.registry,
             settings=socket_settings(self.config),
-            listen=self.listen,
+            listen=self.world.listen,
         )
 
 
@@ -434,12 +434,14 @@ def _advertised(endpoints: Iterable[Endpoint], bound: dict[str, Endpoint]) -> tu
     return advertise(endpoints, socket.gethostname(), {name: endpoint.port for name, endpoint in bound.items()})
 
 
-def _registration(config: NodeConfig, bound: dict[str, Endpoint]) -> ControllerRegistrationRequest:
+def _registration(
+    config: NodeConfig, bound: dict[str, Endpoint], incarnation_id: UUID
+) -> ControllerRegistrationRequest:
     """How this controller makes itself known to the cluster (KIP-919)."""
     advertised = _advertised(config.listeners.advertised_controller, bound)
     return ControllerRegistrationRequest(
         controller_id=config.node_id,
-        incarnation_id=uuid.uuid4(),
+        incarnation_id=incarnation_id,
         listeners=[Listener(each.listener, each.host, each.port, PLAINTEXT) for each in advertised],
         features=[Feature(name, low, high) for name, (low, high) in SUPPORTED_FEATURES.items()],
     )

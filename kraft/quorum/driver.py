@@ -26,8 +26,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import random
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,7 +36,7 @@ from kraft.quorum.complaints import Complaints
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.log import MetadataLog, Unit
-from kraft.quorum.peers import Connect, Peer
+from kraft.quorum.peers import Peer
 from kraft.quorum.questions import Question, Questions
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
@@ -64,15 +62,13 @@ from kraft.raft.events import (
 from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
 from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
-from kraft.rpc.client import connect as connect_by_tcp
+from kraft.rpc.client import connect
 from kraft.storage.errors import StorageError
-from kraft.storage.flush import Flush
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.quorum")
 
 Lead = Callable[[int], Awaitable[None]]
-InThread = Callable[..., Awaitable[Any]]
 
 
 class NotLeader(Exception):
@@ -99,29 +95,25 @@ class Role:
 class Quorum:
     """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
 
-    Every method but ``run`` may be called by any task while that runs. ``in_thread`` does what waits for the disk,
-    ``sync`` its fsyncs; ``connect`` opens connections to voters: simulations and tests bring their own.
+    Every method but ``run`` may be called by any task while that runs. The ``world`` dials the voters, runs on worker
+    threads what waits for the disk, and syncs the log.
     """
 
     def __init__(
         self,
         identity: Identity,
         log: MetadataLog,
-        clock: Clock,
+        world: World,
         *,
         timing: Timing | None = None,
-        connect: Connect = connect_by_tcp,
-        in_thread: InThread = trio.to_thread.run_sync,
-        sync: Callable[[Flush], None] = Flush.run,
     ) -> None:
         self.identity = identity
         self.log = log
-        self._clock = clock
+        self._world = world
         self._witnesses: list[Callable[[Effects], None]] = []
         self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
-        self.appended_at = time.perf_counter()
+        self.appended_at = world.seconds()
         """When the first of the records was appended that the core was told of last, or will be next."""
-        self._in_thread = in_thread
         self._election_file = ElectionFile(log, identity.node_id, identity.voters)
         self._complaints = Complaints(identity)
         self.timing = timing or Timing()
@@ -129,18 +121,20 @@ class Quorum:
         voters = tuple(sorted(identity.voters))
         now = trio.current_time()
         view = log.view()
-        self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=random.random, timing=self.timing)
-        self._flusher = Flusher(log, view, in_thread, sync)
-        self._turns = Turns(self._step, self._flusher)
+        jitter = world.random.random
+        self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=jitter, timing=self.timing)
+        self._flusher = Flusher(log, view, world.in_thread, world.sync)
+        self._turns = Turns(self._step, self._flusher, world.seconds)
         self._high_watermark = self._core.high_watermark
+        dial = functools.partial(connect, dial=world.dial)
         self._peers: Mapping[int, Peer] = {
-            voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._turns.report)
+            voter.node_id: Peer(voter, identity, self.timing, self._complaints, dial, self._turns.report)
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
         self._responses = Responses(log, self._peers, self._complaints)
         self._questions = Questions(log)
-        self._snapshot_check = SnapshotCheck(log, in_thread)
+        self._snapshot_check = SnapshotCheck(log, world.in_thread)
         self._advanced = trio.Event()
         self._changed = trio.Event()
         self._leaving = False
@@ -306,7 +300,7 @@ class Quorum:
     async def _perform_postponed(self, event: Event, effects: Effects, data: bytes) -> None:
         """Write what must be durable first, or cut the log, and perform the rest of the effects."""
         if effects.election is not None:
-            await self._in_thread(self._election_file.write, effects.election)
+            await self._world.in_thread(self._election_file.write, effects.election)
             self._turns.follow(ElectionStateWritten(effects.election))
         if isinstance(event, LogTrimmed):
             async with self._flusher.lock:
@@ -330,12 +324,12 @@ class Quorum:
     def _perform(self, effects: Effects, data: bytes) -> None:
         """Do what the core says, in its order, but for what ``_perform_postponed`` does before."""
         if isinstance(effects.append, LeaderChange):
-            began = time.perf_counter()
-            self.log.append_leader_change(effects.append, self._clock.now_ms())
+            began = self._world.seconds()
+            self.log.append_leader_change(effects.append, self._world.clock.now_ms())
             self._tell_of_growth(began)
         elif effects.append is not None:
             opens_epoch = effects.append.runs[-1].epoch > self.log.last_epoch
-            self.log.append_fetched(data, effects.append, self._clock.now_ms())
+            self.log.append_fetched(data, effects.append, self._world.clock.now_ms())
             if opens_epoch:
                 self._complaints.look_for_other_voters(data, self.epoch)
         if effects.flush:
@@ -381,7 +375,7 @@ class Quorum:
         """
         if not self.is_leader or self.epoch != epoch:
             raise NotLeader
-        return self.log.encode(records, epoch, self._clock.now_ms())
+        return self.log.encode(records, epoch, self._world.clock.now_ms())
 
     def append(self, unit: Unit) -> int:
         """Append what ``encode`` made; return the offset of the last record.
@@ -389,7 +383,7 @@ class Quorum:
         They are in the log when this returns, and may be committed already; wait for ``committed`` before anyone hears
         of them. Raises OSError if they cannot be written. What fails after that ends ``run``.
         """
-        began = time.perf_counter()
+        began = self._world.seconds()
         self.log.append(unit)
         self._tell_of_growth(began)
         return self.log.end_offset - 1

@@ -55,6 +55,8 @@ class PlaneMetrics:
 
     def __init__(self, registry: Registry, plane: Plane) -> None:
         self._registry = registry
+        self.clock = registry.clock
+        """What the times of a request are read from."""
         self._apis: dict[int, _ApiMetrics] = {}
         self._rates: dict[tuple[int, int], Meter] = {}
         prefix = plane.metric_prefix

@@ -6,6 +6,7 @@ import itertools
 import random
 import shutil
 import threading
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -32,6 +33,7 @@ from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import FILE_NAME
 from kraft.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.raft.state import Follower, Leader, Prospective
+from kraft.rpc.client import connect
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import PORT, VirtualNode, virtual_nodes
 from kraft.simulation.virtual_network import VirtualNetwork
@@ -220,7 +222,7 @@ async def test_one_frame_does_not_use_up_the_epochs(tmp_path: Path, seed: int) -
         candidate = min(cluster.nodes.keys() - {leader})
         for node, epoch in itertools.product(cluster.nodes.values(), (2**30, 2**31 - 2, 2**31 - 1)):
             vote = VoteRequest(topics=[TopicData("__cluster_metadata", [PartitionData(0, epoch, candidate)])])
-            async with cluster.network.connect("anybody")(node.host, PORT, "anybody", 5.0) as connection:
+            async with connect(node.host, PORT, dial=cluster.network.dial("anybody")) as connection:
                 response = await connection.request(vote, 0)
             assert isinstance(response, VoteResponse)
             assert response.topics[0].partitions[0].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -373,26 +375,49 @@ def test_the_same_seed_gives_the_same_history(tmp_path: Path) -> None:
 
 
 def test_other_threads_change_nothing(tmp_path: Path) -> None:
-    """Nor is what they draw any less random."""
+    """Trio's scheduler is the same in all of them, and so are its dice."""
     alone = virtual_time.run(_history, tmp_path / "alone", 1, seed=1)
     is_over = threading.Event()
-    drawn: list[object] = []
 
     async def live() -> None:
         while not is_over.is_set():
             async with trio.open_nursery() as nursery:
                 for _ in range(5):
                     nursery.start_soon(trio.sleep, 0)
-            drawn[:] = random.random(), random.randrange(100), uuid.uuid4()
 
     other = threading.Thread(target=trio.run, args=[live])
     other.start()
     try:
-        last_drawn = []
         for name in ("beside", "beside again"):
             assert virtual_time.run(_history, tmp_path / name, 1, seed=1) == alone
-            last_drawn.append(list(drawn))
     finally:
         is_over.set()
         other.join()
-    assert last_drawn[0] != last_drawn[1]
+
+
+def test_virtual_time_patches_nothing_but_trio() -> None:
+    """A node is given its clock and its randomness; whatever else runs in the process keeps its own."""
+
+    def of_this_process() -> list[object]:
+        return [random.random, random.randrange, random.getrandbits, uuid.uuid4, time.time, time.perf_counter]
+
+    async def look() -> list[object]:
+        await trio.lowlevel.checkpoint()
+        return of_this_process()
+
+    assert virtual_time.run(look) == of_this_process()
+
+
+async def _clocks(directory: Path, seed: int) -> tuple[int, float]:
+    """The wall clock and the metrics' clock of a node that has run for an hour."""
+    async with controllers(directory, count=1, seed=seed) as cluster:
+        await cluster.leader()
+        await trio.sleep_until(3600)
+        node = cluster.alive()[1]
+        return node.world.clock.now_ms(), node.registry.clock()
+
+
+def test_the_clocks_of_a_node_are_virtual(tmp_path: Path) -> None:
+    """The same run writes the same times, and measures the same durations."""
+    wall_ms, seconds = virtual_time.run(_clocks, tmp_path, 1, seed=1)
+    assert (wall_ms % 10_000_000_000, seconds) == (3_600_000, 3600.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.schema import Message
-from kraft.world.clock import Clock
+from kraft.world.world import World
 from tests.support.quorums import CLUSTER_ID, identity
 
 #: Nobody listens there.
@@ -56,20 +57,20 @@ def _config(path: Path) -> NodeConfig:
 @asynccontextmanager
 async def serving(path: Path, *voters: Voter) -> AsyncIterator[Serving]:
     """Controller 1 of these voters. Of itself alone, if there are none, and then it is active; else it finds nobody."""
-    config, clock = _config(path), Clock()
-    log = MetadataLog.open(str(path), LogConfig(), now_ms=clock.now_ms())
-    quorum = Quorum(identity(1, *voters), log, clock)
-    metadata = Metadata(quorum, clock, SnapshotPolicy(), in_thread=trio.to_thread.run_sync)
+    config, world = _config(path), World()
+    log = MetadataLog.open(str(path), LogConfig(), now_ms=world.clock.now_ms())
+    quorum = Quorum(identity(1, *voters), log, world)
+    metadata = Metadata(quorum, world, SnapshotPolicy())
     bootstrap = [FeatureLevelRecord(name="metadata.version", feature_level=21)]
     settings = controller_config(config, CLUSTER_ID)
-    controller = Controller(quorum, metadata, settings, clock, bootstrap=bootstrap, max_idle_interval_ms=0)
-    plane = ControllerContext(config, CLUSTER_ID, clock, quorum, controller, metadata)
+    controller = Controller(quorum, metadata, settings, world, bootstrap=bootstrap, max_idle_interval_ms=0)
+    plane = ControllerContext(config, CLUSTER_ID, world.clock, quorum, controller, metadata)
     dispatcher = Dispatcher(plane, CONTROLLER_APIS, CONTROLLER_HANDLERS)
     service = Service(
         handle=dispatcher.handle,
         apis=versions(CONTROLLER_APIS),
         error_response=dispatcher.error_response,
-        quotas=ConnectionQuotas(connection_limits(config)),
+        quotas=ConnectionQuotas(connection_limits(config), time.perf_counter),
         registry=Registry(),
     )
     async with trio.open_nursery() as nursery:

@@ -12,14 +12,35 @@ import attrs
 import trio
 
 from kraft.config.listeners import Endpoint
-from kraft.rpc.plane import SocketSettings
-from kraft.rpc.transport import PlainTransport, Transport
+from kraft.world.transport import PlainTransport, Transport
 
 logger = logging.getLogger("kraft.rpc")
 
 _ACCEPT_BACKOFF_S = 0.1
 _OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _IPV4_IN_IPV6 = "::ffff:"
+
+
+@attrs.frozen
+class SocketSettings:
+    """Kafka's socket settings. A buffer size of -1 leaves the operating system's; ``max_idle_ms`` below 0 means no
+    limit.
+    """
+
+    request_max_bytes: int = 104_857_600
+    """``socket.request.max.bytes``"""
+    send_buffer_bytes: int = 102_400
+    """``socket.send.buffer.bytes``"""
+    receive_buffer_bytes: int = 102_400
+    """``socket.receive.buffer.bytes``"""
+    listen_backlog: int = 50
+    """``socket.listen.backlog.size``"""
+    max_idle_ms: int = 600_000
+    """``connections.max.idle.ms``: also the longest time that one request may take to arrive, or one response to be
+    taken.
+    """
+    drain_ms: int = 5_000
+    """How long a stopping plane waits for the requests it has begun."""
 
 
 @attrs.frozen

@@ -7,8 +7,7 @@ import socket
 import pytest
 
 from kraft.config.listeners import Endpoint
-from kraft.rpc.listen import TcpListener, open_listener
-from kraft.rpc.plane import SocketSettings
+from kraft.world.listen import SocketSettings, TcpListener, open_listener
 
 
 @pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from tests.support.own_thread import in_this_thread
+from kraft.simulation.virtual_time import in_this_thread
 
 
 def test_only_the_thread_of_the_test_meets_the_replacement() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from kraft.rpc.transport import PlainTransport
 from kraft.wire.splice import FileSlice
+from kraft.world.transport import PlainTransport
 
 
 async def receive(sock: socket.socket, count: int) -> bytes:
