@@ -18,6 +18,7 @@ import attrs
 import trio
 
 from kraft.control.metadata import Metadata
+from kraft.control.trace import ControllerActivated, ControllerDeactivated
 from kraft.controller.context import ControllerConfig
 from kraft.controller.core import HANDLERS, Activated, ControllerCore, Request, Timeout
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
@@ -83,6 +84,8 @@ class Controller:
         self._bootstrap = tuple(bootstrap)
         self._max_idle_s = max_idle_interval_ms / 1000 if max_idle_interval_ms else math.inf
         self._active: _Active | None = None
+        self._activated = quorum.trace.of(ControllerActivated)
+        self._deactivated = quorum.trace.of(ControllerDeactivated)
         self.directories = Directories()
 
     @property
@@ -167,12 +170,16 @@ class Controller:
             active = await self._activate(epoch)
             self._active = active
             logger.info("active controller of epoch %d", epoch)
+            if self._activated.listeners:
+                self._activated.emit(ControllerActivated(*self._activated.now(), epoch))
             while True:
                 await self._do_what_is_due(active)
         except NotLeader:
             pass  # the role is about to end
         finally:
             self._active = None
+            if self._deactivated.listeners:
+                self._deactivated.emit(ControllerDeactivated(*self._deactivated.now(), epoch))
 
     async def _activate(self, epoch: int) -> _Active:
         """Take over from memory: with the leader's first record all before it is committed, and soon replayed."""

@@ -75,6 +75,7 @@ from kraft.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.quorum.metrics import QuorumMetrics
 from kraft.quorum.peers import Connect
 from kraft.quorum.support import require_supported_file
+from kraft.quorum.trace import CoreStepped, RequestRefused
 from kraft.quorum.wire import Identity
 from kraft.replication.compaction import Compaction
 from kraft.replication.fetchers import Fetchers
@@ -87,6 +88,7 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
 from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
+from kraft.world.trace import Trace
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.node")
@@ -147,6 +149,7 @@ class Node:
     directories: list[LogDirectory]
     world: World = attrs.Factory(World)
     registry: Registry = attrs.field(init=False)
+    trace: Trace = attrs.field(init=False)
     stopping: trio.Event = attrs.Factory(trio.Event)
     core: Core = attrs.field(init=False)
     """The quorum and what rests on it; there from the moment that ``run`` begins."""
@@ -157,6 +160,7 @@ class Node:
 
     def __attrs_post_init__(self) -> None:
         self.registry = Registry(self.world.seconds)
+        self.trace = Trace(self.world.clock, self.config.node_id)
         self._quotas = ConnectionQuotas(connection_limits(self.config), self.world.seconds)
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -170,7 +174,8 @@ class Node:
         now_ms = self.world.clock.now_ms
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, now_ms)) as journal:
             journal.start(self.core.quorum.log.last_timestamp_ms)
-            self.core.quorum.tell(journal.note, journal.note_refusal)
+            self.trace.subscribe(CoreStepped, lambda told: journal.note(told.effects))
+            self.trace.subscribe(RequestRefused, lambda told: journal.note_refusal(told.refusal))
             await self._run(self.core, task_status)
             journal.stop()
         if self._is_opened:
@@ -316,6 +321,7 @@ class Node:
             self._metadata_log(directory, may_be_empty=bootstrap is not None),
             self.world,
             timing=quorum_timing(config),
+            trace=self.trace,
         )
         metadata = Metadata(quorum, self.world, snapshot_policy(config))
         controller = None
@@ -334,7 +340,8 @@ class Node:
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
-        quorum.tell(raft.note, raft.note_refusal)
+        self.trace.subscribe(CoreStepped, lambda told: raft.note(told.effects))
+        self.trace.subscribe(RequestRefused, lambda told: raft.note_refusal(told.refusal))
         declare_metadata_metrics(self.registry, self.world.clock, quorum, metadata)
         if controller is not None:
             declare_controller_metrics(self.registry, self.world.clock, quorum, metadata, controller, raft)
@@ -392,6 +399,7 @@ class Node:
             registry=self.registry,
             settings=socket_settings(self.config),
             listen=self.world.listen,
+            trace=self.trace,
         )
 
 

@@ -41,6 +41,7 @@ from kraft.quorum.questions import Question, Questions
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
 from kraft.quorum.snapshot_check import SnapshotCheck
+from kraft.quorum.trace import CoreStepped, RequestRefused, RoleBegan
 from kraft.quorum.turns import Turns
 from kraft.quorum.wire import MAX_FETCH_BYTES, Identity
 from kraft.raft.core import RaftCore
@@ -64,6 +65,7 @@ from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
 from kraft.rpc.client import connect
 from kraft.storage.errors import StorageError
+from kraft.world.trace import Trace
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.quorum")
@@ -106,12 +108,15 @@ class Quorum:
         world: World,
         *,
         timing: Timing | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.identity = identity
         self.log = log
         self._world = world
-        self._witnesses: list[Callable[[Effects], None]] = []
-        self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
+        self.trace = trace or Trace(world.clock, identity.node_id)
+        self._stepped = self.trace.of(CoreStepped)
+        self._refused = self.trace.of(RequestRefused)
+        self._role_began = self.trace.of(RoleBegan)
         self.appended_at = world.seconds()
         """When the first of the records was appended that the core was told of last, or will be next."""
         self._election_file = ElectionFile(log, identity.node_id, identity.voters)
@@ -192,19 +197,11 @@ class Quorum:
         """Seconds spent with steps of the core, and with flushes on the event loop."""
         return self._turns.busy_s
 
-    def tell(self, witness: Callable[[Effects], None], of_refusals: Callable[[Refusal], None] | None = None) -> None:
-        """Have ``witness`` hear of the effects of every step, before they are performed; and ``of_refusals`` of what
-        was refused without a step.
-        """
-        self._witnesses.append(witness)
-        if of_refusals is not None:
-            self._witnesses_of_refusals.append(of_refusals)
-
     def note_refusal(self, refusal: Refusal, host: str) -> None:
         """Log and count a request from ``host`` that was refused before it came to ``answer``."""
         self._complaints.refused(refusal, host)
-        for witness in self._witnesses_of_refusals:
-            witness(refusal)
+        if self._refused.listeners:
+            self._refused.emit(RequestRefused(*self._refused.now(), refusal))
 
     async def change(self, leader_id: int | None, epoch: int) -> None:
         """Return once this is no longer who leads. The caller puts the bound on the wait."""
@@ -246,6 +243,9 @@ class Quorum:
                 task_status.started()
                 while True:
                     role = Role.of(self._core.state)
+                    if self._role_began.listeners:
+                        began = RoleBegan(*self._role_began.now(), str(role), role.epoch, role.leader_id)
+                        self._role_began.emit(began)
                     async with trio.open_nursery() as scope:
                         scope.start_soon(self._play, role, scope.cancel_scope, name=str(role))
                         if role.kind is Leader:
@@ -353,8 +353,8 @@ class Quorum:
             self._complaints.judged(verdict)
         for transition in effects.transitions:
             logger.info("%s", transition)
-        for witness in self._witnesses:
-            witness(effects)
+        if self._stepped.listeners:
+            self._stepped.emit(CoreStepped(*self._stepped.now(), effects))
         if effects.fatal is not None:
             raise StorageError(f"{self.log.directory}: {effects.fatal}; this node stops, to keep its log as it is")
 

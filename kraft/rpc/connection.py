@@ -18,6 +18,7 @@ from kraft.rpc.frames import ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.header import Apis, encode_response, parse_request
 from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics, ProcessorMetrics
+from kraft.rpc.trace import RequestTrace
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import KafkaError
 from kraft.wire.schema import Message
@@ -43,6 +44,7 @@ class ProcessorContext:
     table: ConnectionTable
     scratch: memoryview
     plane_metrics: PlaneMetrics
+    trace: RequestTrace
     metrics: ProcessorMetrics
 
 
@@ -75,6 +77,8 @@ async def _serve(live: LiveConnection, transport: Transport, context: ProcessorC
         metrics.bytes_in.count += len(frame) + 4
         request = parse_request(frame, live.info, context.apis)
         request.received_at = now
+        if context.trace.received.listeners:
+            context.trace.tell_received(request)
         del frame  # from here on the request owns it, and lets go of it before the next one is read
         metrics.idle.busy_s += clock() - now
         try:
@@ -98,7 +102,7 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
     if reply is CLOSE:
         return False
     if reply is NO_RESPONSE:
-        context.plane_metrics.record(request, resumed_at, ready_at, ready_at)
+        _finish(request, resumed_at, ready_at, ready_at, context)
         return True
     data, pieces = encode_response(request, reply)
     metrics.responses.count += 1
@@ -114,8 +118,15 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
     sent_at = clock()
     metrics.idle.busy_s += sent_at - ready_at
     context.table.touch(live, sent_at)
-    context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
+    _finish(request, resumed_at, ready_at, sent_at, context)
     return True
+
+
+def _finish(request: Request, resumed_at: float, ready_at: float, sent_at: float, context: ProcessorContext) -> None:
+    """Count a request, and tell whoever listens."""
+    context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
+    if context.trace.answered.listeners:
+        context.trace.tell_answered(request, resumed_at, ready_at, sent_at)
 
 
 async def _parked(parked: Parked, request: Request, error_response: ErrorResponse) -> Message | Silence:

@@ -34,7 +34,9 @@ from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics
+from kraft.rpc.trace import RequestTrace
 from kraft.world.listen import Accepted, Listen, Listener, SocketSettings, listen_by_tcp
+from kraft.world.trace import Trace
 
 logger = logging.getLogger("kraft.rpc")
 
@@ -45,7 +47,7 @@ Handler = Callable[[Request], Awaitable[Reply]]
 class Service:
     """What a plane serves: ``handle`` is awaited for each request (see :mod:`kraft.rpc.channel` for what it may
     return), ``apis`` is what is offered (anything else closes the connection), ``error_response`` tells a peer that
-    ``handle`` raised, ``listen`` opens the listeners.
+    ``handle`` raised, ``listen`` opens the listeners, ``trace`` is told of requests.
     """
 
     handle: Handler
@@ -56,6 +58,7 @@ class Service:
     settings: SocketSettings = attrs.field(factory=SocketSettings)
     listen: Listen = listen_by_tcp
     rejections: RejectionLog = attrs.Factory(lambda self: RejectionLog(self.registry.clock), takes_self=True)
+    trace: Trace = attrs.field(factory=Trace)
 
 
 async def serve(
@@ -137,6 +140,7 @@ class _Processor:
             table=ConnectionTable(),
             scratch=memoryview(bytearray(SCRATCH_BYTES)),
             plane_metrics=metrics,
+            trace=RequestTrace.of(service.trace, metrics.plane),
             metrics=metrics.processor(endpoint.listener, number),
         )
         return cls(number, endpoint, arriving, pending, context, service.quotas)

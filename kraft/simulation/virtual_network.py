@@ -40,6 +40,9 @@ class VirtualClock(Clock):
     def now_ms(self) -> int:
         return _BEGINNING_MS + int(trio.current_time() * 1000)
 
+    def now_s(self) -> float:
+        return _BEGINNING_MS / 1000 + trio.current_time()
+
 
 async def at_once(work: Callable[..., Any], *arguments: Any) -> Any:
     """A worker thread that takes no time."""

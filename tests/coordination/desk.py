@@ -42,6 +42,7 @@ from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
+from kraft.world.world import World
 from tests.support.held import registration
 
 LEADER, FOLLOWER = 1, 2
@@ -215,9 +216,10 @@ class Later:
 async def desk_in(path: Path, *, replicas: tuple[int, ...] = (LEADER, FOLLOWER), **static: str) -> AsyncIterator[Desk]:
     """A broker that leads ``__consumer_offsets-0`` from when the test calls ``registered``; topics ``t`` and ``u``."""
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
-    held = Replicas(LEADER, VirtualClock(), [directory], {each.replace("_", "."): static[each] for each in static})
+    world = World(clock=VirtualClock())
+    held = Replicas(LEADER, world, [directory], {each.replace("_", "."): static[each] for each in static})
     settings = GroupSettings(group_initial_rebalance_delay_ms=0)
-    groups = Groups(held, held.clock, settings, 600_000)
+    groups = Groups(held, world, settings, 600_000)
     loader = Loader()
     records = (
         registration(LEADER, LEADER_EPOCH),

@@ -21,6 +21,7 @@ from kraft.messages.topic_record import TopicRecord
 from kraft.quorum.driver import Quorum
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.log import MetadataLog
+from kraft.quorum.trace import CoreStepped
 from kraft.raft.messages import FetchRequest, FetchResponse, VoteRequest
 from kraft.raft.state import ElectionState, Prospective
 from kraft.raft.timing import Timing
@@ -196,7 +197,7 @@ async def test_a_peer_that_is_away_and_asked_again_at_once_holds_up_nobody(tmp_p
     timing = Timing(retry_backoff_s=0.0, fetch_timeout_s=0.05)
     quorum = Quorum(this, log, world, timing=timing)
     given_up = trio.Event()
-    quorum.tell(lambda _: given_up.set() if isinstance(quorum.state, Prospective) else None)
+    quorum.trace.subscribe(CoreStepped, lambda _: given_up.set() if isinstance(quorum.state, Prospective) else None)
     async with trio.open_nursery() as nursery:
         await nursery.start(quorum.run, idle)
         with trio.fail_after(30):

@@ -22,6 +22,7 @@ from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.world.listen import SocketSettings
+from kraft.world.trace import Trace
 
 HEARTBEAT = 12
 API_VERSIONS = 18
@@ -66,6 +67,7 @@ async def running(
     quotas: ConnectionQuotas | None = None,
     settings: SocketSettings | None = None,
     registry: Registry | None = None,
+    trace: Trace | None = None,
 ) -> AsyncIterator[Running]:
     """Run a plane for as long as the block lasts, then stop it gracefully."""
     service = Service(
@@ -75,6 +77,7 @@ async def running(
         quotas=quotas or ConnectionQuotas(limits or ConnectionLimits(), time.perf_counter),
         registry=registry or Registry(),
         settings=settings or SocketSettings(),
+        trace=trace or Trace(),
     )
     stopping = trio.Event()
     async with trio.open_nursery() as nursery:

@@ -19,6 +19,7 @@ import pytest
 import trio
 
 from kraft.control.controller import Controller
+from kraft.control.trace import ControllerActivated, ControllerDeactivated
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -32,6 +33,7 @@ from kraft.node.node import Node
 from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import FILE_NAME
 from kraft.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.quorum.trace import CoreStepped, RoleBegan
 from kraft.raft.state import Follower, Leader, Prospective
 from kraft.rpc.client import connect
 from kraft.simulation import virtual_time
@@ -42,6 +44,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 #: An election takes at most two timeouts of a second; a lost one, and a leader that fell silent, add to that.
 ELECTION_S = 20.0
+#: The wall clock of virtual nodes at the start of virtual time.
+BEGINNING_S = 1_700_000_000
 
 
 @attrs.frozen
@@ -351,6 +355,32 @@ async def test_the_journal_tells_a_stop_from_a_death(tmp_path: Path, seed: int) 
         await cluster.nodes[2].stop()
         last = [(tmp_path / str(node) / FILE_NAME).read_text().splitlines()[-1] for node in (1, 2)]
     assert ['"kind":"stop"' in line for line in last] == [False, True]
+
+
+@seeds
+@virtually
+async def test_the_trace_of_a_node_tells_its_roles_and_when_its_controller_is_active(tmp_path: Path, seed: int) -> None:
+    """In the order in which it happened, in virtual time, and with what came of each step of the core."""
+    async with controllers(tmp_path, seed=seed) as cluster:
+        leader = await cluster.leader()
+        node, epoch = cluster.alive()[leader], cluster.quorum(leader).epoch
+        heard: list[tuple[str, int, bool]] = []
+        stepped: list[CoreStepped] = []
+
+        def hear(event: RoleBegan | ControllerActivated | ControllerDeactivated) -> None:
+            assert (event.time_s, event.node_id) == (BEGINNING_S + trio.current_time(), leader)
+            heard.append((type(event).__name__, event.epoch, cluster.controller(leader).is_active))
+
+        for kind in (RoleBegan, ControllerActivated, ControllerDeactivated):
+            node.trace.subscribe(kind, hear)
+        node.trace.subscribe(CoreStepped, stepped.append)
+        await cluster.quorum(leader).resign(epoch)
+        await cluster.quorum(leader).change(leader, epoch)
+        successor = await cluster.leader()
+        assert heard[:2] == [("ControllerDeactivated", epoch, False), ("RoleBegan", epoch, False)]
+        assert heard[-1] == ("RoleBegan", cluster.quorum(successor).epoch, False)
+        turns = [(each.before, each.after) for told in stepped for each in told.effects.transitions]
+        assert turns[0] == ("Leader", "Resigned")
 
 
 async def _history(directory: Path, seed: int) -> list[tuple[float, str]]:

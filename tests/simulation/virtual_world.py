@@ -23,6 +23,7 @@ from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsReq
 from kraft.node.node import Node
 from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import FILE_NAME
+from kraft.quorum.trace import CoreStepped
 from kraft.raft.events import Effects
 from kraft.raft.state import Candidate, Leader, State
 from kraft.records.batch import iter_headers
@@ -88,7 +89,7 @@ class World:
         self.down.discard(node_id)
 
     def listen_to(self, quorum: Quorum) -> None:
-        quorum.tell(lambda effects: self.note(quorum, effects))
+        quorum.trace.subscribe(CoreStepped, lambda told: self.note(quorum, told.effects))
 
     def active(self, among: set[int]) -> tuple[int, Node] | None:
         """The active controller of the newest epoch that any of these is in, if a majority of all follows it."""
