@@ -26,7 +26,6 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 import attrs
@@ -45,6 +44,7 @@ from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.features import SUPPORTED_FEATURES
 from kraft.config.listeners import Endpoint, advertise
+from kraft.control.bootstrap import load_bootstrap
 from kraft.control.controller import Controller
 from kraft.control.controller_channel import ControllerChannel
 from kraft.control.controller_metrics import declare_controller_metrics, declare_metadata_metrics
@@ -53,8 +53,6 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
-from kraft.metadata.bootstrap import read_bootstrap
-from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.metrics import Registry
 from kraft.node.lifecycle import PLAINTEXT, Lifecycle
 from kraft.node.publisher import Publisher
@@ -74,7 +72,6 @@ from kraft.quorum.journal import QuorumJournal
 from kraft.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.quorum.metrics import QuorumMetrics
 from kraft.quorum.peers import Connect
-from kraft.quorum.support import require_supported_file
 from kraft.quorum.trace import CoreStepped, RequestRefused
 from kraft.quorum.wire import Identity
 from kraft.replication.compaction import Compaction
@@ -87,7 +84,7 @@ from kraft.rpc.client import connect
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
-from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
+from kraft.storage.errors import LogDirectoryError, StorageError
 from kraft.world.trace import Trace
 from kraft.world.world import World
 
@@ -140,10 +137,7 @@ class Bound:
 
 @attrs.define(eq=False)
 class Node:
-    """One node, put together. ``run`` is its whole life.
-
-    A simulation brings a ``world`` of its own.
-    """
+    """One node, put together. ``run`` is its whole life. A simulation brings a ``world`` of its own."""
 
     config: NodeConfig
     directories: list[LogDirectory]
@@ -151,7 +145,7 @@ class Node:
     registry: Registry = attrs.field(init=False)
     trace: Trace = attrs.field(init=False)
     stopping: trio.Event = attrs.Factory(trio.Event)
-    core: Core = attrs.field(init=False)
+    parts: NodeParts = attrs.field(init=False)
     """The quorum and what rests on it; there from the moment that ``run`` begins."""
     broker: BrokerContext | None = attrs.field(default=None, init=False)
     """The broker role, once it runs: for those who look into a live node."""
@@ -170,20 +164,20 @@ class Node:
         Error handling: StorageError or OSError if the disk cannot be trusted, OSError if a listener cannot be bound,
         each inside exception groups. A cancelled node closes nothing properly, as after kill -9.
         """
-        self.core = self._assemble()  # first: it may refuse the directory, and then nothing is to be written there
+        self.parts = self._assemble()  # first: it may refuse the directory, and then nothing is to be written there
         now_ms = self.world.clock.now_ms
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, now_ms)) as journal:
-            journal.start(self.core.quorum.log.last_timestamp_ms)
+            journal.start(self.parts.quorum.log.last_timestamp_ms)
             self.trace.subscribe(CoreStepped, lambda told: journal.note(told.effects))
             self.trace.subscribe(RequestRefused, lambda told: journal.note_refusal(told.refusal))
-            await self._run(self.core, task_status)
+            await self._run(self.parts, task_status)
             journal.stop()
         if self._is_opened:
             broker_epoch = -1 if self.broker is None else self.broker.replicas.broker_epoch
             for directory in self.directories:  # every log is closed
                 directory.mark_clean_shutdown(broker_epoch)
 
-    async def _run(self, core: Core, task_status: trio.TaskStatus[Bound | None]) -> None:
+    async def _run(self, parts: NodeParts, task_status: trio.TaskStatus[Bound | None]) -> None:
         async with trio.open_nursery() as outer:
             if self.config.metrics_listener is not None:  # before others count on this node: the port may be taken
                 # Imported by those who want it: most nodes, and every test, start without.
@@ -191,58 +185,58 @@ class Node:
 
                 await outer.start(serve_metrics, self.registry, *self.config.metrics_listener, name="metrics")
             # The snapshot is loaded first: a voter that nobody can reach yet would win elections, and not lead.
-            await outer.start(core.metadata.run, name="metadata")
-            await outer.start(core.quorum.run, core.lead, name="quorum")
-            outer.start_soon(core.metadata.write_snapshots, name="snapshots")
+            await outer.start(parts.metadata.run, name="metadata")
+            await outer.start(parts.quorum.run, parts.lead, name="quorum")
+            outer.start_soon(parts.metadata.write_snapshots, name="snapshots")
             async with trio.open_nursery() as controller_plane:
                 stop_control = trio.Event()
-                controllers = await self._start_controller_plane(controller_plane, core, stop_control)
+                controllers = await self._start_controller_plane(controller_plane, parts, stop_control)
                 async with trio.open_nursery() as tasks:
-                    await self._start_tasks(tasks, core, controllers)
+                    await self._start_tasks(tasks, parts, controllers)
                     if self.config.is_broker:
-                        await self._run_broker(tasks, core, controllers, task_status)
+                        await self._run_broker(tasks, parts, controllers, task_status)
                     else:
                         self._mark_opened()
                         task_status.started(Bound({}, controllers))
                         await self.stopping.wait()
                     tasks.cancel_scope.cancel(reason="the node stops")
                 with trio.move_on_after(_RESIGNATION_LIMIT_S):
-                    await core.quorum.shut_down()
+                    await parts.quorum.shut_down()
                 stop_control.set()
             outer.cancel_scope.cancel(reason="the node stops")
 
     async def _start_controller_plane(
-        self, nursery: trio.Nursery, core: Core, stopping: trio.Event
+        self, nursery: trio.Nursery, parts: NodeParts, stopping: trio.Event
     ) -> dict[str, Endpoint]:
         """Listen for the other voters, and for brokers; where this ended up listening, by listener."""
-        if core.controller is None:
+        if parts.controller is None:
             return {}
         context = ControllerContext(
-            self.config, core.cluster_id, self.world.clock, core.quorum, core.controller, core.metadata
+            self.config, parts.cluster_id, self.world.clock, parts.quorum, parts.controller, parts.metadata
         )
         service = self._service(Dispatcher(context, CONTROLLER_APIS, CONTROLLER_HANDLERS))
         plane = controller_plane_of(self.config)
         bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="controller plane")
         return bound
 
-    async def _start_tasks(self, tasks: trio.Nursery, core: Core, controllers: dict[str, Endpoint]) -> None:
+    async def _start_tasks(self, tasks: trio.Nursery, parts: NodeParts, controllers: dict[str, Endpoint]) -> None:
         config = self.config
-        tasks.start_soon(core.channel.run, name="controller channel")
-        if core.controller is not None:
+        tasks.start_soon(parts.channel.run, name="controller channel")
+        if parts.controller is not None:
             request = _registration(config, controllers, self.world.new_uuid())
-            registration = ControllerRegistration(core.channel, core.metadata, request)
+            registration = ControllerRegistration(parts.channel, parts.metadata, request)
             tasks.start_soon(registration.run, name="controller registration")
 
     async def _run_broker(
         self,
         tasks: trio.Nursery,
-        core: Core,
+        parts: NodeParts,
         controllers: dict[str, Endpoint],
         task_status: trio.TaskStatus[Bound | None],
     ) -> None:
         """Open all logs by the metadata as it is, serve clients, and go when the node is to stop."""
-        broker, lifecycle = self._assemble_broker(core)
-        if not await self._unless_stopped(core.metadata.caught_up):
+        broker, lifecycle = self._assemble_broker(parts)
+        if not await self._unless_stopped(parts.metadata.caught_up):
             task_status.started(None)
             return
         await lifecycle.publisher.load()
@@ -254,7 +248,7 @@ class Node:
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
         clock = self.world.clock
         tasks.start_soon(Fetchers(self.config, replicas, clock, self._connect).run, name="fetchers")
-        tasks.start_soon(InSyncReplicas(replicas, clock, core.channel, self.registry).run, name="in-sync replicas")
+        tasks.start_soon(InSyncReplicas(replicas, clock, parts.channel, self.registry).run, name="in-sync replicas")
         tasks.start_soon(Maintenance(self.config, self.world, replicas).run, name="maintenance")
         if self.config.logs.log_cleaner_enable:
             cleaner = Compaction(self.config, self.world, replicas, self.stopping)
@@ -303,12 +297,12 @@ class Node:
     def _metadata_dir(self) -> str:
         return os.path.abspath(self.config.metadata_log_dir)
 
-    def _assemble(self) -> Core:
+    def _assemble(self) -> NodeParts:
         """What every node has, none of it running yet."""
         config = self.config
         directory = next(each for each in self.directories if each.path == self._metadata_dir)
         cluster_id = directory.meta.cluster_id
-        bootstrap = _bootstrap(directory.path) if config.is_controller else ()
+        bootstrap = load_bootstrap(directory.path) if config.is_controller else ()
         identity = Identity(
             config.node_id,
             cluster_id,
@@ -336,7 +330,7 @@ class Node:
             )
         self._declare_metrics(quorum, metadata, controller)
         channel = ControllerChannel(quorum, identity.voters, controller, connect=self._connect)
-        return Core(cluster_id, quorum, metadata, controller, channel)
+        return NodeParts(cluster_id, quorum, metadata, controller, channel)
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
@@ -362,7 +356,7 @@ class Node:
             raise StorageError(f"{what}; restore it from a copy or another controller, or format an empty directory")
         return log
 
-    def _assemble_broker(self, core: Core) -> tuple[BrokerContext, Lifecycle]:
+    def _assemble_broker(self, parts: NodeParts) -> tuple[BrokerContext, Lifecycle]:
         """The parts of the broker, none of them running yet."""
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
@@ -372,22 +366,22 @@ class Node:
         groups = Groups(replicas, self.world, group_settings(config), interval_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: self.world.random.randrange(1, 2**31))
-        producer_ids = ProducerIds(core.channel, replicas)
-        publisher = Publisher(core.metadata, replicas, groups)
+        producer_ids = ProducerIds(parts.channel, replicas)
+        publisher = Publisher(parts.metadata, replicas, groups)
         broker = BrokerContext(
             config,
-            core.cluster_id,
+            parts.cluster_id,
             self.world.clock,
             replicas,
             groups,
-            core.channel,
+            parts.channel,
             publisher.catch_up,
             producer_ids,
             sessions,
         )
         directory_ids = [each.directory_id for each in log_directories]
-        lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
-        lifecycle = Lifecycle(config, core.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
+        lease = parts.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
+        lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
         return broker, lifecycle
 
     def _service(self, dispatcher: Dispatcher) -> Service:
@@ -404,7 +398,7 @@ class Node:
 
 
 @attrs.frozen(eq=False)
-class Core:
+class NodeParts:
     """What every node has. ``controller`` is None where the node has not that role."""
 
     cluster_id: str
@@ -417,24 +411,6 @@ class Core:
         """What this node does while it leads the quorum."""
         assert self.controller is not None, "only a voter can lead, and every voter is a controller"
         await self.controller.lead(epoch)
-
-
-def _bootstrap(directory: str) -> tuple[Any, ...] | None:
-    """The records that an empty metadata log begins with; None if the file is missing: a log that has some needs none.
-
-    Raises StorageError for one that is damaged, or of a later Kafka; OSError.
-    """
-    path = os.path.join(directory, BOOTSTRAP_CHECKPOINT)
-    try:
-        require_supported_file(path)
-        with open(path, "rb") as file:
-            return read_bootstrap(file.read())
-    except FileNotFoundError:
-        return None
-    except UnsupportedMetadata as error:
-        raise UnsupportedFormat(f"{path}: {error}") from error
-    except MetadataError as error:
-        raise StorageError(f"{path}: {error}; restore it from a copy") from error
 
 
 def _advertised(endpoints: Iterable[Endpoint], bound: dict[str, Endpoint]) -> tuple[Endpoint, ...]:

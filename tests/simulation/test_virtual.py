@@ -64,10 +64,10 @@ class Controllers:
         return {key: each.node for key, each in self.nodes.items() if each.node is not None and key != but}
 
     def quorum(self, node_id: int) -> Quorum:
-        return self.alive()[node_id].core.quorum
+        return self.alive()[node_id].parts.quorum
 
     def controller(self, node_id: int) -> Controller:
-        controller = self.alive()[node_id].core.controller
+        controller = self.alive()[node_id].parts.controller
         assert controller is not None
         return controller
 
@@ -75,7 +75,7 @@ class Controllers:
         """Wait until all of the living, ``but`` one, follow the same leader, and that is active."""
         with trio.fail_after(ELECTION_S):
             while True:
-                known = {(node.core.quorum.leader_id, node.core.quorum.epoch) for node in self.alive(but).values()}
+                known = {(node.parts.quorum.leader_id, node.parts.quorum.epoch) for node in self.alive(but).values()}
                 leader, _ = known.pop()
                 if not known and leader in self.alive(but) and self.controller(leader).is_active:
                     return leader
@@ -96,8 +96,8 @@ class Controllers:
         leader = self.quorum(await self.leader())
         with trio.fail_after(ELECTION_S):
             for node in self.alive().values():
-                await node.core.metadata.replayed(leader.end_offset)
-        logs = {node.core.quorum.log.read(leader.start_offset, 2**30)[0] for node in self.alive().values()}
+                await node.parts.metadata.replayed(leader.end_offset)
+        logs = {node.parts.quorum.log.read(leader.start_offset, 2**30)[0] for node in self.alive().values()}
         assert len(logs) == 1, "LogMatching: two logs are equal up to the lower of their high watermarks"
         return logs.pop()
 
@@ -167,7 +167,7 @@ async def test_the_next_leader_takes_over_from_memory(tmp_path: Path, seed: int)
         await cluster.start(first)
         await cluster.set(12)
         await cluster.agree()
-        configs = [node.core.metadata.image.config(ResourceType.BROKER, "") for node in cluster.alive().values()]
+        configs = [node.parts.metadata.image.config(ResourceType.BROKER, "") for node in cluster.alive().values()]
         assert configs == [{"log.retention.ms": "12"}] * 3
 
 
@@ -262,7 +262,7 @@ async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(
         await cluster.agree()
         assert isinstance(cluster.quorum(old).state, Follower)
         assert values_in(log, committed) == ["2"]
-        assert cluster.alive()[old].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
+        assert cluster.alive()[old].parts.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
 
 
 @seeds
@@ -290,7 +290,7 @@ async def test_a_leader_that_stood_still_acknowledges_nothing_of_its_epoch(tmp_p
         with trio.fail_after(ELECTION_S):
             await refused.wait()
         await cluster.agree()
-        assert cluster.alive()[old].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
+        assert cluster.alive()[old].parts.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
 
 
 @seeds
@@ -311,10 +311,11 @@ async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, seed: int) -
         await cluster.start(wiped)
         await cluster.set(101)
         with trio.fail_after(ELECTION_S):
-            await cluster.alive()[wiped].core.metadata.replayed(cluster.quorum(leader).high_watermark)
-        assert cluster.alive()[wiped].core.metadata.snapshots_loaded == 1
+            await cluster.alive()[wiped].parts.metadata.replayed(cluster.quorum(leader).high_watermark)
+        assert cluster.alive()[wiped].parts.metadata.snapshots_loaded == 1
         assert cluster.quorum(wiped).start_offset > 0
-        assert cluster.alive()[wiped].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "101"}
+        config = cluster.alive()[wiped].parts.metadata.image.config(ResourceType.BROKER, "")
+        assert config == {"log.retention.ms": "101"}
 
 
 @seeds

@@ -110,7 +110,7 @@ MUTANTS = {
         Quorum,
         "committed_as_leader",
         _acknowledges_what_another_committed,
-        1,
+        0,
         "AckedValueNotLost",
     ),
     "fetches no snapshot": Mutant(
