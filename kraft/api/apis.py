@@ -22,8 +22,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 logger = logging.getLogger("kraft.node")
 
 #: The packages of the handlers. Those of brokers are given a ``Broker``, those of controllers a ``ControllerContext``.
-BROKER_HANDLERS = "kraft.api.handlers"
-CONTROLLER_HANDLERS = "kraft.api.controller_handlers"
+BROKER_HANDLERS = "kraft.api"
+CONTROLLER_HANDLERS = "kraft.api"
 
 
 @attrs.frozen
@@ -79,34 +79,34 @@ BROKER_APIS: Mapping[ApiKey, Api] = {
 }
 
 CONTROLLER_APIS: Mapping[ApiKey, Api] = {
-    ApiKey.FETCH: Api(12, 18, "fetch"),
-    ApiKey.API_VERSIONS: Api(0, 4, "api_versions"),
-    ApiKey.CREATE_TOPICS: Api(2, 7, "create_topics"),
-    ApiKey.DELETE_TOPICS: Api(1, 6, "delete_topics"),
-    ApiKey.DESCRIBE_CONFIGS: Api(1, 4, "describe_configs"),
-    ApiKey.ALTER_CONFIGS: Api(0, 2, "alter_configs"),
-    ApiKey.CREATE_PARTITIONS: Api(0, 3, "create_partitions"),
-    ApiKey.ELECT_LEADERS: Api(0, 2, "elect_leaders"),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: Api(0, 1, "incremental_alter_configs"),
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Api(0, 1, "alter_partition_reassignments"),
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: Api(0, 0, "list_partition_reassignments"),
+    ApiKey.FETCH: Api(12, 18, "controller_handlers.fetch"),
+    ApiKey.API_VERSIONS: Api(0, 4, "controller_handlers.api_versions"),
+    ApiKey.CREATE_TOPICS: Api(2, 7, "controller_handlers.create_topics"),
+    ApiKey.DELETE_TOPICS: Api(1, 6, "controller_handlers.delete_topics"),
+    ApiKey.DESCRIBE_CONFIGS: Api(1, 4, "controller_handlers.describe_configs"),
+    ApiKey.ALTER_CONFIGS: Api(0, 2, "controller_handlers.alter_configs"),
+    ApiKey.CREATE_PARTITIONS: Api(0, 3, "controller_handlers.create_partitions"),
+    ApiKey.ELECT_LEADERS: Api(0, 2, "controller_handlers.elect_leaders"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Api(0, 1, "controller_handlers.incremental_alter_configs"),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Api(0, 1, "controller_handlers.alter_partition_reassignments"),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: Api(0, 0, "controller_handlers.list_partition_reassignments"),
     ApiKey.VOTE: Api(0, 2, "vote"),
     ApiKey.BEGIN_QUORUM_EPOCH: Api(0, 1, "begin_quorum_epoch"),
     ApiKey.END_QUORUM_EPOCH: Api(0, 1, "end_quorum_epoch"),
-    ApiKey.DESCRIBE_QUORUM: Api(0, 2, "describe_quorum"),
+    ApiKey.DESCRIBE_QUORUM: Api(0, 2, "controller_handlers.describe_quorum"),
     ApiKey.ALTER_PARTITION: Api(2, 3, "alter_partition"),
-    ApiKey.UPDATE_FEATURES: Api(0, 2, "update_features"),
-    ApiKey.ENVELOPE: Api(0, 0, "envelope"),
+    ApiKey.UPDATE_FEATURES: Api(0, 2, "controller_handlers.update_features"),
+    ApiKey.ENVELOPE: Api(0, 0, "controller_handlers.envelope"),
     ApiKey.FETCH_SNAPSHOT: Api(0, 1, "fetch_snapshot"),
-    ApiKey.DESCRIBE_CLUSTER: Api(0, 2, "describe_cluster"),
+    ApiKey.DESCRIBE_CLUSTER: Api(0, 2, "controller_handlers.describe_cluster"),
     ApiKey.BROKER_REGISTRATION: Api(0, 4, "broker_registration"),
     ApiKey.BROKER_HEARTBEAT: Api(0, 1, "broker_heartbeat"),
-    ApiKey.UNREGISTER_BROKER: Api(0, 0, "unregister_broker"),
+    ApiKey.UNREGISTER_BROKER: Api(0, 0, "controller_handlers.unregister_broker"),
     ApiKey.ALLOCATE_PRODUCER_IDS: Api(0, 0, "allocate_producer_ids"),
     ApiKey.CONTROLLER_REGISTRATION: Api(0, 0, "controller_registration"),
     ApiKey.ASSIGN_REPLICAS_TO_DIRS: Api(0, 0, "assign_replicas_to_dirs"),
-    ApiKey.ADD_RAFT_VOTER: Api(0, 1, "add_raft_voter"),
-    ApiKey.REMOVE_RAFT_VOTER: Api(0, 0, "remove_raft_voter"),
+    ApiKey.ADD_RAFT_VOTER: Api(0, 1, "controller_handlers.add_raft_voter"),
+    ApiKey.REMOVE_RAFT_VOTER: Api(0, 0, "controller_handlers.remove_raft_voter"),
     ApiKey.UPDATE_RAFT_VOTER: Api(0, 0, "update_raft_voter"),
 }
 

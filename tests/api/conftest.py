@@ -1,15 +1,18 @@
-"""One node for the tests that need nothing special of it, and a connection and a topic of each test's own."""
+"""One node for the tests that need nothing special of it, and a connection and a topic of each test's own; a controller
+that is active, and one of two voters of which the other is not there."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.rpc.client import Connection, connect
 from kraft.testing import EmbeddedCluster
+from tests.api.serving import VOTER_1, VOTER_2, Serving, serving
 from tests.support.talk import create
 
 _numbers = itertools.count()
@@ -41,3 +44,15 @@ async def group(broker: Connection, new_name: str) -> str:
     """A group id whose coordinator is there."""
     await broker.request(FindCoordinatorRequest(coordinator_keys=[new_name]))
     return f"group-{new_name}"
+
+
+@pytest.fixture
+async def active(tmp_path: Path) -> AsyncIterator[Serving]:
+    async with serving(tmp_path) as served:
+        yield served
+
+
+@pytest.fixture
+async def standby(tmp_path: Path) -> AsyncIterator[Serving]:
+    async with serving(tmp_path, VOTER_1, VOTER_2) as served:
+        yield served

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from kraft.api import list_groups
 from kraft.api.context import BrokerContext
-from kraft.api.handlers import list_groups
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.messages.api_versions_request import ApiVersionsRequest

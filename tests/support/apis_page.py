@@ -39,9 +39,10 @@ def _served(title: str, apis: Mapping[ApiKey, Api], package: str) -> str:
     lines = [f"## {title}", "", "| key | API | versions offered | specified | handler |", "|---|---|---|---|---|"]
     for key in sorted(apis):
         api = apis[key]
-        path = f"{package.replace('.', '/')}/{api.module}.py"
+        path = f"{package}.{api.module}".replace(".", "/") + ".py"
         offered = _range((api.oldest, api.newest))
-        lines.append(f"| {int(key)} | {_name(key)} | {offered} | {_specified(key)} | [{api.module}](../{path}) |")
+        handler = api.module.rpartition(".")[2]
+        lines.append(f"| {int(key)} | {_name(key)} | {offered} | {_specified(key)} | [{handler}](../{path}) |")
     return "\n".join([*lines, ""])
 
 

@@ -5,9 +5,9 @@ Versions 0 and 1: 1 may ask to be answered before the change is committed (KIP-1
 
 from __future__ import annotations
 
+from kraft.api.add_raft_voter import error as error
 from kraft.api.context import ControllerContext
 from kraft.api.controller_handlers.static_voters import refuse_change
-from kraft.api.handlers.add_raft_voter import error as error
 from kraft.messages.add_raft_voter_request import AddRaftVoterRequest
 from kraft.rpc.channel import Reply, Request
 

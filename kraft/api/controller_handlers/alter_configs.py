@@ -5,9 +5,9 @@ Versions 0 to 2: as at a broker.
 
 from __future__ import annotations
 
+from kraft.api.alter_configs import error as error
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.alter_configs import error as error
+from kraft.api.controller_requests import decide
 from kraft.messages.alter_configs_request import AlterConfigsRequest
 from kraft.rpc.channel import Reply, Request
 

@@ -5,9 +5,9 @@ Versions 0 and 1: as at a broker.
 
 from __future__ import annotations
 
+from kraft.api.alter_partition_reassignments import error as error
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.alter_partition_reassignments import error as error
+from kraft.api.controller_requests import decide
 from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from kraft.rpc.channel import Reply, Request
 

@@ -5,10 +5,10 @@ Versions 0 to 4: as at a broker, but for the epoch of the features.
 
 from __future__ import annotations
 
+from kraft.api.api_versions import error as error
+from kraft.api.api_versions import offer
 from kraft.api.apis import CONTROLLER_APIS
 from kraft.api.context import ControllerContext
-from kraft.api.handlers.api_versions import error as error
-from kraft.api.handlers.api_versions import offer
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.rpc.channel import Reply, Request
 

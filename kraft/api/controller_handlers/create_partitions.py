@@ -6,8 +6,8 @@ Versions 0 to 3: as at a broker.
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.create_partitions import error as error
+from kraft.api.controller_requests import decide
+from kraft.api.create_partitions import error as error
 from kraft.messages.create_partitions_request import CreatePartitionsRequest
 from kraft.rpc.channel import Reply, Request
 

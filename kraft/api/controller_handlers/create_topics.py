@@ -6,8 +6,8 @@ Versions 2 to 7: as at a broker.
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.create_topics import error as error
+from kraft.api.controller_requests import decide
+from kraft.api.create_topics import error as error
 from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.rpc.channel import Reply, Request
 

@@ -6,8 +6,8 @@ Versions 1 to 6: as at a broker.
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.delete_topics import error as error
+from kraft.api.controller_requests import decide
+from kraft.api.delete_topics import error as error
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.rpc.channel import Reply, Request
 

@@ -5,10 +5,10 @@ Versions 0 to 2: as at a broker; but what is asked for must be controllers.
 
 from __future__ import annotations
 
+from kraft.api.authorized_operations import CLUSTER_OPERATIONS
 from kraft.api.context import ControllerContext
-from kraft.api.handlers.authorized import CLUSTER_OPERATIONS
-from kraft.api.handlers.describe_cluster import CONTROLLERS, check_kind
-from kraft.api.handlers.describe_cluster import error as error
+from kraft.api.describe_cluster import CONTROLLERS, check_kind
+from kraft.api.describe_cluster import error as error
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from kraft.quorum.wire import NOBODY

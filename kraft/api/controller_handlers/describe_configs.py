@@ -5,5 +5,5 @@ Versions 1 to 4: as at a broker.
 
 from __future__ import annotations
 
-from kraft.api.handlers.describe_configs import error as error
-from kraft.api.handlers.describe_configs import handle as handle
+from kraft.api.describe_configs import error as error
+from kraft.api.describe_configs import handle as handle

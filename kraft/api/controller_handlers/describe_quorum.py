@@ -9,7 +9,7 @@ directory id here, as with Apache Kafka; an observer has that of its last Fetch.
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.handlers.describe_quorum import error as error
+from kraft.api.describe_quorum import error as error
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.rpc.channel import Reply, Request
 

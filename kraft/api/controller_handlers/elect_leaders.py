@@ -6,8 +6,8 @@ Versions 0 to 2: as at a broker.
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.elect_leaders import error as error
+from kraft.api.controller_requests import decide
+from kraft.api.elect_leaders import error as error
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.rpc.channel import Reply, Request
 

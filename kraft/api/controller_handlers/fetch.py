@@ -9,7 +9,7 @@ Only the metadata log is here. Parked until the log grows beyond the offset, or 
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.asking import ask
+from kraft.api.quorum_requests import ask
 from kraft.messages.fetch_request import FetchRequest
 from kraft.messages.fetch_response import FetchResponse
 from kraft.rpc.channel import Reply, Request

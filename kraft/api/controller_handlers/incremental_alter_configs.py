@@ -6,8 +6,8 @@ Versions 0 and 1: as at a broker.
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.incremental_alter_configs import error as error
+from kraft.api.controller_requests import decide
+from kraft.api.incremental_alter_configs import error as error
 from kraft.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kraft.rpc.channel import Reply, Request
 

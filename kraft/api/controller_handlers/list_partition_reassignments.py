@@ -6,8 +6,8 @@ Version 0.
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.list_partition_reassignments import error as error
+from kraft.api.controller_requests import decide
+from kraft.api.list_partition_reassignments import error as error
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.rpc.channel import Reply, Request
 

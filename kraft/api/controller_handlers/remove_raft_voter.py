@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kraft.api.context import ControllerContext
 from kraft.api.controller_handlers.static_voters import refuse_change
-from kraft.api.handlers.remove_raft_voter import error as error
+from kraft.api.remove_raft_voter import error as error
 from kraft.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from kraft.rpc.channel import Reply, Request
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.handlers.static_voters import Change, of_another_cluster, why_not
+from kraft.api.static_voters import Change, of_another_cluster, why_not
 from kraft.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from kraft.wire.errors import ErrorCode, KafkaError
 

@@ -6,8 +6,8 @@ Version 0.
 from __future__ import annotations
 
 from kraft.api.context import ControllerContext
-from kraft.api.controller_handlers.deciding import decide
-from kraft.api.handlers.unregister_broker import error as error
+from kraft.api.controller_requests import decide
+from kraft.api.unregister_broker import error as error
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.rpc.channel import Reply, Request
 

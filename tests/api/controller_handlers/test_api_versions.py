@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.no_op_record import NoOpRecord
-from tests.api.controller_handlers.serving import Serving
+from tests.api.serving import Serving
 from tests.support.quorums import append, committed_image
 
 

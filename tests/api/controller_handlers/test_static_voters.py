@@ -19,7 +19,7 @@ from kraft.quorum.wire import request_message
 from kraft.raft import messages as raft
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import ZERO_UUID
-from tests.api.controller_handlers.serving import VOTER_1, VOTER_2, Serving
+from tests.api.serving import VOTER_1, VOTER_2, Serving
 from tests.support.quorums import CLUSTER_ID, identity
 
 Change = Callable[..., Any]

@@ -1,0 +1,23 @@
+"""BrokerHeartbeat (key 63): a broker keeps its lease, and asks to be unfenced, fenced or let go (KIP-631).
+
+Versions 0 and 1: 1 has the ids of failed log directories (KIP-858).
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import ControllerContext
+from kraft.api.controller_requests import decide
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+
+async def handle(plane: ControllerContext, request: Request, message: BrokerHeartbeatRequest) -> Reply:
+    return decide(plane, request, message)
+
+
+def error(
+    message: BrokerHeartbeatRequest, version: int, code: ErrorCode, text: str | None = None
+) -> BrokerHeartbeatResponse:
+    return BrokerHeartbeatResponse(error_code=code)

@@ -1,0 +1,27 @@
+"""DeleteTopics (key 20): topics go, with all that was in them.
+
+Versions 1 to 6: 4 is flexible, 5 has messages, 6 names topics by id.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.forwarding import forward
+from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+
+async def handle(broker: BrokerContext, request: Request, message: DeleteTopicsRequest) -> Reply:
+    return forward(broker, request, message)
+
+
+def error(message: DeleteTopicsRequest, version: int, code: ErrorCode, text: str | None = None) -> DeleteTopicsResponse:
+    names = message.topics or [DeleteTopicState(name=name) for name in message.topic_names]
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(name=each.name, topic_id=each.topic_id, error_code=code, error_message=text)
+            for each in names
+        ]
+    )

@@ -1,0 +1,25 @@
+"""FetchSnapshot (key 59): a piece of a snapshot, for who is too far behind (KIP-630).
+
+Versions 0 and 1: 1 has directory ids and says where the leader is (KIP-853).
+
+Pieces may begin and end anywhere. SNAPSHOT_NOT_FOUND if it is gone, POSITION_OUT_OF_RANGE beyond its end.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import ControllerContext
+from kraft.api.quorum_requests import ask
+from kraft.messages.fetch_snapshot_request import FetchSnapshotRequest
+from kraft.messages.fetch_snapshot_response import FetchSnapshotResponse
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+
+async def handle(plane: ControllerContext, request: Request, message: FetchSnapshotRequest) -> Reply:
+    return await ask(plane, request, message)
+
+
+def error(
+    message: FetchSnapshotRequest, version: int, code: ErrorCode, text: str | None = None
+) -> FetchSnapshotResponse:
+    return FetchSnapshotResponse(error_code=code)
