@@ -5,16 +5,22 @@ Versions 0 and 1: 1 may ask to be answered before the change is committed (KIP-1
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
-from kraft.api.static_voters import refuse_change
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.api.static_voters import refuse_at_broker, refuse_at_controller
 from kraft.messages.add_raft_voter_request import AddRaftVoterRequest
 from kraft.messages.add_raft_voter_response import AddRaftVoterResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.ADD_RAFT_VOTER,
+    versions={ListenerType.BROKER: (0, 1), ListenerType.CONTROLLER: (0, 1)},
+    permissions=((Operation.ALTER, Resource.CLUSTER),),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: AddRaftVoterRequest) -> Reply:
-    raise refuse_change(broker, message)
+at_broker = refuse_at_broker
+at_controller = refuse_at_controller
 
 
 def error(message: AddRaftVoterRequest, version: int, code: ErrorCode, text: str | None = None) -> AddRaftVoterResponse:

@@ -5,16 +5,21 @@ Version 0.
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
 from kraft.api.controller_requests import decide
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.ALLOCATE_PRODUCER_IDS,
+    versions={ListenerType.CONTROLLER: (0, 0)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+    forwardable=True,
+)
 
-async def handle(plane: ControllerContext, request: Request, message: AllocateProducerIdsRequest) -> Reply:
-    return decide(plane, request, message)
+at_controller = decide
 
 
 def error(

@@ -5,16 +5,23 @@ Versions 0 to 2: 2 is flexible.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.alter_configs_request import AlterConfigsRequest
 from kraft.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.ALTER_CONFIGS,
+    versions={ListenerType.BROKER: (0, 2), ListenerType.CONTROLLER: (0, 2)},
+    permissions=((Operation.ALTER_CONFIGS, Resource.CLUSTER), (Operation.ALTER_CONFIGS, Resource.TOPIC)),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: AlterConfigsRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(message: AlterConfigsRequest, version: int, code: ErrorCode, text: str | None = None) -> AlterConfigsResponse:

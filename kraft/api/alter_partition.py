@@ -5,16 +5,21 @@ Versions 2 and 3: 2 names topics by id, 3 has the epochs of the members (KIP-903
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
 from kraft.api.controller_requests import decide
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.alter_partition_request import AlterPartitionRequest
 from kraft.messages.alter_partition_response import AlterPartitionResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.ALTER_PARTITION,
+    versions={ListenerType.CONTROLLER: (2, 3)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+    quota=Quota.NONE,
+)
 
-async def handle(plane: ControllerContext, request: Request, message: AlterPartitionRequest) -> Reply:
-    return decide(plane, request, message)
+at_controller = decide
 
 
 def error(

@@ -5,20 +5,27 @@ Versions 0 and 1: 1 may forbid a change of the replication factor (KIP-860).
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from kraft.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    versions={ListenerType.BROKER: (0, 1), ListenerType.CONTROLLER: (0, 1)},
+    permissions=((Operation.ALTER, Resource.CLUSTER),),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: AlterPartitionReassignmentsRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(

@@ -10,10 +10,10 @@ takes the version to try next (KIP-511). More keys would look like the final ans
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from kraft.api.apis import BROKER_APIS, Api
-from kraft.api.context import BrokerContext
+from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.row import Api, ListenerType
+from kraft.api.table import OFFERED
 from kraft.config.features import SUPPORTED_FEATURES
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import (
@@ -27,19 +27,27 @@ from kraft.metadata.image import Image
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.API_VERSIONS,
+    versions={ListenerType.BROKER: (0, 4), ListenerType.CONTROLLER: (0, 4)},
+)
+
 SOFTWARE_VERSION = 3
 #: Java clients before 3.9 speak version 3 and close the connection over a feature that begins at 0 (KAFKA-17011).
 ZERO_FEATURES_VERSION = 4
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-async def handle(broker: BrokerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
-    image = broker.image
-    return offer(BROKER_APIS, image, image.offset, request, message)
+async def at_broker(broker: BrokerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
+    return _offer(ListenerType.BROKER, broker.image, broker.image.offset, request, message)
 
 
-def offer(
-    apis: Mapping[ApiKey, Api], image: Image, features_epoch: int, request: Request, message: ApiVersionsRequest | None
+async def at_controller(controller: ControllerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
+    return _offer(ListenerType.CONTROLLER, controller.image, controller.metadata.features_epoch, request, message)
+
+
+def _offer(
+    listener: ListenerType, image: Image, features_epoch: int, request: Request, message: ApiVersionsRequest | None
 ) -> ApiVersionsResponse:
     """What a listener offers, and the features of the cluster. ``message`` is None in a version that it does not.
 
@@ -47,8 +55,7 @@ def offer(
     and a controller's with the changes of the features.
     """
     if message is None:
-        api = apis[ApiKey.API_VERSIONS]
-        known = ApiVersion(ApiKey.API_VERSIONS, api.oldest, api.newest)
+        known = ApiVersion(ApiKey.API_VERSIONS, *OFFERED[listener][ApiKey.API_VERSIONS])
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[known])
     if request.api_version >= SOFTWARE_VERSION:
         names = (message.client_software_name, message.client_software_version)
@@ -56,7 +63,7 @@ def offer(
             return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
         request.connection.client_software_name, request.connection.client_software_version = names
     return ApiVersionsResponse(
-        api_keys=[ApiVersion(key, api.oldest, api.newest) for key, api in sorted(apis.items())],
+        api_keys=[ApiVersion(key, *versions) for key, versions in OFFERED[listener].items()],
         supported_features=[
             SupportedFeatureKey(name, low, high)
             for name, (low, high) in SUPPORTED_FEATURES.items()

@@ -5,16 +5,20 @@ Version 0.
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
 from kraft.api.controller_requests import decide
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
 from kraft.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+    versions={ListenerType.CONTROLLER: (0, 0)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+)
 
-async def handle(plane: ControllerContext, request: Request, message: AssignReplicasToDirsRequest) -> Reply:
-    return decide(plane, request, message)
+at_controller = decide
 
 
 def error(

@@ -3,15 +3,23 @@ all."""
 
 from __future__ import annotations
 
-READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE = range(
-    3, 13
-)
+from kraft.api.row import Operation
 
 
-def bits(*operations: int) -> int:
+def bits(*operations: Operation) -> int:
     return sum(1 << operation for operation in operations)
 
 
-TOPIC_OPERATIONS = bits(READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS)
-GROUP_OPERATIONS = bits(READ, DELETE, DESCRIBE)
-CLUSTER_OPERATIONS = bits(CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE)
+GROUP_OPERATIONS = bits(Operation.READ, Operation.DELETE, Operation.DESCRIBE)
+TOPIC_OPERATIONS = GROUP_OPERATIONS | bits(
+    Operation.WRITE, Operation.CREATE, Operation.ALTER, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS
+)
+CLUSTER_OPERATIONS = bits(
+    Operation.CREATE,
+    Operation.ALTER,
+    Operation.DESCRIBE,
+    Operation.CLUSTER_ACTION,
+    Operation.DESCRIBE_CONFIGS,
+    Operation.ALTER_CONFIGS,
+    Operation.IDEMPOTENT_WRITE,
+)

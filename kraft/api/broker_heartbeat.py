@@ -5,16 +5,20 @@ Versions 0 and 1: 1 has the ids of failed log directories (KIP-858).
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
 from kraft.api.controller_requests import decide
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.BROKER_HEARTBEAT,
+    versions={ListenerType.CONTROLLER: (0, 1)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+)
 
-async def handle(plane: ControllerContext, request: Request, message: BrokerHeartbeatRequest) -> Reply:
-    return decide(plane, request, message)
+at_controller = decide
 
 
 def error(

@@ -6,16 +6,20 @@ lowest version is 0.
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
 from kraft.api.controller_requests import decide
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest
 from kraft.messages.broker_registration_response import BrokerRegistrationResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.BROKER_REGISTRATION,
+    versions={ListenerType.CONTROLLER: (0, 4)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+)
 
-async def handle(plane: ControllerContext, request: Request, message: BrokerRegistrationRequest) -> Reply:
-    return decide(plane, request, message)
+at_controller = decide
 
 
 def error(

@@ -5,16 +5,20 @@ Version 0.
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
 from kraft.api.controller_requests import decide
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest
 from kraft.messages.controller_registration_response import ControllerRegistrationResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.CONTROLLER_REGISTRATION,
+    versions={ListenerType.CONTROLLER: (0, 0)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+)
 
-async def handle(plane: ControllerContext, request: Request, message: ControllerRegistrationRequest) -> Reply:
-    return decide(plane, request, message)
+at_controller = decide
 
 
 def error(

@@ -1,18 +1,18 @@
-"""What only the active controller decides."""
+"""Requests that the active controller decides: the handler that their APIs share at a controller's listener."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kraft.api.context import ControllerContext
-from kraft.rpc.channel import Parked, Request
+from kraft.rpc.channel import Parked, Reply, Request
 
 
-def decide(plane: ControllerContext, request: Request, message: Any) -> Parked:
+async def decide(controller: ControllerContext, request: Request, message: Any) -> Reply:
     """The controller's decision, once it is committed. Raises KafkaError as ``Controller.decide``."""
-    decided = plane.controller.decide(message, request.api_version)
+    decided = controller.controller.decide(message, request.api_version)
 
     async def answer() -> Any:
-        return await plane.controller.committed(decided)
+        return await controller.controller.committed(decided)
 
     return Parked(answer)

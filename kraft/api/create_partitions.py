@@ -5,16 +5,24 @@ Versions 0 to 3: 2 is flexible.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.create_partitions_request import CreatePartitionsRequest
 from kraft.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.CREATE_PARTITIONS,
+    versions={ListenerType.BROKER: (0, 3), ListenerType.CONTROLLER: (0, 3)},
+    permissions=((Operation.ALTER, Resource.TOPIC),),
+    quota=Quota.CONTROLLER_MUTATION,
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: CreatePartitionsRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(

@@ -6,16 +6,24 @@ THROTTLING_QUOTA_EXCEEDED, 7 tells topic ids.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.CREATE_TOPICS,
+    versions={ListenerType.BROKER: (2, 7), ListenerType.CONTROLLER: (2, 7)},
+    permissions=((Operation.CREATE, Resource.CLUSTER), (Operation.CREATE, Resource.TOPIC)),
+    quota=Quota.CONTROLLER_MUTATION,
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: CreateTopicsRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(message: CreateTopicsRequest, version: int, code: ErrorCode, text: str | None = None) -> CreateTopicsResponse:

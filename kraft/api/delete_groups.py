@@ -8,13 +8,21 @@ from __future__ import annotations
 import attrs
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
+ROW = Api(
+    ApiKey.DELETE_GROUPS,
+    versions={ListenerType.BROKER: (0, 2)},
+    permissions=((Operation.DELETE, Resource.GROUP),),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:
     replies = [
         (group_id, _delete(broker, request, attrs.evolve(message, groups_names=[group_id])))
         for group_id in dict.fromkeys(message.groups_names)

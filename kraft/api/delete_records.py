@@ -10,6 +10,7 @@ from __future__ import annotations
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.controller.internal_topics import is_internal
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
 from kraft.messages.delete_records_response import (
@@ -17,15 +18,22 @@ from kraft.messages.delete_records_response import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.DELETE_RECORDS,
+    versions={ListenerType.BROKER: (0, 2)},
+    permissions=((Operation.DELETE, Resource.TOPIC),),
+)
 
 HIGH_WATERMARK = -1
 NO_LOW_WATERMARK = -1
 
 
-async def handle(broker: BrokerContext, request: Request, message: DeleteRecordsRequest) -> Reply:
+async def at_broker(broker: BrokerContext, request: Request, message: DeleteRecordsRequest) -> Reply:
     following: list[tuple[DeleteRecordsPartitionResult, HostedPartition]] = []
     response = DeleteRecordsResponse(
         topics=[

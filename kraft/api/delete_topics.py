@@ -5,16 +5,24 @@ Versions 1 to 6: 4 is flexible, 5 has messages, 6 names topics by id.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.DELETE_TOPICS,
+    versions={ListenerType.BROKER: (1, 6), ListenerType.CONTROLLER: (1, 6)},
+    permissions=((Operation.DELETE, Resource.TOPIC),),
+    quota=Quota.CONTROLLER_MUTATION,
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: DeleteTopicsRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(message: DeleteTopicsRequest, version: int, code: ErrorCode, text: str | None = None) -> DeleteTopicsResponse:

@@ -1,14 +1,15 @@
-"""DescribeConfigs (key 32): the settings of topics and brokers, and where each value comes from.
+"""DescribeConfigs (key 32): the settings of topics and nodes, and where each value comes from.
 
-Versions 1 to 4: 1 tells sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible.
+Versions 1 to 4: 1 tells sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible. A
+controller answers as a broker does (KIP-919).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
-from kraft.config.broker import NodeConfig
+from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
 from kraft.controller.internal_topics import is_valid_topic_name
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -18,30 +19,39 @@ from kraft.messages.describe_configs_response import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from kraft.metadata.image import Image, ResourceType
+from kraft.messages.registry import ApiKey
+from kraft.metadata.image import ResourceType
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
-
-class Configured(Protocol):
-    """A node with settings of its own, and the metadata with those of everybody: a broker or a controller."""
-
-    @property
-    def node_id(self) -> int: ...
-    @property
-    def config(self) -> NodeConfig: ...
-    @property
-    def image(self) -> Image: ...
+ROW = Api(
+    ApiKey.DESCRIBE_CONFIGS,
+    versions={ListenerType.BROKER: (1, 4), ListenerType.CONTROLLER: (1, 4)},
+    permissions=((Operation.DESCRIBE_CONFIGS, Resource.CLUSTER), (Operation.DESCRIBE_CONFIGS, Resource.TOPIC)),
+)
 
 
-async def handle(node: Configured, request: Request, message: DescribeConfigsRequest) -> Reply:
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
+    return _describe(broker, request, message)
+
+
+async def at_controller(controller: ControllerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
+    return _describe(controller, request, message)
+
+
+def _describe(
+    node: BrokerContext | ControllerContext, request: Request, message: DescribeConfigsRequest
+) -> DescribeConfigsResponse:
     says_default = request.api_version == 0  # later versions tell the source of each value instead
     results = [_one(node, resource, message, says_default) for resource in message.resources]
     return DescribeConfigsResponse(results=results)
 
 
 def _one(
-    node: Configured, resource: DescribeConfigsResource, message: DescribeConfigsRequest, says_default: bool
+    node: BrokerContext | ControllerContext,
+    resource: DescribeConfigsResource,
+    message: DescribeConfigsRequest,
+    says_default: bool,
 ) -> DescribeConfigsResult:
     answer = DescribeConfigsResult(
         error_message="", resource_type=resource.resource_type, resource_name=resource.resource_name
@@ -70,7 +80,7 @@ def _one(
     return answer
 
 
-def _entries(node: Configured, resource: DescribeConfigsResource) -> Iterable[ConfigEntry]:
+def _entries(node: BrokerContext | ControllerContext, resource: DescribeConfigsResource) -> Iterable[ConfigEntry]:
     image, name = node.image, resource.resource_name
     if resource.resource_type == ResourceType.TOPIC:
         if not is_valid_topic_name(name):
@@ -94,7 +104,7 @@ def _entries(node: Configured, resource: DescribeConfigsResource) -> Iterable[Co
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
 
 
-def _layers(node: Configured, name: str) -> list[Layer]:
+def _layers(node: BrokerContext | ControllerContext, name: str) -> list[Layer]:
     """What was set on this broker, strongest first."""
     return [
         (ConfigSource.DYNAMIC_BROKER_CONFIG, node.image.config(ResourceType.BROKER, name)),

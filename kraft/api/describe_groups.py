@@ -10,14 +10,22 @@ import attrs
 
 from kraft.api.authorized_operations import GROUP_OPERATIONS
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.group import GroupState
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
+ROW = Api(
+    ApiKey.DESCRIBE_GROUPS,
+    versions={ListenerType.BROKER: (0, 6)},
+    permissions=((Operation.DESCRIBE, Resource.GROUP),),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: DescribeGroupsRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeGroupsRequest) -> Reply:
     response = DescribeGroupsResponse()
     for group_id in message.groups:
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from kraft.messages.describe_log_dirs_response import (
     DescribeLogDirsPartition,
@@ -15,12 +16,19 @@ from kraft.messages.describe_log_dirs_response import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.storage.directory import LogDirectory
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.DESCRIBE_LOG_DIRS,
+    versions={ListenerType.BROKER: (1, 4)},
+    permissions=((Operation.DESCRIBE, Resource.CLUSTER),),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: DescribeLogDirsRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeLogDirsRequest) -> Reply:
     wanted = None
     if message.topics is not None:
         wanted = {(topic.topic, index) for topic in message.topics for index in topic.partitions}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.controller.internal_topics import is_valid_topic_name
 from kraft.messages.describe_producers_request import DescribeProducersRequest
 from kraft.messages.describe_producers_response import (
@@ -11,11 +12,18 @@ from kraft.messages.describe_producers_response import (
     ProducerState,
     TopicResponse,
 )
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
+ROW = Api(
+    ApiKey.DESCRIBE_PRODUCERS,
+    versions={ListenerType.BROKER: (0, 0)},
+    permissions=((Operation.READ, Resource.TOPIC),),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:
     return DescribeProducersResponse(
         topics=[
             TopicResponse(

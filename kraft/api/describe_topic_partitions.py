@@ -6,9 +6,10 @@ at the client's own lower limit; the cursor says where the next one begins. An e
 
 from __future__ import annotations
 
+from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import TOPIC_OPERATIONS
 from kraft.api.context import BrokerContext
-from kraft.api.metadata import alive_brokers
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.controller.internal_topics import is_internal, is_valid_topic_name
 from kraft.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from kraft.messages.describe_topic_partitions_response import (
@@ -17,12 +18,19 @@ from kraft.messages.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
+from kraft.messages.registry import ApiKey
 from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
+ROW = Api(
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    versions={ListenerType.BROKER: (0, 0)},
+    permissions=((Operation.DESCRIBE, Resource.TOPIC),),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: DescribeTopicPartitionsRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeTopicPartitionsRequest) -> Reply:
     cursor = message.cursor
     if cursor is not None and cursor.partition_index < 0:
         raise KafkaError(ErrorCode.INVALID_REQUEST)

@@ -5,16 +5,23 @@ Versions 0 to 2: 1 has unclean elections (KIP-460), 2 is flexible.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.messages.elect_leaders_response import ElectLeadersResponse, PartitionResult, ReplicaElectionResult
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.ELECT_LEADERS,
+    versions={ListenerType.BROKER: (0, 2), ListenerType.CONTROLLER: (0, 2)},
+    permissions=((Operation.ALTER, Resource.CLUSTER),),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: ElectLeadersRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(message: ElectLeadersRequest, version: int, code: ErrorCode, text: str | None = None) -> ElectLeadersResponse:

@@ -5,16 +5,21 @@ Versions 0 and 1: 1 is flexible and has directory ids and endpoints (KIP-853).
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
-from kraft.api.quorum_requests import ask
+from kraft.api.quorum_requests import ask_quorum
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from kraft.messages.end_quorum_epoch_response import EndQuorumEpochResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.END_QUORUM_EPOCH,
+    versions={ListenerType.CONTROLLER: (0, 1)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+    quota=Quota.NONE,
+)
 
-async def handle(plane: ControllerContext, request: Request, message: EndQuorumEpochRequest) -> Reply:
-    return await ask(plane, request, message)
+at_controller = ask_quorum
 
 
 def error(

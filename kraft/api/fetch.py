@@ -1,6 +1,6 @@
-"""Fetch (key 1): read record batches, waiting for them if need be.
+"""Fetch (key 1): read record batches, waiting for them if need be; of the metadata log at a controller (KIP-595).
 
-Versions 4 to 17.
+Versions 4 to 17 at a broker, 12 to 18 at a controller.
 
 | version | change |
 |---|---|
@@ -11,8 +11,10 @@ Versions 4 to 17.
 | 11 | rack of the consumer (KIP-392) |
 | 12 | flexible; diverging epochs |
 | 13 | topics by id |
-| 15 | replica id moved into a tagged field |
+| 15 | replica id moved into a tagged field (KIP-903) |
 | 16 | node endpoints |
+| 17 | directory ids of replicas (KIP-853) |
+| 18 | the high watermark that the replica knows (KIP-1166) |
 
 Answered at once if there is an error, ``min_bytes`` are there, or ``max_wait_ms`` is 0; else parked until a partition
 grows or the time is up. ``max_bytes`` bounds the whole, but the first batch is always sent whole, so that a consumer
@@ -20,6 +22,9 @@ gets on. What is read stays in its file until the socket takes it.
 
 A consumer reads what is committed. A follower reads to the end of the log, and by asking says how far it is: that is
 what commits.
+
+At a controller's listener there is the metadata log alone, and the quorum's core answers: parked until the log grows
+beyond the offset, or ``max_wait_ms`` is over.
 """
 
 from __future__ import annotations
@@ -27,14 +32,24 @@ from __future__ import annotations
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.api.quorum_requests import ask_quorum
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.broker.fetch_session import Answered, FetchContext, TopicKey, grouped_by_topic, named_partitions
 from kraft.broker.leadership import ANY_BROKER_EPOCH, Fetched
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import EpochEndOffset, FetchResponse, LeaderIdAndEpoch, PartitionData
+from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
+
+ROW = Api(
+    ApiKey.FETCH,
+    versions={ListenerType.BROKER: (4, 17), ListenerType.CONTROLLER: (12, 18)},
+    permissions=((Operation.READ, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
+    quota=Quota.FETCH,
+)
 
 READ_COMMITTED = 1
 FLEXIBLE_VERSION = 12
@@ -45,7 +60,7 @@ _UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TO
 _NOTHING = b""
 
 
-async def handle(broker: BrokerContext, request: Request, message: FetchRequest) -> Reply:
+async def at_broker(broker: BrokerContext, request: Request, message: FetchRequest) -> Reply:
     by_id = request.api_version >= TOPIC_IDS_VERSION
     now_ms = broker.clock.now_ms()
     context = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now_ms=now_ms)
@@ -54,6 +69,9 @@ async def handle(broker: BrokerContext, request: Request, message: FetchRequest)
     if failed or size >= message.min_bytes or message.max_wait_ms <= 0 or not context.wanted:
         return _respond(context, answers)
     return Parked(poll.wait)
+
+
+at_controller = ask_quorum
 
 
 def _respond(context: FetchContext, answers: list[Answered]) -> FetchResponse:

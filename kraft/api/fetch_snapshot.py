@@ -7,16 +7,21 @@ Pieces may begin and end anywhere. SNAPSHOT_NOT_FOUND if it is gone, POSITION_OU
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
-from kraft.api.quorum_requests import ask
+from kraft.api.quorum_requests import ask_quorum
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.fetch_snapshot_request import FetchSnapshotRequest
 from kraft.messages.fetch_snapshot_response import FetchSnapshotResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.FETCH_SNAPSHOT,
+    versions={ListenerType.CONTROLLER: (0, 1)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+    quota=Quota.NONE,
+)
 
-async def handle(plane: ControllerContext, request: Request, message: FetchSnapshotRequest) -> Reply:
-    return await ask(plane, request, message)
+at_controller = ask_quorum
 
 
 def error(

@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import enum
 
+from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
-from kraft.controller.internal_topics import OFFSETS_TOPIC, creatable
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.controller.internal_topics import OFFSETS_TOPIC
 from kraft.coordinator.core import coordinator_partition
-from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.FIND_COORDINATOR,
+    versions={ListenerType.BROKER: (0, 6)},
+    permissions=((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID)),
+)
 
 KEYS_VERSION = 4
 
@@ -27,19 +35,16 @@ class KeyType(enum.IntEnum):
     SHARE = 2
 
 
-async def handle(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> Reply:
+async def at_broker(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> Reply:
     if message.key_type != KeyType.GROUP:
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
     if broker.replicas.partition_count(OFFSETS_TOPIC):
         return _answer(broker, request, message)
 
     async def create_then_answer() -> FindCoordinatorResponse:
-        created = await broker.change(
-            CreateTopicsRequest(topics=[creatable(broker.config, OFFSETS_TOPIC)], timeout_ms=30_000)
-        )
-        code = ErrorCode(created.topics[0].error_code)
-        if code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-            text = f"Cannot create {OFFSETS_TOPIC}: {created.topics[0].error_message}"
+        [created] = await create_topics(broker, [OFFSETS_TOPIC])
+        if created.error_code not in CREATED:
+            text = f"Cannot create {OFFSETS_TOPIC}: {created.error_message}"
             return error(message, request.api_version, ErrorCode.COORDINATOR_NOT_AVAILABLE, text)
         return _answer(broker, request, message)
 

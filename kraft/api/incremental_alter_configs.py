@@ -5,19 +5,26 @@ Versions 0 to 1: 1 is flexible.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kraft.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    versions={ListenerType.BROKER: (0, 1), ListenerType.CONTROLLER: (0, 1)},
+    permissions=((Operation.ALTER_CONFIGS, Resource.CLUSTER), (Operation.ALTER_CONFIGS, Resource.TOPIC)),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: IncrementalAlterConfigsRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(

@@ -9,13 +9,21 @@ transactions are not served.
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.init_producer_id_request import InitProducerIdRequest
 from kraft.messages.init_producer_id_response import InitProducerIdResponse
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.INIT_PRODUCER_ID,
+    versions={ListenerType.BROKER: (0, 5)},
+    permissions=((Operation.WRITE, Resource.TRANSACTIONAL_ID), (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER)),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: InitProducerIdRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: InitProducerIdRequest) -> Reply:
     if message.transactional_id is not None:
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
 

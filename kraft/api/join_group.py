@@ -18,14 +18,22 @@ Parked until everyone has joined or the rebalance timeout is over.
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.rebalance import join_error
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.JOIN_GROUP,
+    versions={ListenerType.BROKER: (0, 9)},
+    permissions=((Operation.READ, Resource.GROUP),),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: JoinGroupRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: JoinGroupRequest) -> Reply:
     return broker.groups.shard_of_member(message.group_id).submit(request, message)
 
 

@@ -21,15 +21,23 @@ from collections import Counter
 import attrs
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from kraft.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.LIST_OFFSETS,
+    versions={ListenerType.BROKER: (1, 9)},
+    permissions=((Operation.DESCRIBE, Resource.TOPIC),),
+)
 
 READ_COMMITTED = 1
 NOTHING = -1
@@ -50,7 +58,7 @@ _EPOCH_SINCE_VERSION = 4
 _OFFSET_NOT_AVAILABLE_SINCE = 5
 
 
-async def handle(broker: BrokerContext, request: Request, message: ListOffsetsRequest) -> Reply:
+async def at_broker(broker: BrokerContext, request: Request, message: ListOffsetsRequest) -> Reply:
     bound = _Bound(message.isolation_level == READ_COMMITTED, message.replica_id >= 0)
     topics = []
     for topic in message.topics:

@@ -5,16 +5,23 @@ Version 0.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
-from kraft.rpc.channel import Reply, Request
+from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    versions={ListenerType.BROKER: (0, 0), ListenerType.CONTROLLER: (0, 0)},
+    permissions=((Operation.DESCRIBE, Resource.CLUSTER),),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: ListPartitionReassignmentsRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(

@@ -22,28 +22,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
-from kraft.controller.internal_topics import creatable, is_internal, is_valid_topic_name
-from kraft.messages.create_topics_request import CreateTopicsRequest
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.controller.internal_topics import is_internal, is_valid_topic_name
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import (
     MetadataResponse,
-    MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kraft.messages.registry import ApiKey
 from kraft.metadata.image import Image, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
 
+ROW = Api(
+    ApiKey.METADATA,
+    versions={ListenerType.BROKER: (0, 13)},
+    permissions=(
+        (Operation.DESCRIBE, Resource.TOPIC),
+        (Operation.CREATE, Resource.CLUSTER),
+        (Operation.CREATE, Resource.TOPIC),
+    ),
+)
+
 NULL_MEANS_ALL_VERSION = 1
 BY_ID_VERSION = 12
 
 
-async def handle(broker: BrokerContext, request: Request, message: MetadataRequest) -> Reply:
+async def at_broker(broker: BrokerContext, request: Request, message: MetadataRequest) -> Reply:
     if request.api_version < BY_ID_VERSION and any(_by_id(topic) for topic in message.topics or []):
         # Versions 10 and 11 have the fields already, but no way to answer.
         raise KafkaError(ErrorCode.INVALID_REQUEST)
@@ -74,14 +86,11 @@ def _to_create(broker: BrokerContext, message: MetadataRequest) -> list[str]:
 
 async def _create(broker: BrokerContext, names: Iterable[str]) -> dict[str, ErrorCode]:
     """Create topics; those that could not be created, with the reason."""
-    request = CreateTopicsRequest(topics=[creatable(broker.config, name) for name in names], timeout_ms=30_000)
-    response = await broker.change(request)
     refused: dict[str, ErrorCode] = {}
-    for topic in response.topics:
-        code = ErrorCode(topic.error_code)
-        if code is ErrorCode.INVALID_REPLICATION_FACTOR:
-            refused[topic.name] = code
-        elif code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+    for topic in await create_topics(broker, names):
+        if topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
+            refused[topic.name] = ErrorCode.INVALID_REPLICATION_FACTOR
+        elif topic.error_code not in CREATED:
             refused[topic.name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return refused
 
@@ -109,17 +118,6 @@ def _answer(
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if wants_cluster else -(2**31),
     )
-
-
-def alive_brokers(image: Image, listener: str) -> list[MetadataResponseBroker]:
-    """Brokers that clients of ``listener`` may be sent to."""
-    found = []
-    for broker_id in sorted(image.brokers):
-        registered = image.brokers[broker_id]
-        endpoint = registered.endpoint(listener)
-        if not registered.fenced and endpoint is not None:
-            found.append(MetadataResponseBroker(broker_id, endpoint.host, endpoint.port, registered.rack))
-    return found
 
 
 def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTopic]:

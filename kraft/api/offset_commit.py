@@ -18,17 +18,25 @@ from __future__ import annotations
 import attrs
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
 from kraft.messages.offset_commit_response import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.OFFSET_COMMIT,
+    versions={ListenerType.BROKER: (2, 9)},
+    permissions=((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
     shard = broker.groups.shard_of(message.group_id)
     unknown = [_unknown_partitions(broker, topic) for topic in message.topics]
     if not any(unknown):

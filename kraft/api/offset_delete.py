@@ -6,13 +6,21 @@ Parked until the tombstones are committed.
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.offset_delete_response import OffsetDeleteResponse
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
+ROW = Api(
+    ApiKey.OFFSET_DELETE,
+    versions={ListenerType.BROKER: (0, 0)},
+    permissions=((Operation.DELETE, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: OffsetDeleteRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: OffsetDeleteRequest) -> Reply:
     if not message.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     reply = broker.groups.shard_of(message.group_id).submit(request, message)

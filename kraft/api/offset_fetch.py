@@ -15,6 +15,7 @@ Versions 1 to 9.
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.inquiry import NO_OFFSET, fetched
 from kraft.messages.offset_fetch_request import (
     OffsetFetchRequest,
@@ -27,14 +28,21 @@ from kraft.messages.offset_fetch_response import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.OFFSET_FETCH,
+    versions={ListenerType.BROKER: (1, 9)},
+    permissions=((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+)
 
 GROUPS_VERSION = 8
 TOP_ERROR_VERSION = 2
 
 
-async def handle(broker: BrokerContext, request: Request, message: OffsetFetchRequest) -> Reply:
+async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetchRequest) -> Reply:
     if request.api_version >= GROUPS_VERSION:
         return OffsetFetchResponse(groups=[_fetch(broker, wanted) for wanted in message.groups])
     return _single(_fetch(broker, _as_group(message)))

@@ -7,17 +7,25 @@ Versions 2 to 4: 3 names the replica that asks, 4 is flexible.
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest, OffsetForLeaderPartition
 from kraft.messages.offset_for_leader_epoch_response import (
     EpochEndOffset,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
+ROW = Api(
+    ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    versions={ListenerType.BROKER: (2, 4)},
+    permissions=((Operation.DESCRIBE, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: OffsetForLeaderEpochRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: OffsetForLeaderEpochRequest) -> Reply:
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(

@@ -27,6 +27,7 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.controller.internal_topics import is_internal
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import (
@@ -36,11 +37,19 @@ from kraft.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from kraft.messages.registry import ApiKey
 from kraft.records.produced import RefusedRecords, is_transactional
 from kraft.replication.appending import append_produced
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, Silence
 from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.PRODUCE,
+    versions={ListenerType.BROKER: (0, 13)},
+    permissions=((Operation.WRITE, Resource.TOPIC), (Operation.WRITE, Resource.TRANSACTIONAL_ID)),
+    quota=Quota.PRODUCE,
+)
 
 logger = logging.getLogger("kraft.produce")
 
@@ -54,7 +63,7 @@ _JUDGED_BY_THE_LOG = frozenset(
 _STALE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
-async def handle(broker: BrokerContext, request: Request, message: ProduceRequest) -> Reply:
+async def at_broker(broker: BrokerContext, request: Request, message: ProduceRequest) -> Reply:
     version = request.api_version
     if version < OLDEST_SERVED:
         return error(message, version, ErrorCode.UNSUPPORTED_VERSION)

@@ -1,4 +1,7 @@
-"""What one member of the quorum asks another: checked, put to the core, answered with the bytes that belong to it."""
+"""Requests of the quorum's members to each other: the handler that their APIs share at a controller's listener.
+
+A request is checked, put to the Raft core, and answered with the bytes of the log or the snapshot that belong to it.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,16 @@ from kraft.wire.schema import Message
 _PIECE_BYTES = 2**20
 
 
-async def ask(plane: ControllerContext, request: Request, message: Any) -> Reply:
+async def ask_quorum(controller: ControllerContext, request: Request, message: Any) -> Reply:
     """The quorum's answer. A Fetch may wait for the log to grow, and any answer for the disk."""
-    quorum, host, version = plane.quorum, request.connection.host, request.api_version
+    quorum, host, version = controller.quorum, request.connection.host, request.api_version
     try:
         value = request_value(message, version, quorum.identity)
     except Refused as refused:
         quorum.note_refusal(refused.refusal, host)
-        return _message(plane, version, *refused.answer(quorum.epoch, quorum.leader_id))
+        return _message(controller, version, *refused.answer(quorum.epoch, quorum.leader_id))
     if isinstance(value, raft.FetchRequest) and value.replica_id >= 0:
-        plane.controller.directories.note(value.replica_id, message.topics[0].partitions[0].replica_directory_id)
+        controller.controller.directories.note(value.replica_id, message.topics[0].partitions[0].replica_directory_id)
     limit = message.max_bytes if isinstance(value, raft.FetchRequest | raft.FetchSnapshotRequest) else 0
     question = await quorum.ask(value, limit)
 
@@ -35,22 +38,22 @@ async def ask(plane: ControllerContext, request: Request, message: Any) -> Reply
         answer = await question.answer()
         response, data = answer.response, answer.data
         if isinstance(value, raft.FetchSnapshotRequest) and isinstance(response, raft.FetchSnapshotResponse):
-            response, data = _with_piece(plane, host, value, response, limit)
-        return _message(plane, version, value, response, data)
+            response, data = _with_piece(controller, host, value, response, limit)
+        return _message(controller, version, value, response, data)
 
     return Parked(answer)
 
 
 def _message(
-    plane: ControllerContext, version: int, request: raft.Request, response: raft.Response, data: bytes = b""
+    controller: ControllerContext, version: int, request: raft.Request, response: raft.Response, data: bytes = b""
 ) -> Message:
-    quorum = plane.quorum
+    quorum = controller.quorum
     start_offset = quorum.start_offset
     return response_message(request, response, quorum.identity, version, data=data, log_start_offset=start_offset)
 
 
 def _with_piece(
-    plane: ControllerContext,
+    controller: ControllerContext,
     host: str,
     asked: raft.FetchSnapshotRequest,
     response: raft.FetchSnapshotResponse,
@@ -60,9 +63,11 @@ def _with_piece(
     if response.error is not ErrorCode.NONE:
         return response, b""
     try:
-        data, size = plane.quorum.log.read_snapshot(asked.snapshot, asked.position, max(0, min(limit, _PIECE_BYTES)))
+        data, size = controller.quorum.log.read_snapshot(
+            asked.snapshot, asked.position, max(0, min(limit, _PIECE_BYTES))
+        )
     except KafkaError as refused:
         doubt = Doubt.SNAPSHOT_GONE if refused.code is ErrorCode.SNAPSHOT_NOT_FOUND else Doubt.BEYOND_SNAPSHOT
-        plane.quorum.note_refusal(Refusal(Asked.of(asked, asked.replica_id), doubt), host)
+        controller.quorum.note_refusal(Refusal(Asked.of(asked, asked.replica_id), doubt), host)
         return attrs.evolve(response, error=refused.code), b""
     return attrs.evolve(response, length=len(data), size=size), data

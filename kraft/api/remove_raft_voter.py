@@ -5,16 +5,22 @@ Version 0.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
-from kraft.api.static_voters import refuse_change
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.api.static_voters import refuse_at_broker, refuse_at_controller
+from kraft.messages.registry import ApiKey
 from kraft.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from kraft.messages.remove_raft_voter_response import RemoveRaftVoterResponse
-from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.REMOVE_RAFT_VOTER,
+    versions={ListenerType.BROKER: (0, 0), ListenerType.CONTROLLER: (0, 0)},
+    permissions=((Operation.ALTER, Resource.CLUSTER),),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: RemoveRaftVoterRequest) -> Reply:
-    raise refuse_change(broker, message)
+at_broker = refuse_at_broker
+at_controller = refuse_at_controller
 
 
 def error(

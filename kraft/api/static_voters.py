@@ -1,35 +1,55 @@
-"""The voters are those of ``controller.quorum.voters``, and cannot be changed by a request (kraft.version 0, KIP-853).
-
-A broker does not pass such a request on: no controller of its quorum could grant it.
-"""
+"""The voters are those of ``controller.quorum.voters``; no request can change them (kraft.version 0, KIP-853)."""
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from typing import NoReturn
+
+from kraft.api.context import BrokerContext, ControllerContext
 from kraft.messages.add_raft_voter_request import AddRaftVoterRequest
 from kraft.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from kraft.messages.update_raft_voter_request import UpdateRaftVoterRequest
+from kraft.rpc.channel import Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
 
 Change = AddRaftVoterRequest | RemoveRaftVoterRequest | UpdateRaftVoterRequest
 
 
-def refuse_change(broker: BrokerContext, message: AddRaftVoterRequest | RemoveRaftVoterRequest) -> KafkaError:
-    """Why the leader of the quorum would refuse it."""
-    return of_another_cluster(message, broker.cluster_id) or why_not(
+async def refuse_at_broker(
+    broker: BrokerContext, request: Request, message: AddRaftVoterRequest | RemoveRaftVoterRequest
+) -> NoReturn:
+    """As the leader of the quorum would. A broker does not forward it: no controller of its quorum could grant it."""
+    raise _of_another_cluster(message, broker.cluster_id) or _why_not(
         message, broker.config.listeners.controller_names[0]
     )
 
 
-def of_another_cluster(message: Change, cluster_id: str) -> KafkaError | None:
+async def refuse_at_controller(controller: ControllerContext, request: Request, message: Change) -> NoReturn:
+    raise refusal_of_controller(controller, message)
+
+
+def refusal_of_controller(controller: ControllerContext, message: Change) -> KafkaError:
+    """Why a change to the voters is refused: what is wrong with the request comes first (KIP-853)."""
+    quorum = controller.quorum
+    stranger = _of_another_cluster(message, controller.cluster_id)
+    if stranger is not None:
+        return stranger
+    epoch = message.current_leader_epoch if isinstance(message, UpdateRaftVoterRequest) else quorum.epoch
+    if epoch != quorum.epoch:
+        return KafkaError(ErrorCode.FENCED_LEADER_EPOCH if epoch < quorum.epoch else ErrorCode.UNKNOWN_LEADER_EPOCH)
+    if not quorum.is_leader:
+        return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return _why_not(message, quorum.identity.listener)
+
+
+def _of_another_cluster(message: Change, cluster_id: str) -> KafkaError | None:
     """What is wrong with the request before anything else."""
     if message.cluster_id in (None, cluster_id):
         return None
     return KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID)
 
 
-def why_not(message: Change, listener: str) -> KafkaError:
+def _why_not(message: Change, listener: str) -> KafkaError:
     """Why the voters stay; ``listener`` is the one that they are reached by. What the request lacks comes first."""
     doubt = _doubt(message, listener)
     if doubt is not None:

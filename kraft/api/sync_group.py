@@ -7,13 +7,21 @@ Parked until the leader has spoken.
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.registry import ApiKey
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.messages.sync_group_response import SyncGroupResponse
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.SYNC_GROUP,
+    versions={ListenerType.BROKER: (0, 5)},
+    permissions=((Operation.READ, Resource.GROUP),),
+)
 
-async def handle(broker: BrokerContext, request: Request, message: SyncGroupRequest) -> Reply:
+
+async def at_broker(broker: BrokerContext, request: Request, message: SyncGroupRequest) -> Reply:
     return broker.groups.shard_of_member(message.group_id).submit(request, message)
 
 

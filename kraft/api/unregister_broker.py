@@ -5,16 +5,23 @@ Version 0.
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.registry import ApiKey
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.messages.unregister_broker_response import UnregisterBrokerResponse
-from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.UNREGISTER_BROKER,
+    versions={ListenerType.BROKER: (0, 0), ListenerType.CONTROLLER: (0, 0)},
+    permissions=((Operation.ALTER, Resource.CLUSTER),),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: UnregisterBrokerRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(

@@ -5,16 +5,23 @@ Versions 0 to 2: 1 names the kind of upgrade and may only validate (KIP-778), 2 
 
 from __future__ import annotations
 
-from kraft.api.context import BrokerContext
+from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.registry import ApiKey
 from kraft.messages.update_features_request import UpdateFeaturesRequest
 from kraft.messages.update_features_response import UpdateFeaturesResponse
-from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.UPDATE_FEATURES,
+    versions={ListenerType.BROKER: (0, 2), ListenerType.CONTROLLER: (0, 2)},
+    permissions=((Operation.ALTER, Resource.CLUSTER),),
+    forwardable=True,
+)
 
-async def handle(broker: BrokerContext, request: Request, message: UpdateFeaturesRequest) -> Reply:
-    return forward(broker, request, message)
+at_broker = forward
+at_controller = decide
 
 
 def error(

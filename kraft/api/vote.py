@@ -5,16 +5,21 @@ Versions 0 to 2: 1 has directory ids and says where the leader is (KIP-853), 2 t
 
 from __future__ import annotations
 
-from kraft.api.context import ControllerContext
-from kraft.api.quorum_requests import ask
+from kraft.api.quorum_requests import ask_quorum
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
+from kraft.messages.registry import ApiKey
 from kraft.messages.vote_request import VoteRequest
 from kraft.messages.vote_response import VoteResponse
-from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 
+ROW = Api(
+    ApiKey.VOTE,
+    versions={ListenerType.CONTROLLER: (0, 2)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+    quota=Quota.NONE,
+)
 
-async def handle(plane: ControllerContext, request: Request, message: VoteRequest) -> Reply:
-    return await ask(plane, request, message)
+at_controller = ask_quorum
 
 
 def error(message: VoteRequest, version: int, code: ErrorCode, text: str | None = None) -> VoteResponse:

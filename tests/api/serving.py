@@ -10,8 +10,10 @@ from typing import Any
 import attrs
 import trio
 
-from kraft.api.apis import CONTROLLER_APIS, CONTROLLER_HANDLERS, Dispatcher, versions
 from kraft.api.context import ControllerContext
+from kraft.api.dispatcher import Dispatcher
+from kraft.api.row import ListenerType
+from kraft.api.table import OFFERED
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Voter
 from kraft.config.properties import from_mapping
@@ -64,10 +66,10 @@ async def serving(path: Path, *voters: Voter) -> AsyncIterator[Serving]:
     settings = controller_config(config, CLUSTER_ID)
     controller = Controller(quorum, metadata, settings, clock, bootstrap=bootstrap, max_idle_interval_ms=0)
     plane = ControllerContext(config, CLUSTER_ID, clock, quorum, controller, metadata)
-    dispatcher = Dispatcher(plane, CONTROLLER_APIS, CONTROLLER_HANDLERS)
+    dispatcher = Dispatcher(ListenerType.CONTROLLER, plane)
     service = Service(
         handle=dispatcher.handle,
-        apis=versions(CONTROLLER_APIS),
+        apis=OFFERED[ListenerType.CONTROLLER],
         error_response=dispatcher.error_response,
         quotas=ConnectionQuotas(connection_limits(config)),
         registry=Registry(),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kraft.api.envelope import disclose, seal, unseal
+from kraft.api.envelope import FORWARDED_ELSEWHERE, unseal
+from kraft.api.forwarding import disclose, seal
+from kraft.api.index import rows
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_acls_request import DeleteAclsRequest
@@ -35,10 +38,6 @@ def received(message: Message, version: int, client: ConnectionInfo = CLIENT) ->
     return parse_request(header + encode(message, version), client, {key: (version, version)})
 
 
-def offering(*messages: Message) -> dict[int, tuple[int, int]]:
-    return {message.API_KEY: message.VALID_VERSIONS for message in messages}
-
-
 @pytest.mark.parametrize("version", range(2, 8))
 async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, version: int) -> None:
     """KIP-590: the response in the Envelope is as the client is to get it, in the version that it asked in."""
@@ -49,7 +48,9 @@ async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, vers
     assert topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR, "no broker is registered"
 
 
-@pytest.mark.parametrize("message", [CREATE, DESCRIBE], ids=["create", "describe quorum"])
+@pytest.mark.parametrize(
+    "message", [CREATE, DESCRIBE, CreateTopicsRequest()], ids=["create", "describe quorum", "no topic to say it of"]
+)
 async def test_not_controller_is_said_by_the_envelope(standby: Serving, message: Message) -> None:
     """KIP-590: so that the broker asks again elsewhere; the client hears nothing of it."""
     request = received(message, message.VALID_VERSIONS[1])
@@ -60,8 +61,36 @@ async def test_not_controller_is_said_by_the_envelope(standby: Serving, message:
     assert refused.value.code is ErrorCode.NOT_CONTROLLER
 
 
+async def test_the_request_inside_is_decoded_once(active: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if its answer is an error that comes late."""
+    decoded: list[int] = []
+    monkeypatch.setattr(Request, "message", _counted(Request.message, decoded))
+
+    async def late(*_: Any) -> Any:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+
+    monkeypatch.setattr(type(active.plane.controller), "committed", late)
+    request = received(CREATE, 7)
+    answer: Any = disclose(request, await active.ask(seal(request)))
+    assert [topic.error_code for topic in answer.topics] == [ErrorCode.REQUEST_TIMED_OUT]
+    assert decoded.count(CREATE.API_KEY) == 1
+
+
+def _counted(message: Callable[[Request], Message], keys: list[int]) -> Callable[[Request], Message]:
+    def counted(request: Request) -> Message:
+        keys.append(request.api_key)
+        return message(request)
+
+    return counted
+
+
+def test_what_is_forwarded_elsewhere_has_no_file_here() -> None:
+    """With its file it gets a row, which says that it is forwardable."""
+    assert not FORWARDED_ELSEWHERE & {row.key for row in rows()}
+
+
 def test_the_client_is_known_on_the_other_side() -> None:
-    inner = unseal(seal(received(CREATE, 7)), CLIENT, offering(CREATE))
+    inner = unseal(seal(received(CREATE, 7)), CLIENT)
     assert (inner.connection.principal, inner.connection.host) == ("User:alice", "10.1.2.3")
     assert (inner.client_id, inner.correlation_id, inner.message()) == ("here", 77, CREATE)
 
@@ -71,7 +100,7 @@ def test_an_address_is_4_or_16_bytes(host: str) -> None:
     client = ConnectionInfo("PLAINTEXT", "PLAINTEXT", host, 5000, host)
     envelope = seal(received(CREATE, 7, client))
     assert len(envelope.client_host_address) == (4 if "." in host else 16)
-    assert unseal(envelope, client, offering(CREATE)).connection.host == host.partition("%")[0]
+    assert unseal(envelope, client).connection.host == host.partition("%")[0]
 
 
 def sealed(**changes: Any) -> EnvelopeRequest:

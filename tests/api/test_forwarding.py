@@ -12,7 +12,7 @@ from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
-from kraft.rpc.channel import CLOSE, ConnectionInfo, Request
+from kraft.rpc.channel import CLOSE, ConnectionInfo, Parked, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
 MESSAGE = CreateTopicsRequest()
@@ -35,7 +35,9 @@ class Broker:
 
 
 async def forwarded(broker: Broker) -> Any:
-    return await forward(cast(Any, broker), REQUEST, MESSAGE).wait()
+    reply = await forward(cast(Any, broker), REQUEST, MESSAGE)
+    assert isinstance(reply, Parked)
+    return await reply.wait()
 
 
 async def test_the_controller_of_this_node_answers_directly() -> None:

@@ -57,7 +57,7 @@ async def test_the_controller_answers_while_the_data_plane_is_stuck(monkeypatch:
         await release.wait()
         return ListGroupsResponse()
 
-    monkeypatch.setattr(list_groups, "handle", stuck)
+    monkeypatch.setattr(list_groups, "at_broker", stuck)
     answered: list[str] = []
 
     async with embedded_node(settings=SMALL_QUEUE) as node, trio.open_nursery() as nursery:
