@@ -11,8 +11,9 @@ import pytest
 
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.rpc.client import Connection, connect
-from kraft.testing import EmbeddedCluster
+from kraft.testing import EmbeddedCluster, embedded_node
 from tests.api.serving import VOTER_1, VOTER_2, Serving, serving
+from tests.support.nodes import connected
 from tests.support.talk import create
 
 _numbers = itertools.count()
@@ -44,6 +45,16 @@ async def group(broker: Connection, new_name: str) -> str:
     """A group id whose coordinator is there."""
     await broker.request(FindCoordinatorRequest(coordinator_keys=[new_name]))
     return f"group-{new_name}"
+
+
+@pytest.fixture
+async def own() -> AsyncIterator[Connection]:
+    """A node of the test's own, since settings of brokers are everybody's."""
+    async with (
+        embedded_node(topics={"orders": 1}, settings={"log.retention.hours": "5"}) as node,
+        connected(node) as broker,
+    ):
+        yield broker
 
 
 @pytest.fixture
