@@ -10,6 +10,8 @@ from uuid import UUID
 import pytest
 import trio
 
+from kraft.api.row import ListenerType
+from kraft.api.table import OFFERED
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.messages.registry import ApiKey
@@ -54,6 +56,11 @@ async def say(
         setattr(outbound.message, name, value)
     answer = await served.ask(outbound.message, outbound.version)
     return response_value(request, answer, outbound.version)
+
+
+def test_a_controller_offers_the_versions_that_the_quorum_speaks() -> None:
+    offered = OFFERED[ListenerType.CONTROLLER]
+    assert {key: offered[key] for key in VERSIONS} == VERSIONS
 
 
 # Elections.
