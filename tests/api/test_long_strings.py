@@ -13,7 +13,7 @@ from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequest
 from kraft.rpc.client import Connection, connect
 from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode
-from tests.api.test_groups import join_request
+from tests.api.groups import join_request
 
 LONG = "é" * 16_383 + "x"
 
