@@ -16,6 +16,7 @@ from kraft.wire.errors import ErrorCode
 ROW = Api(
     ApiKey.ELECT_LEADERS,
     versions={ListenerType.BROKER: (0, 2), ListenerType.CONTROLLER: (0, 2)},
+    # As ControllerApis.handleElectLeaders asks; the table of Kafka's documentation has CLUSTER_ACTION.
     permissions=((Operation.ALTER, Resource.CLUSTER),),
     forwardable=True,
 )
