@@ -110,9 +110,12 @@ class Controller:
         return await self.committed(decided, timeout_ms=timeout_ms)
 
     def describe_quorum(self, message: DescribeQuorumRequest, version: int | None = None) -> DescribeQuorumResponse:
-        """What DescribeQuorum is told; there is nothing to decide."""
+        """What DescribeQuorum is told; there is nothing to decide. Raises KafkaError: NOT_CONTROLLER."""
         version = message.VALID_VERSIONS[1] if version is None else version
-        return describe_quorum(self._quorum, self.directories, self._world.clock, message, version)
+        try:
+            return describe_quorum(self._quorum, self.directories, self._world.clock, message, version)
+        except NotLeader:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
 
     def decide(self, message: Any, version: int | None = None, *, former_incarnation_gone: bool = False) -> Decided:
         """Decide ``message`` (as its newest version unless told), on top of all that was decided before.

@@ -31,15 +31,10 @@ from uuid import UUID
 import attrs
 import trio
 
-from kraft.api.apis import (
-    BROKER_APIS,
-    BROKER_HANDLERS,
-    CONTROLLER_APIS,
-    CONTROLLER_HANDLERS,
-    Dispatcher,
-    versions,
-)
 from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.dispatcher import Dispatcher
+from kraft.api.row import ListenerType
+from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.features import SUPPORTED_FEATURES
@@ -214,7 +209,7 @@ class Node:
         context = ControllerContext(
             self.config, parts.cluster_id, self.world.clock, parts.quorum, parts.controller, parts.metadata
         )
-        service = self._service(Dispatcher(context, CONTROLLER_APIS, CONTROLLER_HANDLERS))
+        service = self._service(Dispatcher(ListenerType.CONTROLLER, context))
         plane = controller_plane_of(self.config)
         bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="controller plane")
         return bound
@@ -255,7 +250,7 @@ class Node:
             tasks.start_soon(cleaner.run, name="compaction")
         async with trio.open_nursery() as data_plane:
             stop_data = trio.Event()
-            service = self._service(Dispatcher(broker, BROKER_APIS, BROKER_HANDLERS))
+            service = self._service(Dispatcher(ListenerType.BROKER, broker))
             plane = data_plane_of(self.config)
             clients = await data_plane.start(serve, plane, service, stop_data, name="data plane")
             advertised = _advertised(self.config.listeners.advertised_broker, clients)
@@ -384,10 +379,10 @@ class Node:
         lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
         return broker, lifecycle
 
-    def _service(self, dispatcher: Dispatcher) -> Service:
+    def _service(self, dispatcher: Dispatcher[Any]) -> Service:
         return Service(
             handle=dispatcher.handle,
-            apis=versions(dispatcher.apis),
+            apis=OFFERED[dispatcher.listener],
             error_response=dispatcher.error_response,
             quotas=self._quotas,
             registry=self.registry,

@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from kraft.api.context import BrokerContext
-from kraft.api.handlers import join_group, offset_commit, offset_fetch, sync_group
+from kraft.api import join_group, offset_commit, offset_fetch, sync_group
 from kraft.broker.leadership import Fetched
 from kraft.control.metadata import Metadata
 from kraft.controller.internal_topics import OFFSETS_TOPIC
