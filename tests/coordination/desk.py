@@ -13,8 +13,8 @@ import attrs
 import trio
 import trio.testing
 
-from kraft.api.context import BrokerContext
 from kraft.api import join_group, offset_commit, offset_fetch, sync_group
+from kraft.api.context import BrokerContext
 from kraft.broker.leadership import Fetched
 from kraft.control.metadata import Metadata
 from kraft.controller.internal_topics import OFFSETS_TOPIC
@@ -148,7 +148,7 @@ class Desk:
         """What the broker answers, when it does."""
         request = Request(0, version, 0, "c", b"", 0, cast(Any, Connection()))
         try:
-            reply = await handler.handle(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
+            reply = await handler.at_broker(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
             return await reply.wait() if isinstance(reply, Parked) else reply
         except KafkaError as refused:
             return handler.error(message, version, refused.code)
