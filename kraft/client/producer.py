@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from kraft.client.cluster import TIMEOUT_MS, Cluster, check, version_for
@@ -15,6 +14,7 @@ from kraft.records.batch import NO_PRODUCER_ID, NO_SEQUENCE
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.clock import Clock
 
 DELIVERY_TIMEOUT_S = 120.0
 """``delivery.timeout.ms``: how long a batch is sent again and again."""
@@ -60,6 +60,7 @@ class Producer:
         self._id = (NO_PRODUCER_ID, -1)
         self._sequences: dict[int, int] = {}
         self._turn = 0
+        self._clock = Clock()
 
     async def start(self) -> None:
         """Learn the topic's partitions, creating it where the cluster does that, and get a producer id.
@@ -109,7 +110,7 @@ class Producer:
         return answer
 
     async def _send_batch(self, partition: int, chosen: Sequence[KeyValue]) -> None:
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = self._clock.now_ms()
         sequence = self._sequences.get(partition, 0)
         producer_id, producer_epoch = self._id
         is_idempotent = producer_id != NO_PRODUCER_ID

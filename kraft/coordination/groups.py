@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterable, Iterator
 
 import attrs
@@ -17,7 +16,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.coordinator")
 
@@ -34,7 +33,7 @@ class Groups:
     """All groups that this broker coordinates."""
 
     replicas: Replicas
-    clock: Clock
+    world: World
     settings: GroupSettings
     retention_check_interval_ms: int
     _shards: dict[int, Shard] = attrs.Factory(dict)
@@ -90,8 +89,10 @@ class Groups:
     def load(self, index: int) -> None:
         """Take a partition over: at once if its log is empty, else by reading it from its start."""
         partition = self.replicas.leader_of(OFFSETS_TOPIC, index)
-        core = GroupCoordinator(self.settings, lambda: str(uuid.uuid4()), lambda: _has_enough_in_sync(partition))
-        shard = Shard(index, partition, core, self.clock)
+        core = GroupCoordinator(
+            self.settings, lambda: str(self.world.new_uuid()), lambda: _has_enough_in_sync(partition)
+        )
+        shard = Shard(index, partition, core, self.world.clock)
         shard.is_active = partition.log.log_start_offset == partition.log.log_end_offset
         self._shards[index] = shard
         self._starting.append(shard)
@@ -153,7 +154,7 @@ class Groups:
         async with self._loading:
             await shard.load()
         await shard.committed()
-        await in_slices(shard.core.begin(self.clock.now_ms()))
+        await in_slices(shard.core.begin(self.world.clock.now_ms()))
         await self._forget_missing(shard)
         shard.is_active = True
 

@@ -25,11 +25,11 @@ from kraft.config.setting import ConfigError
 from kraft.metadata.delta import MetadataError
 from kraft.node.node import Bound, Node, open_directories
 from kraft.node.tree import render
-from kraft.storage.directory import random_uuid
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
 from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
+from kraft.world.uuids import random_uuid
 
 logger = logging.getLogger("kraft.node")
 

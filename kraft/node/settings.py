@@ -9,8 +9,9 @@ from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
 from kraft.coordinator.rebalance import GroupSettings
 from kraft.raft.timing import Timing
-from kraft.rpc.plane import Plane, SocketSettings
+from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits
+from kraft.world.listen import SocketSettings
 
 _MINUTE_MS = 60_000
 

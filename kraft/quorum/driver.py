@@ -25,9 +25,8 @@ slow one.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
-import random
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,12 +37,13 @@ from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.log import MetadataLog, Unit
 from kraft.quorum.peer_warnings import PeerWarnings
-from kraft.quorum.peers import Connect, Peer
+from kraft.quorum.peers import Peer
 from kraft.quorum.pending import PendingRequest, PendingRequests
 from kraft.quorum.performer import Performer
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
 from kraft.quorum.snapshot_check import SnapshotCheck
+from kraft.quorum.trace import CoreStepped, RequestRefused, RoleBegan
 from kraft.quorum.wire import MAX_FETCH_BYTES, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
@@ -66,10 +66,10 @@ from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
 from kraft.raft.perform import perform
 from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
-from kraft.rpc.client import connect as connect_by_tcp
+from kraft.rpc.client import connect
 from kraft.storage.errors import StorageError
-from kraft.storage.flush import Flush
-from kraft.world.clock import Clock
+from kraft.world.trace import Trace
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.quorum")
 
@@ -77,7 +77,6 @@ logger = logging.getLogger("kraft.quorum")
 _INBOX = 100
 
 Lead = Callable[[int], Awaitable[None]]
-InThread = Callable[..., Awaitable[Any]]
 
 
 class NotLeader(Exception):
@@ -104,29 +103,28 @@ class Role:
 class Quorum:
     """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
 
-    Every method but ``run`` may be called by any task while that runs. ``in_thread`` does what waits for the disk,
-    ``sync`` its fsyncs; ``connect`` opens connections to voters: simulations and tests bring their own.
+    Every method but ``run`` may be called by any task while that runs. The ``world`` dials the voters, runs on worker
+    threads what waits for the disk, and syncs the log.
     """
 
     def __init__(
         self,
         identity: Identity,
         log: MetadataLog,
-        clock: Clock,
+        world: World,
         *,
         timing: Timing | None = None,
-        connect: Connect = connect_by_tcp,
-        in_thread: InThread = trio.to_thread.run_sync,
-        sync: Callable[[Flush], None] = Flush.run,
+        trace: Trace | None = None,
     ) -> None:
         self.identity = identity
         self.log = log
-        self._clock = clock
-        self._on_effects: list[Callable[[Effects], None]] = []
-        self._on_refusal: list[Callable[[Refusal], None]] = []
-        self.appended_at = time.perf_counter()
+        self._world = world
+        self.trace = trace or Trace(world.clock, identity.node_id)
+        self._stepped = self.trace.of(CoreStepped)
+        self._refused = self.trace.of(RequestRefused)
+        self._role_began = self.trace.of(RoleBegan)
+        self.appended_at = world.seconds()
         """Append time of the oldest record in the last batch that was reported to the core, or in the next one."""
-        self._in_thread = in_thread
         self._election_file = ElectionFile(log, identity.node_id, identity.voters)
         self._warnings = PeerWarnings(identity)
         self.timing = timing or Timing()
@@ -134,23 +132,25 @@ class Quorum:
         voters = tuple(sorted(identity.voters))
         now = trio.current_time()
         view = log.view()
-        self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=random.random, timing=self.timing)
+        jitter = world.random.random
+        self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=jitter, timing=self.timing)
         self._deadline = now
         # None only wakes the driver: the log has grown.
         self._inbox, self._reported = trio.open_memory_channel[Event | None](_INBOX)
-        self._flusher = Flusher(log, view, in_thread, sync)
+        self._flusher = Flusher(log, view, world.in_thread, world.sync)
         self._high_watermark = self._core.high_watermark
+        dial = functools.partial(connect, dial=world.dial)
         self._peers: Mapping[int, Peer] = {
-            voter.node_id: Peer(voter, identity, self.timing, self._warnings, connect, self._inbox.send)
+            voter.node_id: Peer(voter, identity, self.timing, self._warnings, dial, self._inbox.send)
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
         self._responses = Responses(log, self._peers, self._warnings)
         self._pending = PendingRequests(log)
-        self._snapshot_check = SnapshotCheck(log, in_thread)
+        self._snapshot_check = SnapshotCheck(log, world.in_thread)
         self._performer = Performer(
             log,
-            clock,
+            world.clock,
             self._flusher,
             self._snapshot_check,
             self._pending,
@@ -220,22 +220,11 @@ class Quorum:
         """Seconds in which the role did not wait for an event (``poll-idle-ratio-avg`` is of the others)."""
         return self._busy_s
 
-    def add_listener(
-        self, on_effects: Callable[[Effects], None], on_refusal: Callable[[Refusal], None] | None = None
-    ) -> None:
-        """Call ``on_effects`` with the effects of every step, before they are performed.
-
-        ``on_refusal`` is called with each request that was refused without a step.
-        """
-        self._on_effects.append(on_effects)
-        if on_refusal is not None:
-            self._on_refusal.append(on_refusal)
-
     def note_refusal(self, refusal: Refusal, host: str) -> None:
         """Log and count a request from ``host`` that was refused instead of submitted."""
         self._warnings.note_refusal(refusal, host)
-        for listener in self._on_refusal:
-            listener(refusal)
+        if self._refused.listeners:
+            self._refused.emit(RequestRefused(*self._refused.now(), refusal))
 
     async def change(self, leader_id: int | None, epoch: int) -> None:
         """Return once this is no longer who leads. The caller puts the bound on the wait."""
@@ -276,6 +265,9 @@ class Quorum:
                 task_status.started()
                 while True:
                     role = Role.of(self._core.state)
+                    if self._role_began.listeners:
+                        began = RoleBegan(*self._role_began.now(), str(role), role.epoch, role.leader_id)
+                        self._role_began.emit(began)
                     async with trio.open_nursery() as scope:
                         scope.start_soon(self._play, role, scope.cancel_scope, name=str(role))
                         if role.kind is Leader:
@@ -313,13 +305,13 @@ class Quorum:
             flushed = self._flusher.flush(aside=self.is_leader and bool(self._peers))
             if flushed is not None:
                 return flushed
-        self._busy_s += time.perf_counter() - self._resumed_at
+        self._busy_s += self._world.seconds() - self._resumed_at
         try:
             with trio.move_on_at(self._deadline):
                 return await self._reported.receive()
             return Timeout()
         finally:
-            self._resumed_at = time.perf_counter()
+            self._resumed_at = self._world.seconds()
 
     @property
     def _has_grown(self) -> bool:
@@ -350,11 +342,11 @@ class Quorum:
 
     async def _perform(self, effects: Effects) -> None:
         if isinstance(effects.append, LeaderChange):
-            self.appended_at = time.perf_counter()
+            self.appended_at = self._world.seconds()
         if effects.truncate is not None or effects.install is not None:
             await self._flusher.idle()
         for election in perform(effects, self._performer):
-            await self._in_thread(self._election_file.write, election)
+            await self._world.in_thread(self._election_file.write, election)
             self._performer.follow_ups.append(ElectionStateWritten(election))
 
     def _announce(self) -> None:
@@ -373,13 +365,13 @@ class Quorum:
         return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
 
     def _announce_effects(self, effects: Effects) -> None:
-        """Log what happened and why, and call the listeners."""
+        """Log what happened and why, and emit it to the trace."""
         for verdict in effects.verdicts:
             self._warnings.note_verdict(verdict)
         for transition in effects.transitions:
             logger.info("%s", transition)
-        for listener in self._on_effects:
-            listener(effects)
+        if self._stepped.listeners:
+            self._stepped.emit(CoreStepped(*self._stepped.now(), effects))
 
     async def _snapshot_checked(self, verdict: SnapshotStored | SnapshotRejected) -> None:
         leader_id = self.leader_id
@@ -398,7 +390,7 @@ class Quorum:
         """
         if not self.is_leader or self.epoch != epoch:
             raise NotLeader
-        return self.log.encode(records, epoch, self._clock.now_ms())
+        return self.log.encode(records, epoch, self._world.clock.now_ms())
 
     def append(self, unit: Unit) -> int:
         """Append what ``encode`` made; return the offset of the last record.
@@ -406,7 +398,7 @@ class Quorum:
         They are in the log when this returns; wait for ``committed`` before anyone hears of them. Raises OSError if
         they cannot be written. What fails after that ends ``run``.
         """
-        is_first, began = not self._has_grown, time.perf_counter()
+        is_first, began = not self._has_grown, self._world.seconds()
         self.log.append(unit)
         if is_first:
             self.appended_at = began

@@ -7,7 +7,6 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 
 import attrs
-import trio
 
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import (
@@ -19,6 +18,7 @@ from kraft.storage.checkpoint import (
     known_offsets,
     write_offsets,
 )
+from kraft.world.world import InThread
 
 
 @attrs.frozen
@@ -42,30 +42,30 @@ class Checkpoints:
         return frozenset((*self.start_offsets, *self.recovery_points, *self.high_watermarks, *self.cleaned_offsets))
 
 
-async def write_checkpoints(directory: str, hosted: Collection[HostedPartition]) -> None:
+async def write_checkpoints(directory: str, hosted: Collection[HostedPartition], in_thread: InThread) -> None:
     """Write those that follow from the logs, for the partitions in a directory. Raises: OSError."""
     recovered = {(each.topic, each.index): each.log.recovery_point for each in hosted}
-    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, RECOVERY_POINT), recovered)
-    await write_start_offsets(directory, hosted)
-    await write_high_watermarks(directory, hosted)
+    await in_thread(write_offsets, os.path.join(directory, RECOVERY_POINT), recovered)
+    await write_start_offsets(directory, hosted, in_thread)
+    await write_high_watermarks(directory, hosted, in_thread)
 
 
-async def write_start_offsets(directory: str, hosted: Iterable[HostedPartition]) -> None:
+async def write_start_offsets(directory: str, hosted: Iterable[HostedPartition], in_thread: InThread) -> None:
     """Write where the logs begin. Raises: OSError."""
     starts = {each: each.log.log_start_offset for each in hosted}
     offsets = {(each.topic, each.index): offset for each, offset in starts.items()}
-    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, LOG_START_OFFSET), offsets)
+    await in_thread(write_offsets, os.path.join(directory, LOG_START_OFFSET), offsets)
     for each, offset in starts.items():
         each.checkpointed_start_offset = offset
 
 
-async def write_high_watermarks(directory: str, hosted: Iterable[HostedPartition]) -> None:
+async def write_high_watermarks(directory: str, hosted: Iterable[HostedPartition], in_thread: InThread) -> None:
     """Write what is committed. Raises: OSError."""
     committed = {(each.topic, each.index): each.high_watermark for each in hosted}
-    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, HIGH_WATERMARK), committed)
+    await in_thread(write_offsets, os.path.join(directory, HIGH_WATERMARK), committed)
 
 
-async def write_cleaned_offsets(directory: str, hosted: Iterable[HostedPartition]) -> None:
+async def write_cleaned_offsets(directory: str, hosted: Iterable[HostedPartition], in_thread: InThread) -> None:
     """Write what is compacted. Raises: OSError."""
     cleaned = {(each.topic, each.index): each.cleaned_offset for each in hosted if each.cleaned_offset}
-    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, CLEANER_OFFSET), cleaned)
+    await in_thread(write_offsets, os.path.join(directory, CLEANER_OFFSET), cleaned)

@@ -22,7 +22,7 @@ from kraft.storage.cleanable import Cleanable, cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.errors import StorageError
 from kraft.storage.log import remove_files
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.compaction")
 
@@ -34,7 +34,7 @@ class Compaction:
     """The cleaner. ``stopping`` ends a compaction that is under way."""
 
     config: NodeConfig
-    clock: Clock
+    world: World
     replicas: Replicas
     stopping: trio.Event
     _uncleanable: set[tuple[UUID, int]] = attrs.Factory(set)
@@ -65,7 +65,7 @@ class Compaction:
         return True
 
     def _due(self) -> Iterator[tuple[HostedPartition, Cleanable]]:
-        now_ms = self.clock.now_ms()
+        now_ms = self.world.clock.now_ms()
         for partition in self.replicas.all():
             log, where = partition.log, (partition.topic_id, partition.index)
             if COMPACT not in log.config.cleanup_policy or where in self._uncleanable:
@@ -83,11 +83,11 @@ class Compaction:
         def unwanted() -> bool:
             return self.stopping.is_set() or partition.cuts != cuts or not self.replicas.holds(partition)
 
-        cleaned = await trio.to_thread.run_sync(cleaning.run, self.clock.now_ms(), unwanted)
+        cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted)
         if unwanted():
             return
         files = log.replace_segments(cleaned)
         partition.cleaned_offset = cleaned.clean_end
         await self.replicas.write_cleaned_offsets()
         # Who reads an old segment holds its file open; the name may go at once.
-        await trio.to_thread.run_sync(remove_files, files)
+        await self.world.in_thread(remove_files, files)

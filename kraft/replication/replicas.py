@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import logging
 import os
-import random
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
@@ -38,7 +36,7 @@ from kraft.storage.directory import LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.replicas")
 
@@ -59,7 +57,7 @@ class Replicas:
     """All partitions on this broker, by topic name and number. ``lag_max_ms`` is ``replica.lag.time.max.ms``."""
 
     node_id: int
-    clock: Clock
+    world: World
     directories: list[LogDirectory]
     static_values: Mapping[str, str]
     lag_max_ms: int = 30_000
@@ -207,7 +205,7 @@ class Replicas:
 
     def _tell_leaders(self, partitions: Iterable[HostedPartition]) -> None:
         """Bring the conditions of those that this broker leads up to date."""
-        now_ms = self.clock.now_ms()
+        now_ms = self.world.clock.now_ms()
         for partition in partitions:
             partition.step(now_ms, self._conditions(partition))
 
@@ -257,7 +255,7 @@ class Replicas:
         state = None if topic is None else topic.partitions.get(index)
         known = topic is not None and state is not None and self.node_id in state.replicas
         if not known or read_topic_id(path) not in (None, topic.id if topic else None):
-            aside = directory.retire_partition(f"{name}-{index}", uuid.uuid4(), "stray")
+            aside = directory.retire_partition(f"{name}-{index}", self.world.new_uuid(), "stray")
             logger.warning("%s is of no partition in the metadata: kept as %s", path, aside)
             return
         assert topic is not None
@@ -273,7 +271,7 @@ class Replicas:
         partition.follow(partition.state)
         partition.log.abandon()
         directory = self._directory_of(partition)
-        self.retired.append(directory.retire_partition(partition.name, uuid.uuid4()))
+        self.retired.append(directory.retire_partition(partition.name, self.world.new_uuid()))
         self._dropped = True
 
     def _partition_changed(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:
@@ -291,7 +289,7 @@ class Replicas:
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
         if self._has_roles and state.leader == self.node_id:
-            partition.lead(self._conditions(partition), state, self.clock.now_ms())
+            partition.lead(self._conditions(partition), state, self.world.clock.now_ms())
         else:
             partition.follow(state)
         if partition.is_leader and not led:
@@ -319,11 +317,11 @@ class Replicas:
             directory.path,
             f"{topic.name}-{index}",
             config,
-            now_ms=self.clock.now_ms(),
+            now_ms=self.world.clock.now_ms(),
             last_stop=directory.last_stop,
             recovery_point=checkpoints.recovery_points.get(where, 0),
             log_start_offset=checkpoints.start_offsets.get(where, 0),
-            roll_jitter_ms=random.randrange(config.segment_jitter_ms + 1),
+            roll_jitter_ms=self.world.random.randrange(config.segment_jitter_ms + 1),
         )
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
@@ -361,25 +359,25 @@ class Replicas:
         """Recovery points, log starts and high watermarks, as Kafka keeps them in each directory. Raises: OSError."""
         async with self._checkpointing:
             for directory in self.directories:
-                await write_checkpoints(directory.path, list(self.in_directory(directory)))
+                await write_checkpoints(directory.path, list(self.in_directory(directory)), self.world.in_thread)
 
     async def write_start_offsets(self) -> None:
         """Where logs begin, so that deleted records stay deleted after a kill (KIP-107). Raises: OSError."""
         async with self._checkpointing:
             for directory in self.directories:
-                await write_start_offsets(directory.path, list(self.in_directory(directory)))
+                await write_start_offsets(directory.path, list(self.in_directory(directory)), self.world.in_thread)
 
     async def write_high_watermarks(self) -> None:
         """What is committed, for a start after a kill. Raises: OSError."""
         async with self._checkpointing:
             for directory in self.directories:
-                await write_high_watermarks(directory.path, list(self.in_directory(directory)))
+                await write_high_watermarks(directory.path, list(self.in_directory(directory)), self.world.in_thread)
 
     async def write_cleaned_offsets(self) -> None:
         """What is compacted. Raises: OSError."""
         async with self._checkpointing:
             for directory in self.directories:
-                await write_cleaned_offsets(directory.path, list(self.in_directory(directory)))
+                await write_cleaned_offsets(directory.path, list(self.in_directory(directory)), self.world.in_thread)
 
     async def close(self) -> None:
         """A controlled stop: everything durable. Raises: OSError."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 
 from kraft.rpc.foreign import foreign_protocol
-from kraft.rpc.transport import Transport
+from kraft.world.transport import Transport
 
 SCRATCH_BYTES = 65_536
 

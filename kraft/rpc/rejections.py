@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -31,7 +30,7 @@ class RejectionLog:
     A health check that speaks HTTP, or a client that connects to the wrong port, tries again for ever.
     """
 
-    now: Callable[[], float] = time.perf_counter
+    now: Callable[[], float]
     _windows: OrderedDict[tuple[str, str], _Window] = attrs.field(factory=OrderedDict, init=False)
 
     def closed(self, peer: ConnectionInfo, why: object) -> None:

@@ -13,8 +13,8 @@ import attrs
 import trio
 import trio.testing
 
+from kraft.api import join_group, offset_commit, offset_fetch, sync_group
 from kraft.api.context import BrokerContext
-from kraft.api.handlers import join_group, offset_commit, offset_fetch, sync_group
 from kraft.broker.leadership import Fetched
 from kraft.control.metadata import Metadata
 from kraft.controller.internal_topics import OFFSETS_TOPIC
@@ -42,6 +42,7 @@ from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
+from kraft.world.world import World
 from tests.support.held import registration
 
 LEADER, FOLLOWER = 1, 2
@@ -147,7 +148,7 @@ class Desk:
         """What the broker answers, when it does."""
         request = Request(0, version, 0, "c", b"", 0, cast(Any, Connection()))
         try:
-            reply = await handler.handle(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
+            reply = await handler.at_broker(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
             return await reply.wait() if isinstance(reply, Parked) else reply
         except KafkaError as refused:
             return handler.error(message, version, refused.code)
@@ -215,9 +216,10 @@ class Later:
 async def desk_in(path: Path, *, replicas: tuple[int, ...] = (LEADER, FOLLOWER), **static: str) -> AsyncIterator[Desk]:
     """A broker that leads ``__consumer_offsets-0`` from when the test calls ``registered``; topics ``t`` and ``u``."""
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
-    held = Replicas(LEADER, VirtualClock(), [directory], {each.replace("_", "."): static[each] for each in static})
+    world = World(clock=VirtualClock())
+    held = Replicas(LEADER, world, [directory], {each.replace("_", "."): static[each] for each in static})
     settings = GroupSettings(group_initial_rebalance_delay_ms=0)
-    groups = Groups(held, held.clock, settings, 600_000)
+    groups = Groups(held, world, settings, 600_000)
     loader = Loader()
     records = (
         registration(LEADER, LEADER_EPOCH),

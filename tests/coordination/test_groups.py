@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 import trio
 
-from kraft.api.handlers import list_groups
+from kraft.api import list_groups
 from kraft.controller.internal_topics import OFFSETS_TOPIC
 from kraft.coordinator.records import CommittedOffset, OffsetRecord
 from kraft.messages.list_groups_request import ListGroupsRequest

@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from kraft.api.handlers import delete_groups, offset_delete
+from kraft.api import delete_groups, offset_delete
 from kraft.coordinator.core import ForgetTopics
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.offset_delete_request import (

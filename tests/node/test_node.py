@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from kraft.api import list_groups
 from kraft.api.context import BrokerContext
-from kraft.api.handlers import list_groups
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.messages.api_versions_request import ApiVersionsRequest
@@ -57,7 +57,7 @@ async def test_the_controller_answers_while_the_data_plane_is_stuck(monkeypatch:
         await release.wait()
         return ListGroupsResponse()
 
-    monkeypatch.setattr(list_groups, "handle", stuck)
+    monkeypatch.setattr(list_groups, "at_broker", stuck)
     answered: list[str] = []
 
     async with embedded_node(settings=SMALL_QUEUE) as node, trio.open_nursery() as nursery:

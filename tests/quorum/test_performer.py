@@ -19,6 +19,7 @@ from kraft.raft.events import FetchedRecords, LeaderChange, SnapshotRejected, St
 from kraft.raft.messages import SnapshotId
 from kraft.storage.errors import StorageError
 from kraft.world.clock import Clock
+from kraft.world.world import sync_now
 from tests.support.metadata_logs import open_log
 from tests.support.quorums import identity
 from tests.support.scripted_leader import at_once
@@ -33,7 +34,7 @@ class Bench:
     def __init__(self, directory: Path) -> None:
         self.log = open_log(directory)
         self.published: list[int] = []
-        self.flusher = Flusher(self.log, self.log.view(), at_once)
+        self.flusher = Flusher(self.log, self.log.view(), at_once, sync_now)
         check, pending = SnapshotCheck(self.log, at_once), PendingRequests(self.log)
         warnings = PeerWarnings(identity(2, *VOTERS), now=lambda: 0.0)
         self.performer = Performer(self.log, Clock(), self.flusher, check, pending, {}, warnings, self.published.append)

@@ -32,7 +32,7 @@ def test_an_address_gets_so_many_lines_and_then_a_count(caplog: pytest.LogCaptur
 
 
 def test_other_addresses_and_listeners_have_lines_of_their_own(caplog: pytest.LogCaptureFixture) -> None:
-    log = RejectionLog()
+    log = RejectionLog(lambda: 0.0)
     for _ in range(LINES + 1):
         log.closed(peer(), "why")
     log.closed(peer("10.0.0.2"), "why")
@@ -41,7 +41,7 @@ def test_other_addresses_and_listeners_have_lines_of_their_own(caplog: pytest.Lo
 
 
 def test_so_many_addresses_are_remembered(caplog: pytest.LogCaptureFixture) -> None:
-    log = RejectionLog()
+    log = RejectionLog(lambda: 0.0)
     for number in range(MAX_ADDRESSES + 10):
         log.closed(peer(f"10.0.{number // 250}.{number % 250}"), "why")
     assert len(log._windows) == MAX_ADDRESSES

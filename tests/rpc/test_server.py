@@ -17,8 +17,9 @@ from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc import server
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
-from kraft.rpc.plane import SocketSettings, control_plane
+from kraft.rpc.plane import control_plane
 from kraft.wire.decode_error import DecodeError
+from kraft.world.listen import SocketSettings
 from tests.rpc.planes import API_VERSIONS, a_plane, frame, ok, running
 
 
