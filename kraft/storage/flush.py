@@ -22,6 +22,8 @@ class Flush:
     files: tuple[SegmentFile, ...]
     paths: tuple[str, ...]
     directories: tuple[str, ...]
+    cuts: int
+    """How often the log was cut before the flush began."""
 
     def run(self) -> None:
         """Sync it all. Raises OSError, after which nothing that was written to these files is certain."""

@@ -10,6 +10,7 @@ kernel may have dropped what it could not write.
 
 from __future__ import annotations
 
+import errno
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -74,9 +75,11 @@ class Log:
         self.epochs = LeaderEpochs(directory)
         self.producers = ProducerStates()
         self.topic_id: UUID | None = None
+        self.cuts = 0
+        """How often the end of the log was cut off."""
         self.failure: OSError | None = None
-        """Why a flush failed, or a failed append could not be taken back. From then on nothing is appended or flushed:
-        nobody knows what is on the disk."""
+        """Why a flush failed, or a failed append could not be taken back: nobody knows what is on the disk. Or that the
+        log was let go, and its name may be another log's. From then on nothing is appended or flushed."""
         self._roll_jitter_ms = roll_jitter_ms
         self._snapshots = ProducerSnapshots(directory)
 
@@ -355,7 +358,10 @@ class Log:
         if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
             return
-        self.log_end_offset = self.segments.truncate_to(offset)
+        end = self.segments.end_if_cut(offset)
+        self.cuts += 1
+        self.segments.truncate_to(end)
+        self.log_end_offset = end
         self.recovery_point = min(self.recovery_point, self.log_end_offset)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         self.epochs.truncate_from_end(self.log_end_offset)
@@ -366,12 +372,21 @@ class Log:
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything; the next record gets ``offset`` (a follower that has fallen behind the leader's log)."""
+        self.cuts += 1
         self.segments.drop(list(self.segments))
         self.epochs.clear()
         self._snapshots.clear()
         self.producers = ProducerStates()
         self._start_segment(offset)
-        self.log_start_offset = self.log_end_offset = self.recovery_point = offset
+        self.log_start_offset = self.log_end_offset = offset
+        # Only the next flush lets the old segments stay away.
+        self.recovery_point = min(self.recovery_point, offset)
+
+    def end_if_cut(self, offset: int) -> int:
+        """Where ``truncate_to`` would let the log end: batches go as a whole. Raises CorruptBatch."""
+        if self.segments[0].base_offset <= offset < self.log_end_offset:
+            return self.segments.end_if_cut(offset)
+        return min(offset, self.log_end_offset)
 
     def delete_records(self, offset: int) -> None:
         """Let the log begin at ``offset``; whole segments before it go with ``delete_old_segments``.
@@ -426,11 +441,12 @@ class Log:
         offset = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
         replaced = (self.epochs.path,) if self.epochs.unsynced else ()
         self.epochs.unsynced = False
-        return self.segments.begin_flush(self.recovery_point, offset, replaced)
+        return self.segments.begin_flush(self.recovery_point, offset, replaced, self.cuts)
 
     def flushed(self, flush: Flush) -> None:
-        """A flush has run; what was truncated meanwhile is not durable."""
-        self.recovery_point = max(self.recovery_point, min(flush.end_offset, self.log_end_offset))
+        """A flush has run. If the log was cut meanwhile, other records may be at the offsets that it has synced."""
+        if flush.cuts == self.cuts:
+            self.recovery_point = max(self.recovery_point, flush.end_offset)
 
     def close(self) -> None:
         """A controlled stop: complete the indexes, keep the producers, make everything durable, let go of the files."""
@@ -441,6 +457,8 @@ class Log:
 
     def abandon(self) -> None:
         """Let go of the files as they are: the log is deleted, or its disk has failed."""
+        if self.failure is None:
+            self.failure = OSError(errno.ENOENT, "the log was let go", self.directory)
         self.segments.close()
 
 
