@@ -78,8 +78,10 @@ class Log:
         self.cuts = 0
         """How often the end of the log was cut off."""
         self.failure: OSError | None = None
-        """Why a flush failed, or a failed append could not be taken back: nobody knows what is on the disk. Or that the
-        log was let go, and its name may be another log's. From then on nothing is appended or flushed."""
+        """Why a flush failed, or a failed append could not be taken back. From then on nothing is appended or flushed:
+        nobody knows what is on the disk."""
+        self.is_closed = False
+        """From then on nothing is appended or flushed: the path may be that of another log."""
         self._roll_jitter_ms = roll_jitter_ms
         self._snapshots = ProducerSnapshots(directory)
 
@@ -257,6 +259,8 @@ class Log:
     def _check_sound(self) -> None:
         if self.failure is not None:
             raise OSError(self.failure.errno, "an earlier write failed", self.directory)
+        if self.is_closed:
+            raise FileNotFoundError(errno.ENOENT, "the log is closed", self.directory)
 
     def _flush_at_once(self) -> None:
         try:
@@ -457,8 +461,7 @@ class Log:
 
     def abandon(self) -> None:
         """Let go of the files as they are: the log is deleted, or its disk has failed."""
-        if self.failure is None:
-            self.failure = OSError(errno.ENOENT, "the log was let go", self.directory)
+        self.is_closed = True
         self.segments.close()
 
 

@@ -97,6 +97,8 @@ class Segment:
     """Max timestamp of the first batch: what ``segment.ms`` counts from. None until it is needed."""
     created_ms: int = attrs.field(factory=lambda: int(time.time() * 1000))
     recent: RecentBatches = attrs.field(factory=RecentBatches)
+    was_cut: bool = False
+    """Since the last flush. What was cut off may come back with a power cut, even if nothing was appended since."""
     _file: SegmentFile | None = None
 
     @classmethod
@@ -286,6 +288,7 @@ class Segment:
         self.index.truncate(next_offset)
         self.time_index.truncate(next_offset)
         os.ftruncate(self.fd, position)
+        self.was_cut = True
         self.size, self.next_offset = position, self.base_offset
         if position == 0:
             self.first_timestamp = None

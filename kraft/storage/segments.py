@@ -84,11 +84,15 @@ class Segments(list[Segment]):
 
         ``also`` are more files of this directory that were replaced, ``cuts`` how often the log was cut before.
         """
-        due = [each for each in self if each.next_offset > recovery_point and each.base_offset < offset]
+        due = [
+            each for each in self if each.base_offset < offset and (each.next_offset > recovery_point or each.was_cut)
+        ]
         sealed = [segment for segment in due if segment is not self.active]
         indexes = [path for segment in sealed for path in (segment.index.path, segment.time_index.path)]
         directories = (self.directory, os.path.dirname(self.directory)) if self.moved or also else ()
         self.moved = False
+        for segment in due:
+            segment.was_cut = False
         return Flush(offset, tuple(segment.file for segment in due), (*indexes, *also), directories, cuts)
 
     def close(self) -> None:

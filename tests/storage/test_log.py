@@ -495,3 +495,16 @@ def test_a_kill_between_the_cut_and_the_removal_of_snapshots(tmp_path: Path, rem
     log = open_log(tmp_path, config(segment_bytes=200), last_stop=LastStop.KILLED)
     assert [entry.batches[-1].last_offset for entry in log.producers.entries()] == [0]
     assert not [path for path in directory.glob("*.snapshot") if int(path.stem) > 1]
+
+
+def test_a_segment_that_was_cut_is_flushed_though_nothing_follows_in_it(tmp_path: Path) -> None:
+    """The next batch does not fit in it and goes to a new segment. If only that came to the disk, the records behind
+    the cut would be back after a power cut, below the recovery point."""
+    log = open_log(tmp_path, config(segment_bytes=300))
+    for number in range(4):
+        append(log, batch([b"%d" % number + b"x" * 60]))
+    log.flush()
+    log.truncate_to(1, 0)
+    append(log, batch([b"y" * 200]), epoch=1)
+    assert [segment.base_offset for segment in log.segments] == [0, 1]
+    assert [file.path for file in log.begin_flush().files] == [segment.path for segment in log.segments]
