@@ -1,14 +1,13 @@
 """The log cleaner of a broker: compacts the dirtiest log that is due, then looks again (``log.cleaner.*``).
 
 A worker thread reads sealed segments and writes their compacted copies; they are put in place on the node's own
-thread. How far each log is compacted stands in ``cleaner-offset-checkpoint``. A log that cannot be compacted because
-it is damaged is left alone from then on, and said so once; a disk that is full is tried again.
+thread. ``HostedPartition.cleaned_to`` says how far each log is compacted. A log that cannot be compacted because it is
+damaged is left alone from then on, and said so once; a disk that is full is tried again.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from kraft.config.broker import NodeConfig
 from kraft.records.batch import CorruptBatch
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
-from kraft.storage.checkpoint import CLEANER_OFFSET, known_offsets, write_offsets
+from kraft.storage.atomic import sync_directory
 from kraft.storage.cleanable import Cleanable, cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.errors import StorageError
@@ -39,16 +38,11 @@ class Compaction:
     clock: Clock
     replicas: Replicas
     stopping: trio.Event
-    _cleaned_to: dict[tuple[UUID, int], int] = attrs.Factory(dict)
-    """By topic id and partition, for a name may come back with another log."""
     _uncleanable: set[tuple[UUID, int]] = attrs.Factory(set)
+    """By topic id and partition, for a name may come back with another log."""
 
     async def run(self) -> None:
         """Compact for as long as the node lives."""
-        for directory in self.replicas.directories:
-            offsets = known_offsets(os.path.join(directory.path, CLEANER_OFFSET))
-            for each in self.replicas.in_directory(directory):
-                self._cleaned_to[each.topic_id, each.index] = offsets.get((each.topic, each.index), 0)
         while True:
             if not await self.clean_one():
                 await trio.sleep(self.config.logs.log_cleaner_backoff_ms / 1000)
@@ -78,34 +72,28 @@ class Compaction:
             log, where = partition.log, (partition.topic_id, partition.index)
             if COMPACT not in log.config.cleanup_policy or where in self._uncleanable:
                 continue
-            checkpoint = self._cleaned_to.get(where, 0)
             end = partition.last_stable_offset
-            extent = cleanable(log.segments, log.config, checkpoint, log.log_start_offset, end, now_ms)
+            extent = cleanable(log.segments, log.config, partition.cleaned_to, log.log_start_offset, end, now_ms)
             if extent.is_due(log.config):
                 yield partition, extent
 
     async def _clean(self, partition: HostedPartition, extent: Cleanable) -> None:
         log = partition.log
         cleaning = Cleaning.begin(log.segments, extent.clean_end, extent.dirty_end, log.config, log.producers)
-        cuts = partition.cuts
+        cuts, first_offset = log.cuts, log.segments[0].base_offset
 
         def unwanted() -> bool:
-            return self.stopping.is_set() or partition.cuts != cuts or not self.replicas.holds(partition)
+            return self.stopping.is_set() or log.cuts != cuts or not self.replicas.holds(partition)
 
         cleaned = await trio.to_thread.run_sync(cleaning.run, self.clock.now_ms(), unwanted)
-        if unwanted():
+        if unwanted() or log.segments[0].base_offset != first_offset:
+            cleaned.discard()
             return
         files = log.replace_segments(cleaned)
-        self._cleaned_to[partition.topic_id, partition.index] = cleaned.clean_end
-        await self._write_checkpoints()
+        # A power cut must not undo the renames once the checkpoint says that they were made.
+        await trio.to_thread.run_sync(sync_directory, log.directory)
+        if log.cuts == cuts:
+            partition.cleaned_to = cleaned.clean_end
+        await self.replicas.write_checkpoints()
         # Who reads an old segment holds its file open; the name may go at once.
         await trio.to_thread.run_sync(remove_files, files)
-
-    async def _write_checkpoints(self) -> None:
-        for directory in self.replicas.directories:
-            cleaned = {
-                (each.topic, each.index): self._cleaned_to[each.topic_id, each.index]
-                for each in self.replicas.in_directory(directory)
-                if (each.topic_id, each.index) in self._cleaned_to
-            }
-            await trio.to_thread.run_sync(write_offsets, os.path.join(directory.path, CLEANER_OFFSET), cleaned)

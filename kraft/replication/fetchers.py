@@ -28,7 +28,7 @@ from kraft.messages.list_offsets_response import ListOffsetsResponse
 from kraft.metadata.image import Endpoint
 from kraft.quorum.batches import whole_batches
 from kraft.quorum.peers import Connect
-from kraft.records.batch import CorruptBatch, check_batch
+from kraft.records.batch import CorruptBatch, check_batch, parse_header
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection, Disconnected
@@ -228,9 +228,9 @@ class Fetcher:
             elif code:
                 raise KafkaError(code)
             elif data.diverging_epoch.end_offset >= 0 or data.diverging_epoch.epoch >= 0:
-                self._cut(partition, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+                await self._cut(asked, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
             else:
-                self._append(asked, data)
+                await self._append(asked, data)
         except Disconnected:
             raise
         except (KafkaError, CorruptBatch, OSError) as failure:
@@ -241,7 +241,7 @@ class Fetcher:
             pause_s = min(_SHORT_REST_S, self._backoff_s) if soon else self._backoff_s
             self._resting[partition] = trio.current_time() + pause_s
 
-    def _append(self, asked: _Asked, data: PartitionData) -> None:
+    async def _append(self, asked: _Asked, data: PartitionData) -> None:
         """Append what came, as far as it is whole. Raises: CorruptBatch, KafkaError, OSError."""
         partition = asked.partition
         records = data.records or b""
@@ -253,18 +253,29 @@ class Fetcher:
                 raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {asked.leader_epoch}")
             end = position + header.size
         if end:
-            partition.append_fetched(memoryview(records)[:end], self.clock.now_ms())
+            fetched = memoryview(records)[:end]
+            base_offset = parse_header(fetched).base_offset
+            if partition.begins_within(base_offset):
+                async with self.replicas.cutting(partition, base_offset):
+                    if not self._is_current(asked):
+                        return
+                    partition.append_fetched(fetched, self.clock.now_ms())
+            else:
+                partition.append_fetched(fetched, self.clock.now_ms())
             self._followed[partition] = self._followed.pop(partition)  # to the end: others have their turn
         partition.learn(data.high_watermark, data.log_start_offset)
 
-    def _cut(self, partition: HostedPartition, epoch: int, end_offset: int) -> None:
+    async def _cut(self, asked: _Asked, epoch: int, end_offset: int) -> None:
         """Drop what the leader does not have. Raises: KafkaError if there is nothing to drop, OSError."""
-        log = partition.log
+        partition, log = asked.partition, asked.partition.log
         before = log.log_end_offset, log.epochs.latest
         offset = truncation_offset(
             epoch, end_offset, log.end_offset_for_epoch, log.log_end_offset, partition.high_watermark
         )
-        partition.truncate_to(offset, self.clock.now_ms())
+        async with self.replicas.cutting(partition, log.end_if_cut(offset)):
+            if not self._is_current(asked):
+                return
+            partition.truncate_to(offset, self.clock.now_ms())
         if (log.log_end_offset, log.epochs.latest) == before:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no cut at epoch {epoch}, {end_offset} helps")
         logger.info("%s: cut to %d, where it parted from broker %d", partition.name, log.log_end_offset, self.leader_id)
@@ -280,7 +291,10 @@ class Fetcher:
         if not self._is_current(asked):
             return
         if end_offset < asked.offset:
-            partition.truncate_to(end_offset, self.clock.now_ms())
+            async with self.replicas.cutting(partition, partition.log.end_if_cut(end_offset)):
+                if not self._is_current(asked):
+                    return
+                partition.truncate_to(end_offset, self.clock.now_ms())
         if start_offset > partition.log.log_end_offset:
             partition.restart_at(start_offset)
         if partition.log.log_end_offset == asked.offset:

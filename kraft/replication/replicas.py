@@ -14,7 +14,8 @@ import logging
 import os
 import random
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 import attrs
@@ -25,9 +26,9 @@ from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
-from kraft.replication.checkpoints import Checkpoints, write_checkpoints, write_high_watermarks
+from kraft.replication.checkpoints import Checkpoints, write_high_watermarks
 from kraft.replication.partition import HostedPartition
-from kraft.storage.checkpoint import TopicPartition
+from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
 from kraft.storage.directory import LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
@@ -37,7 +38,7 @@ from kraft.world.clock import Clock
 logger = logging.getLogger("kraft.replicas")
 
 METADATA_TOPIC = "__cluster_metadata"
-NOTHING_CHECKPOINTED = Checkpoints({}, {}, {})
+NOTHING_CHECKPOINTED = Checkpoints()
 
 
 @attrs.frozen
@@ -68,7 +69,8 @@ class Replicas:
     _has_roles: bool = False
     _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
     _proposed: trio.Event = attrs.Factory(trio.Event)
-    _dropped: bool = False
+    _outdated: bool = False
+    """An entry on disk may be higher than what its log has, or speak of a log that is no more."""
     _checkpointing: trio.Lock = attrs.Factory(trio.Lock)
 
     # What handlers ask.
@@ -127,17 +129,13 @@ class Replicas:
         """Follow one step of the metadata."""
         self.image = image
         result = LeaderChanges([], [])
-        for gone in changes.topics_deleted.values():
-            for partition in self.partitions.pop(gone.name, {}).values():
-                self._drop(partition, result)
-        for topic_id, indexes in changes.partitions.items():
-            topic = image.topics.get(topic_id)
-            if topic is not None:
-                for index in sorted(indexes):
-                    self._partition_changed(topic, index, topic.partitions[index], result)
-        if self._dropped:
-            self._dropped = False
-            await self._forget_deleted()
+        await self._delete(self._take_away(image, changes), result)
+        for topic, index, state in _changed(image, changes):
+            if self.node_id in state.replicas:
+                partition = self.partitions.get(topic.name, {}).get(index)
+                if partition is None:
+                    partition = self._host(topic, index, state, self._emptiest())
+                self._take_role(partition, state, result)
         self._retune(changes)
         if changes.partitions or changes.topics_deleted or changes.brokers:
             self._announce()
@@ -210,7 +208,6 @@ class Replicas:
             StorageError: a log is damaged in a way that nobody but a person may mend, or OSError.
         """
         self.image = image
-        checkpointed: set[TopicPartition] = set()
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
@@ -218,20 +215,26 @@ class Replicas:
                     self._load_one(directory, (name, index), checkpoints)
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
-            checkpointed |= checkpoints.known
-        if any(index not in self.partitions.get(name, {}) for name, index in checkpointed):
-            await self._forget_deleted()
+            self._outdated |= checkpoints.exceed(Checkpoints.of(self.in_directory(directory)))
+        await self._forget_deleted()
         for topic, index, state in image.partitions():
             if self.node_id in state.replicas and index not in self.partitions.get(topic.name, {}):
                 self._host(topic, index, state, self._emptiest())
 
     async def _forget_deleted(self) -> None:
-        """Take what is not here any more out of the checkpoints: after a kill, a new topic of the same name would begin
-        at the old one's start offset, and lose what lies before it."""
+        """Remove the entries of deleted logs from the checkpoints, and those beyond the end of a log.
+
+        Else a new topic of the same name would begin, after a kill, at the old one's start offset, and lose the records
+        before it.
+        """
+        if not self._outdated:
+            return
         try:
             await self.write_checkpoints()
         except OSError as error:  # a full disk must not keep topics from being deleted
-            logger.error("cannot write checkpoints: %s", error)
+            logger.error("cannot write checkpoints, the next change of the metadata tries again: %s", error)
+        else:
+            self._outdated = False
 
     def _load_one(self, directory: LogDirectory, where: TopicPartition, checkpoints: Checkpoints) -> None:
         name, index = where
@@ -249,27 +252,32 @@ class Replicas:
         if partition.log.recovery:
             logger.warning("%s: %s", path, partition.log.recovery)
 
-    def _drop(self, partition: HostedPartition, result: LeaderChanges) -> None:
-        """Let go of a partition that is not this broker's any more; its files are deleted later."""
-        if partition.is_leader:
-            result.lost.append(partition)
-        partition.follow(partition.state)
-        partition.log.abandon()
-        directory = self._directory_of(partition)
-        self.retired.append(directory.retire_partition(partition.name, uuid.uuid4()))
-        self._dropped = True
+    def _take_away(self, image: Image, changes: Changes) -> list[HostedPartition]:
+        """Hold no longer what the metadata has taken from this broker."""
+        gone: list[HostedPartition] = []
+        for deleted in changes.topics_deleted.values():
+            gone += self.partitions.pop(deleted.name, {}).values()
+        for topic, index, state in _changed(image, changes):
+            hosted = self.partitions.get(topic.name, {})
+            if self.node_id not in state.replicas and index in hosted:
+                gone.append(hosted.pop(index))
+        return gone
 
-    def _partition_changed(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:
-        hosted = self.partitions.get(topic.name, {})
-        partition = hosted.get(index)
-        if self.node_id not in state.replicas:
-            if partition is not None:
-                del hosted[index]
-                self._drop(partition, result)
-            return
-        if partition is None:
-            partition = self._host(topic, index, state, self._emptiest())
-        self._take_role(partition, state, result)
+    async def _delete(self, gone: Sequence[HostedPartition], result: LeaderChanges) -> None:
+        """Let go of logs whose partitions are not this broker's any more; maintenance deletes the files.
+
+        The checkpoints go first: they know a log by its name, and a new topic may have it from the rename on.
+        """
+        for partition in gone:
+            if partition.is_leader:
+                result.lost.append(partition)
+            partition.follow(partition.state)
+            partition.log.abandon()
+            self._outdated = True
+        await self._forget_deleted()
+        for partition in gone:
+            directory = self._directory_of(partition)
+            self.retired.append(directory.retire_partition(partition.name, uuid.uuid4()))
 
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
@@ -306,14 +314,16 @@ class Replicas:
             config,
             now_ms=self.clock.now_ms(),
             last_stop=directory.last_stop,
-            recovery_point=checkpoints.recovery_points.get(where, 0),
-            log_start_offset=checkpoints.start_offsets.get(where, 0),
+            recovery_point=checkpoints.offset(RECOVERY_POINT, where),
+            log_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
             roll_jitter_ms=random.randrange(config.segment_jitter_ms + 1),
         )
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
-        high_watermark = min(max(checkpoints.high_watermarks.get(where, 0), log.log_start_offset), log.log_end_offset)
-        partition = HostedPartition(topic.name, topic.id, index, log, state, high_watermark, self._propose)
+        committed = checkpoints.offset(HIGH_WATERMARK, where)
+        high_watermark = min(max(committed, log.log_start_offset), log.log_end_offset)
+        cleaned_to = min(checkpoints.offset(CLEANER_OFFSET, where), log.log_end_offset)
+        partition = HostedPartition(topic.name, topic.id, index, log, state, high_watermark, cleaned_to, self._propose)
         self.partitions.setdefault(topic.name, {})[index] = partition
         return partition
 
@@ -333,10 +343,27 @@ class Replicas:
     # What is written down now and then, and at the end.
 
     async def write_checkpoints(self) -> None:
-        """Recovery points, log starts and high watermarks, as Kafka keeps them in each directory. Raises: OSError."""
+        """Write the four offsets that Kafka keeps of each log in its directory. Raises: OSError."""
         async with self._checkpointing:
             for directory in self.directories:
-                await write_checkpoints(directory.path, list(self.in_directory(directory)))
+                await Checkpoints.of(self.in_directory(directory)).write(directory.path)
+
+    @asynccontextmanager
+    async def cutting(self, partition: HostedPartition, end_offset: int) -> AsyncIterator[None]:
+        """Lower the checkpoints of ``partition``, whose log the block then cuts to end at ``end_offset``.
+
+        The block checks again whether the cut is still wanted, and awaits nothing. Raises: OSError.
+        """
+        # No entry on disk is higher than its value in memory, unless one could not be lowered.
+        if end_offset >= partition.highest_checkpoint and not self._outdated:
+            yield
+            return
+        # A flush may raise the recovery point again before the cut: nobody writes that down while the lock is held.
+        async with self._checkpointing:
+            directory = self._directory_of(partition)
+            present = Checkpoints.of(self.in_directory(directory))
+            await present.lowered((partition.topic, partition.index), end_offset).write(directory.path)
+            yield
 
     async def write_high_watermarks(self) -> None:
         """What is committed, for a start after a kill. Raises: OSError."""
@@ -350,3 +377,11 @@ class Replicas:
             partition.log.close()
             await trio.lowlevel.checkpoint()
         await self.write_checkpoints()
+
+
+def _changed(image: Image, changes: Changes) -> Iterator[tuple[Topic, int, Partition]]:
+    """The partitions that have changed and still exist."""
+    for topic_id, indexes in changes.partitions.items():
+        topic = image.topics.get(topic_id)
+        if topic is not None:
+            yield from ((topic, index, topic.partitions[index]) for index in sorted(indexes))

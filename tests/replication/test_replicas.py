@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
+
+import attrs
+import pytest
 
 from kraft.broker.leadership import Fetched
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.rpc.client import Connection
+from kraft.storage.checkpoint import write_offsets
+from kraft.storage.partition_metadata import read_topic_id
 from tests.support.held import TOPIC_ID, broker_in, registration, topic
 from tests.support.nodes import node_in
 from tests.support.talk import EARLIEST, batch, create, list_offset, produce, values
@@ -120,3 +129,53 @@ async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path
     second = broker_in(tmp_path, 1)
     await second.replicas.load(first.loader.image)
     assert (second.partition.high_watermark, second.partition.log.log_end_offset) == (2, 3)
+
+
+async def test_a_crash_during_a_deletion_leaves_no_checkpoint_to_the_next_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever checkpoint was written last: once a directory is of the new topic, no file speaks of the old one."""
+    path = tmp_path / "data"
+    path.mkdir()
+    broker = broker_in(path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    broker.partition.log.delete_records(3)
+    broker.partition.log.flush()
+    await broker.replicas.write_checkpoints()
+    crashes: list[Path] = []
+
+    def crash() -> None:
+        crashes.append(tmp_path / f"crash-{len(crashes)}")
+        shutil.copytree(path, crashes[-1])
+
+    def write_and_crash(file: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        crash()
+        write_offsets(file, offsets)
+        crash()
+
+    monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", write_and_crash)
+    successor = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1)]
+    await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *successor)
+    crash()
+    assert len(crashes) > 2
+    for each in crashes:
+        if read_topic_id(each / "topic-0") == UUID(int=78):
+            assert Checkpoints.read(str(each)) == Checkpoints({name: {} for name in FILES})
+    assert read_topic_id(crashes[-1] / "topic-0") == UUID(int=78)
+
+
+async def test_a_checkpoint_beyond_the_end_of_a_log_is_lowered_at_the_start(tmp_path: Path) -> None:
+    """A power cut took the end of the log. Once it has grown again, "recovered up to 9" would be said of new records
+    that were never flushed."""
+    first = broker_in(tmp_path, 1)
+    first.replicas.registered(5)
+    await first.hear(registration(1, 5), *topic(1, leader=1))
+    first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    for name in FILES:
+        write_offsets(tmp_path / name, {("topic", 0): 9})
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(first.loader.image)
+    written = Checkpoints.read(str(tmp_path))
+    assert [written.offset(name, ("topic", 0)) for name in FILES] == [3] * 4
