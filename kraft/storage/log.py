@@ -82,6 +82,7 @@ class Log:
         nobody knows what is on the disk."""
         self.is_closed = False
         """From then on nothing is appended or flushed: the path may be that of another log."""
+        self._unfinished: Flush | None = None
         self._roll_jitter_ms = roll_jitter_ms
         self._snapshots = ProducerSnapshots(directory)
 
@@ -445,10 +446,16 @@ class Log:
         offset = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
         replaced = (self.epochs.path,) if self.epochs.unsynced else ()
         self.epochs.unsynced = False
-        return self.segments.begin_flush(self.recovery_point, offset, replaced, self.cuts)
+        flush = self.segments.begin_flush(self.recovery_point, offset, replaced, self.cuts)
+        if self._unfinished is not None:
+            flush = flush.including(self._unfinished)
+        self._unfinished = flush
+        return flush
 
     def flushed(self, flush: Flush) -> None:
         """A flush has run. If the log was cut meanwhile, other records may be at the offsets that it has synced."""
+        if self._unfinished is flush:
+            self._unfinished = None
         if flush.cuts == self.cuts:
             self.recovery_point = max(self.recovery_point, flush.end_offset)
 

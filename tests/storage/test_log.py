@@ -508,3 +508,17 @@ def test_a_segment_that_was_cut_is_flushed_though_nothing_follows_in_it(tmp_path
     append(log, batch([b"y" * 200]), epoch=1)
     assert [segment.base_offset for segment in log.segments] == [0, 1]
     assert [file.path for file in log.begin_flush().files] == [segment.path for segment in log.segments]
+
+
+def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
+    """``flush.messages`` may flush at once while maintenance flushes on a thread. Whichever ends first raises the
+    recovery point, so each must have synced the new segment's name, and the epochs."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"0"]))
+    slow = log.begin_flush()
+    quick = log.begin_flush()
+    assert (quick.paths, quick.directories) == (slow.paths, slow.directories)
+    quick.run()
+    log.flushed(quick)
+    assert log.recovery_point == 1
+    assert not log.begin_flush().directories
