@@ -140,6 +140,9 @@ class Log:
         self.log_start_offset = min(max(log_start_offset, self.segments[0].base_offset), self.log_end_offset)
         self.recovery_point = min(recovery_point, self.log_end_offset)
         known = self._load_epochs()
+        if last_stop is LastStop.POWER_LOST:
+            # The file may be from before the last cut. Every batch from there on was scanned.
+            self.epochs.truncate_from_end(self.recovery_point)
         if strict or not known:
             if not strict:
                 learned.clear()  # the scan may have begun in the middle
