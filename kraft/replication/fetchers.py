@@ -28,7 +28,7 @@ from kraft.messages.list_offsets_response import ListOffsetsResponse
 from kraft.metadata.image import Endpoint
 from kraft.quorum.batches import whole_batches
 from kraft.quorum.peers import Connect
-from kraft.records.batch import CorruptBatch, check_batch, parse_header
+from kraft.records.batch import CorruptBatch, check_batch
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection, Disconnected
@@ -246,15 +246,16 @@ class Fetcher:
         partition = asked.partition
         records = data.records or b""
         assert isinstance(records, bytes | bytearray | memoryview), "what was received is in memory"
-        end = 0
+        base_offset = end = 0
         for position, header in whole_batches(records):
             check_batch(records, position, header)
             if header.leader_epoch > asked.leader_epoch:
                 raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {asked.leader_epoch}")
+            if not position:
+                base_offset = header.base_offset
             end = position + header.size
         if end:
             fetched = memoryview(records)[:end]
-            base_offset = parse_header(fetched).base_offset
             if partition.begins_within(base_offset):
                 async with self.replicas.cutting(partition, base_offset):
                     if not self._is_current(asked):
