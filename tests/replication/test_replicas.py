@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -179,3 +180,22 @@ async def test_a_checkpoint_beyond_the_end_of_a_log_is_lowered_at_the_start(tmp_
     await second.replicas.load(first.loader.image)
     written = Checkpoints.read(str(tmp_path))
     assert [written.offset(name, ("topic", 0)) for name in FILES] == [3] * 4
+
+
+async def test_a_full_disk_keeps_no_topic_from_being_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entries of its checkpoints go with the next change of the metadata, before a new topic can have the name."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    await broker.replicas.write_checkpoints()
+
+    def full(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kraft.replication.checkpoints.write_offsets", full)
+        await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+    assert not (tmp_path / "topic-0").exists()
+    assert Checkpoints.read(str(tmp_path)).files[FILES[0]]
+    await broker.hear(registration(2, 6))
+    assert not Checkpoints.read(str(tmp_path)).files[FILES[0]]
