@@ -75,6 +75,7 @@ class Log:
         self.epochs = LeaderEpochs(directory)
         self.producers = ProducerStates()
         self.topic_id: UUID | None = None
+        self._is_id_unsynced = False
         self.cuts = 0
         """How often the end of the log was cut off."""
         self.failure: OSError | None = None
@@ -173,8 +174,9 @@ class Log:
         return sum(segment.size for segment in self.segments)
 
     def assign_topic_id(self, topic_id: UUID) -> None:
-        """Write ``partition.metadata``."""
+        """Write ``partition.metadata``, which the next flush makes durable."""
         partition_metadata.write_topic_id(self.directory, topic_id)
+        self._is_id_unsynced = True
         self.topic_id = topic_id
 
     # -- Appending
@@ -447,8 +449,10 @@ class Log:
         """
         self._check_sound()
         offset = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
-        replaced = (self.epochs.path,) if self.epochs.unsynced else ()
-        self.epochs.unsynced = False
+        replaced = [self.epochs.path] if self.epochs.unsynced else []
+        if self._is_id_unsynced:
+            replaced.append(os.path.join(self.directory, partition_metadata.FILE_NAME))
+        self.epochs.unsynced = self._is_id_unsynced = False
         flush = self.segments.begin_flush(self.recovery_point, offset, replaced, self.cuts)
         if self._unfinished is not None:
             flush = flush.including(self._unfinished)

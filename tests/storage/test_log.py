@@ -523,3 +523,15 @@ def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
     log.flushed(quick)
     assert log.recovery_point == 1
     assert not log.begin_flush().directories
+
+
+def test_records_are_not_durable_before_their_topic_id(tmp_path: Path) -> None:
+    """UnifiedLog.append calls maybeFlushMetadataFile first. A directory without an id is taken for that of whatever
+    topic has the name, so that a new topic would get the records of a deleted one."""
+    log = open_log(tmp_path, config())
+    log.assign_topic_id(UUID(int=1))
+    append(log, batch([b"0"]))
+    assert str(tmp_path / NAME / "partition.metadata") in log.begin_flush().paths
+    log.flush()
+    append(log, batch([b"1"]))
+    assert not log.begin_flush().paths
