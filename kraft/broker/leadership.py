@@ -10,7 +10,7 @@ may be in the ISR as in it: a wrong guess can only hold the high watermark back.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import attrs
 
@@ -55,17 +55,17 @@ class Proposal:
 
 
 @attrs.frozen
-class Surroundings:
-    """What the core may look up.
+class Conditions:
+    """What a leadership depends on beside its partition; an event too, when they change.
 
-    ``active_epoch`` is the epoch of a broker that may be in an ISR (KIP-631), None for any other; ``min_isr`` is
-    ``min.insync.replicas`` as it is now; ``lag_max_ms`` is ``replica.lag.time.max.ms``.
+    ``active_epochs`` has the epoch of each broker that may be in an ISR (KIP-631), ``min_isr`` is
+    ``min.insync.replicas``, ``lag_max_ms`` is ``replica.lag.time.max.ms``.
     """
 
     node_id: int
     lag_max_ms: int
-    active_epoch: Callable[[int], int | None]
-    min_isr: Callable[[], int]
+    active_epochs: Mapping[int, int]
+    min_isr: int
 
 
 @attrs.frozen
@@ -107,7 +107,7 @@ class Refused:
     code: ErrorCode
 
 
-Event = Appended | Fetched | LagChecked | Settled | Refused | Assignment
+Event = Appended | Fetched | LagChecked | Settled | Refused | Assignment | Conditions
 
 
 @attrs.frozen
@@ -160,9 +160,9 @@ class Leadership:
     """
 
     def __init__(
-        self, surroundings: Surroundings, assignment: Assignment, end_offset: int, high_watermark: int, now_ms: float
+        self, conditions: Conditions, assignment: Assignment, end_offset: int, high_watermark: int, now_ms: float
     ) -> None:
-        self._surroundings = surroundings
+        self._conditions = conditions
         self.replicas = assignment.replicas
         self.isr = assignment.isr
         self.leader_epoch = assignment.leader_epoch
@@ -189,6 +189,8 @@ class Leadership:
                 proposal = self._refused(event)
             case Assignment():
                 self._assigned(now_ms, event)
+            case Conditions():
+                self._conditions = event
         return Effects(self._advance(now_ms), proposal)
 
     # What others ask.
@@ -202,7 +204,7 @@ class Leadership:
         """
         if replica_id not in self.followers:
             raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH, f"Broker {replica_id} is not known as a replica.")
-        active = self._surroundings.active_epoch(replica_id)
+        active = self._conditions.active_epochs.get(replica_id)
         if broker_epoch != ANY_BROKER_EPOCH and active is not None and broker_epoch < active:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"Broker {replica_id} has a newer epoch, {active}.")
 
@@ -215,21 +217,21 @@ class Leadership:
     @property
     def min_isr(self) -> int:
         """How many replicas must be in sync: a partition cannot have more of them than it has replicas."""
-        return min(self._surroundings.min_isr(), len(self.replicas))
+        return min(self._conditions.min_isr, len(self.replicas))
 
     def low_watermark(self, log_start_offset: int) -> int:
         """The least start of a log among the replicas with active brokers; ``log_start_offset`` is the leader's."""
         starts = (
             follower.log_start_offset
             for replica, follower in self.followers.items()
-            if self._surroundings.active_epoch(replica) is not None
+            if replica in self._conditions.active_epochs
         )
         return min((log_start_offset, *starts))
 
     # The steps.
 
     def _others(self) -> tuple[int, ...]:
-        return tuple(replica for replica in self.replicas if replica != self._surroundings.node_id)
+        return tuple(replica for replica in self.replicas if replica != self._conditions.node_id)
 
     def _newcomer(self, replica_id: int, now_ms: float) -> Follower:
         """A member of the ISR counts as caught up until it has had its time to show."""
@@ -244,7 +246,7 @@ class Leadership:
         return None
 
     def _may_join(self, replica_id: int) -> bool:
-        active = self._surroundings.active_epoch(replica_id)
+        active = self._conditions.active_epochs.get(replica_id)
         fetched_in = self.followers[replica_id].broker_epoch
         return active is not None and fetched_in in (ANY_BROKER_EPOCH, active)
 
@@ -255,7 +257,7 @@ class Leadership:
             replica
             for replica in self.isr
             if replica not in self.followers
-            or self.followers[replica].is_caught_up(now_ms, self.end_offset, self._surroundings.lag_max_ms)
+            or self.followers[replica].is_caught_up(now_ms, self.end_offset, self._conditions.lag_max_ms)
         )
         return None if left == self.isr else self._propose(left)
 
@@ -283,13 +285,19 @@ class Leadership:
         return self.pending
 
     def _assigned(self, now_ms: float, event: Assignment) -> None:
-        """The metadata has the last word, unless the controller's answer has already told what it says."""
-        if event.partition_epoch <= self.partition_epoch:
+        """Take over what the metadata says, unless it is older than the controller's last answer.
+
+        An answer says nothing of the replicas, so metadata of the same partition epoch counts too
+        (``Partition.makeLeader``). A proposal outlives only metadata that changes neither epoch: the controller refuses
+        one that was made in a former epoch.
+        """
+        if event.partition_epoch < self.partition_epoch:
             return
         elected = event.leader_epoch > self.leader_epoch
+        if elected or event.partition_epoch > self.partition_epoch:
+            self.pending = None
         self.replicas, self.isr, self.partition_epoch = event.replicas, event.isr, event.partition_epoch
         self.leader_epoch = event.leader_epoch
-        self.pending = None
         if elected:
             self.epoch_start_offset = self.end_offset
         self.followers = {replica: self._known(replica, now_ms, elected) for replica in self._others()}
@@ -316,7 +324,7 @@ class Leadership:
         high_watermark = self.end_offset
         if self.followers:
             maximal_isr = self.maximal_isr
-            lag_max_ms = self._surroundings.lag_max_ms
+            lag_max_ms = self._conditions.lag_max_ms
             for replica, follower in self.followers.items():
                 if follower.end_offset < high_watermark and (
                     replica in maximal_isr

@@ -106,7 +106,10 @@ class NetworkSettings:
     """Sockets, connections and request queues."""
 
     num_io_threads: int = integer(
-        8, "The request handlers of the data plane.", limit=at_least(1), importance=Importance.HIGH
+        8,
+        "The request handlers of the data plane, and as many for the controller's listeners.",
+        limit=at_least(1),
+        importance=Importance.HIGH,
     )
     background_threads: int = integer(
         10,
@@ -115,7 +118,7 @@ class NetworkSettings:
         not_honoured="there is no pool of threads: each job has its own task",
     )
     queued_max_requests: int = integer(
-        500, "The data plane's request queue; a full queue stops reading from sockets.", limit=at_least(1)
+        500, "The request queue of a plane; a full queue stops reading from its sockets.", limit=at_least(1)
     )
     queued_max_request_bytes: int = long(
         -1,

@@ -9,6 +9,7 @@ import trio
 
 from kraft.control.controller_channel import ControllerChannel
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.replication.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.producers")
@@ -16,11 +17,11 @@ logger = logging.getLogger("kraft.producers")
 
 @attrs.define(eq=False)
 class ProducerIds:
-    """The block in use: ids from ``next_id`` up to, but not including, ``end_id``."""
+    """The block in use: ids from ``next_id`` up to, but not including, ``end_id``. Asked for in the name of the broker
+    that holds ``replicas``."""
 
     channel: ControllerChannel
-    node_id: int
-    broker_epoch: int = -1
+    replicas: Replicas
     next_id: int = 0
     end_id: int = 0
     _refill: trio.Lock = attrs.Factory(trio.Lock)
@@ -39,7 +40,7 @@ class ProducerIds:
         return self.next_id - 1
 
     async def _fetch_block(self) -> None:
-        request = AllocateProducerIdsRequest(broker_id=self.node_id, broker_epoch=self.broker_epoch)
+        request = AllocateProducerIdsRequest(self.replicas.node_id, self.replicas.broker_epoch)
         try:
             response = await self.channel.request(request)
             if response.error_code:

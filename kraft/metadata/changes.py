@@ -58,7 +58,8 @@ def difference(before: Image, after: Image) -> Changes:
         if key not in after.topics:
             continue
         old = {} if key in created else before.topics[key].partitions
-        partitions[key] = frozenset(_unequal(old, after.topics[key].partitions))
+        new = after.topics[key].partitions.items()
+        partitions[key] = frozenset(index for index, partition in new if old.get(index) != partition)
     return Changes(
         topics_created=created,
         topics_deleted={key: before.topics[key] for key in topics if key not in after.topics},

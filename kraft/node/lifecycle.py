@@ -20,7 +20,6 @@ from kraft.config.broker import NodeConfig
 from kraft.config.features import SUPPORTED_FEATURES
 from kraft.config.listeners import Endpoint
 from kraft.control.controller_channel import ControllerChannel
-from kraft.coordination.producer_ids import ProducerIds
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
@@ -52,10 +51,8 @@ class Lifecycle:
     config: NodeConfig
     cluster_id: str
     channel: ControllerChannel
-    producer_ids: ProducerIds
     publisher: Publisher
     directory_ids: Sequence[uuid.UUID]
-    broker_epoch: int = -1
     incarnation_id: uuid.UUID = attrs.Factory(uuid.uuid4)
     _advertised: Sequence[Endpoint] = ()
     _is_fenced: bool = True
@@ -83,7 +80,7 @@ class Lifecycle:
 
     def _is_seen(self, image: Image) -> bool:
         known = image.brokers.get(self.config.node_id)
-        return known is not None and known.epoch == self.broker_epoch and known.active
+        return known is not None and known.epoch == self.publisher.broker_epoch and known.active
 
     async def _register_in_time(self) -> None:
         refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no controller answered")
@@ -116,7 +113,6 @@ class Lifecycle:
         )
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code), "the controller refuses this broker's registration")
-        self.broker_epoch = self.producer_ids.broker_epoch = response.broker_epoch
         self.publisher.registered(response.broker_epoch)
         self._is_fenced = True
         logger.info("registered with broker epoch %d", response.broker_epoch)
@@ -177,7 +173,7 @@ class Lifecycle:
     async def _heartbeat(self) -> BrokerHeartbeatResponse:
         request = BrokerHeartbeatRequest(
             broker_id=self.config.node_id,
-            broker_epoch=self.broker_epoch,
+            broker_epoch=self.publisher.broker_epoch,
             current_metadata_offset=self.publisher.offset,
             want_fence=False,
             want_shut_down=self._wants_shut_down,

@@ -5,13 +5,13 @@ The lifetimes, outermost first; a task may rely only on what encloses it, and a 
     directories                     locks held, from here to the end
       quorum                        the raft driver: peers, flusher, role; while it leads the active controller
       metadata, snapshots           what is committed, as one image after the other
-        control plane               KIP-291: controller listener, one processor, queue of 20, one handler
+        controller plane            controller listeners, their processors, queue of 500, handlers
           controller channel        the way to the active controller, wherever it is
           controller registration
           broker                    follows the metadata and other brokers; heartbeats; groups; maintenance
             data plane              client listeners, their processors, queue of 500, handlers
 
-A node without the controller role has no control plane and follows the quorum as an observer; one without the broker
+A node without the controller role has no controller plane and follows the quorum as an observer; one without the broker
 role has nothing below it.
 
 A controlled stop is an Event and ordinary control flow. Cancelling the tree is the power cord, and nothing depends on
@@ -61,8 +61,8 @@ from kraft.node.lifecycle import PLAINTEXT, Lifecycle
 from kraft.node.publisher import Publisher
 from kraft.node.settings import (
     connection_limits,
-    control_plane_of,
     controller_config,
+    controller_plane_of,
     data_plane_of,
     group_settings,
     metadata_log_config,
@@ -158,7 +158,6 @@ class Node:
     broker: BrokerContext | None = attrs.field(default=None, init=False)
     """The broker role, once it runs: for those who look into a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
-    _broker_epoch: int = -1
     _is_opened: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -178,8 +177,9 @@ class Node:
             await self._run(self.core, task_status)
             journal.stop()
         if self._is_opened:
+            broker_epoch = -1 if self.broker is None else self.broker.replicas.broker_epoch
             for directory in self.directories:  # every log is closed
-                directory.mark_clean_shutdown(self._broker_epoch)
+                directory.mark_clean_shutdown(broker_epoch)
 
     async def _run(self, core: Core, task_status: trio.TaskStatus[Bound | None]) -> None:
         async with trio.open_nursery() as outer:
@@ -187,9 +187,9 @@ class Node:
             await outer.start(core.metadata.run, name="metadata")
             await outer.start(core.quorum.run, core.lead, name="quorum")
             outer.start_soon(core.metadata.write_snapshots, name="snapshots")
-            async with trio.open_nursery() as control_plane:
+            async with trio.open_nursery() as controller_plane:
                 stop_control = trio.Event()
-                controllers = await self._start_control_plane(control_plane, core, stop_control)
+                controllers = await self._start_controller_plane(controller_plane, core, stop_control)
                 async with trio.open_nursery() as tasks:
                     await self._start_tasks(tasks, core, controllers)
                     if self.config.is_broker:
@@ -204,7 +204,7 @@ class Node:
                 stop_control.set()
             outer.cancel_scope.cancel(reason="the node stops")
 
-    async def _start_control_plane(
+    async def _start_controller_plane(
         self, nursery: trio.Nursery, core: Core, stopping: trio.Event
     ) -> dict[str, Endpoint]:
         """Listen for the other voters, and for brokers; where this ended up listening, by listener."""
@@ -214,8 +214,8 @@ class Node:
             self.config, core.cluster_id, self.clock, core.quorum, core.controller, core.metadata
         )
         service = self._service(Dispatcher(context, CONTROLLER_APIS, CONTROLLER_HANDLERS))
-        plane = control_plane_of(self.config)
-        bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="control plane")
+        plane = controller_plane_of(self.config)
+        bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="controller plane")
         return bound
 
     async def _start_tasks(self, tasks: trio.Nursery, core: Core, controllers: dict[str, Endpoint]) -> None:
@@ -269,7 +269,6 @@ class Node:
                 await lifecycle.controlled_shutdown()
             else:
                 task_status.started(None)
-            self._broker_epoch = lifecycle.broker_epoch
             stop_data.set()
         await replicas.close()
 
@@ -367,7 +366,7 @@ class Node:
         groups = Groups(replicas, self.clock, group_settings(config), interval_ms, timeout_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: random.randrange(1, 2**31))
-        producer_ids = ProducerIds(core.channel, config.node_id)
+        producer_ids = ProducerIds(core.channel, replicas)
         publisher = Publisher(core.metadata, replicas, groups)
         broker = BrokerContext(
             config,
@@ -382,7 +381,7 @@ class Node:
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
-        lifecycle = Lifecycle(config, core.cluster_id, lease, producer_ids, publisher, directory_ids)
+        lifecycle = Lifecycle(config, core.cluster_id, lease, publisher, directory_ids)
         return broker, lifecycle
 
     def _service(self, dispatcher: Dispatcher) -> Service:

@@ -32,6 +32,11 @@ class Publisher:
         """The offset of the last record that the broker acts on."""
         return self.replicas.image.offset
 
+    @property
+    def broker_epoch(self) -> int:
+        """That of this broker's registration; -1 before there is one."""
+        return self.replicas.broker_epoch
+
     async def load(self) -> None:
         """Take over the metadata as it stands and open the logs. Raises: StorageError, OSError."""
         self._subscription = self.metadata.subscribe()

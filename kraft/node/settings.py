@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from kraft.config.broker import NodeConfig
+from kraft.config.listeners import Endpoint
 from kraft.config.topic import LogConfig
 from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
 from kraft.coordinator.rebalance import GroupSettings
 from kraft.raft.timing import Timing
-from kraft.rpc.plane import Plane, SocketSettings, control_plane, data_plane
+from kraft.rpc.plane import Plane, SocketSettings
 from kraft.rpc.quotas import ConnectionLimits
 
 _MINUTE_MS = 60_000
 
 
-def control_plane_of(config: NodeConfig) -> Plane:
-    return control_plane(config.listeners.controller)
+def controller_plane_of(config: NodeConfig) -> Plane:
+    """The controller's listeners, in the sizes of the data plane, as in Kafka's ControllerServer.
+
+    The metrics of a node with both roles need two names. In Kafka both servers take the plain ones, and one hides the
+    other's gauges; KIP-1207 gives the handlers of the controller the prefix that all its metrics have here.
+    """
+    return _plane("controller", config, config.listeners.controller, "Controller" if config.is_broker else "")
 
 
 def data_plane_of(config: NodeConfig) -> Plane:
+    return _plane("data", config, config.listeners.broker)
+
+
+def _plane(name: str, config: NodeConfig, listeners: tuple[Endpoint, ...], metric_prefix: str = "") -> Plane:
     network = config.network
-    processors = config.listener_limits(config.listeners.broker[0].listener).num_network_threads
-    return data_plane(config.listeners.broker, network.queued_max_requests, processors, network.num_io_threads)
+    return Plane(
+        name,
+        listeners,
+        queue_capacity=network.queued_max_requests,
+        processors=config.listener_limits("").num_network_threads,
+        handlers=network.num_io_threads,
+        metric_prefix=metric_prefix,
+        listener_processors={
+            each.listener: config.listener_limits(each.listener).num_network_threads for each in listeners
+        },
+    )
 
 
 def socket_settings(config: NodeConfig) -> SocketSettings:

@@ -6,6 +6,7 @@ import attrs
 
 _BACKOFF_BASE_S = 0.1
 _BACKOFF_MAX_EXPONENT = 10
+_BACKOFF_MIN_S = 1e-6  # a deadline that is due already would not move
 
 
 @attrs.frozen
@@ -44,9 +45,9 @@ class Timing:
         return self.election_timeout_s * (1 + chance)
 
     def election_backoff(self, retries: int, chance: float) -> float:
-        """The pause after the ``retries``-th lost election: binary exponential, random, bounded."""
-        longest = _BACKOFF_BASE_S * 2.0 ** min(retries, _BACKOFF_MAX_EXPONENT)
-        return min(self.backoff_max_s, float(longest)) * chance
+        """The pause after the ``retries``-th lost election: binary exponential, random, bounded, and never 0."""
+        longest = min(self.backoff_max_s, float(_BACKOFF_BASE_S * 2.0 ** min(retries, _BACKOFF_MAX_EXPONENT)))
+        return min(longest, max(longest * chance, _BACKOFF_MIN_S))
 
     def succession_delay(self, rank: int, successors: int) -> float:
         """How long the successor of this rank, from 0, lets those before it try.

@@ -8,7 +8,7 @@ deleted. After a crash at any point an entry claims too little, never too much.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import attrs
 import trio
@@ -41,19 +41,23 @@ class Checkpoints:
     @classmethod
     def of(cls, hosted: Iterable[HostedPartition]) -> Checkpoints:
         """What the partitions of a directory have now."""
-        each_of = {(each.topic, each.index): each for each in hosted}
+        each_of = {each.where: each for each in hosted}
         return cls(
             {
                 RECOVERY_POINT: {where: each.log.recovery_point for where, each in each_of.items()},
                 LOG_START_OFFSET: {where: each.log.log_start_offset for where, each in each_of.items()},
                 HIGH_WATERMARK: {where: each.high_watermark for where, each in each_of.items()},
-                CLEANER_OFFSET: {where: each.cleaned_to for where, each in each_of.items() if each.cleaned_to},
+                CLEANER_OFFSET: {where: each.cleaned_offset for where, each in each_of.items() if each.cleaned_offset},
             }
         )
 
     def offset(self, name: str, where: TopicPartition) -> int:
         """The entry of a partition in one of the files, 0 if there is none."""
         return self.files.get(name, {}).get(where, 0)
+
+    def only(self, names: Collection[str]) -> Checkpoints:
+        """Some of the files."""
+        return Checkpoints({name: offsets for name, offsets in self.files.items() if name in names})
 
     def lowered(self, where: TopicPartition, offset: int) -> Checkpoints:
         """The same, but no entry of one partition is higher than ``offset``."""
@@ -74,15 +78,9 @@ class Checkpoints:
         )
 
     async def write(self, directory: str) -> None:
-        """Replace all files of a directory, durably. Raises: OSError."""
+        """Replace these files of a directory, durably. Raises: OSError."""
         await trio.to_thread.run_sync(self._write, directory)
 
     def _write(self, directory: str) -> None:
         for name, offsets in self.files.items():
             write_offsets(os.path.join(directory, name), offsets)
-
-
-async def write_high_watermarks(directory: str, hosted: Iterable[HostedPartition]) -> None:
-    """Write what is committed. Raises: OSError."""
-    offsets = Checkpoints.of(hosted).files[HIGH_WATERMARK]
-    await trio.to_thread.run_sync(write_offsets, os.path.join(directory, HIGH_WATERMARK), offsets)

@@ -1,8 +1,8 @@
 """The log cleaner of a broker: compacts the dirtiest log that is due, then looks again (``log.cleaner.*``).
 
 A worker thread reads sealed segments and writes their compacted copies; they are put in place on the node's own
-thread. ``HostedPartition.cleaned_to`` says how far each log is compacted. A log that cannot be compacted because it is
-damaged is left alone from then on, and said so once; a disk that is full is tried again.
+thread. ``HostedPartition.cleaned_offset`` says how far each log is compacted. A log that cannot be compacted because
+it is damaged is left alone from then on, and said so once; a disk that is full is tried again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Compaction:
             if COMPACT not in log.config.cleanup_policy or where in self._uncleanable:
                 continue
             end = partition.last_stable_offset
-            extent = cleanable(log.segments, log.config, partition.cleaned_to, log.log_start_offset, end, now_ms)
+            extent = cleanable(log.segments, log.config, partition.cleaned_offset, log.log_start_offset, end, now_ms)
             if extent.is_due(log.config):
                 yield partition, extent
 
@@ -93,7 +93,7 @@ class Compaction:
         # A power cut must not undo the renames once the checkpoint says that they were made.
         await trio.to_thread.run_sync(sync_directory, log.directory)
         if log.cuts == cuts:
-            partition.cleaned_to = cleaned.clean_end
+            partition.cleaned_offset = cleaned.clean_end
         await self.replicas.write_checkpoints()
         # Who reads an old segment holds its file open; the name may go at once.
         await trio.to_thread.run_sync(remove_files, files)

@@ -153,8 +153,14 @@ class Fetcher:
             self._is_reached = False
 
     async def _turn(self, connection: Connection) -> None:
-        """One Fetch, and what it brings. Raises: as the connection; KafkaError if the whole Fetch is refused."""
+        """One Fetch, and what it brings.
+
+        Raises: as the connection; KafkaError if the whole Fetch is refused; OSError if a checkpoint cannot be written.
+        """
         changed = self._changed
+        if not all(each.is_start_durable for each in self._followed):
+            # The Fetch says where the logs begin, and then DeleteRecords is answered (KIP-107).
+            await self.replicas.write_start_offsets()
         asked = self._next()
         if not asked:
             with trio.move_on_at(min(self._resting.values(), default=float("inf"))):

@@ -10,12 +10,13 @@ from uuid import UUID
 import attrs
 import trio
 
-from kraft.broker.leadership import Appended, Assignment, Event, Fetched, Leadership, Proposal, Surroundings
+from kraft.broker.leadership import Appended, Assignment, Conditions, Event, Fetched, Leadership, Proposal
 from kraft.config.topic import LogConfig
 from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
 from kraft.records.produced import ProduceRules
 from kraft.records.record import Record, read_records
+from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.log import AppendInfo, Log
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
@@ -44,7 +45,9 @@ class HostedPartition:
     log: Log
     state: Partition
     high_watermark: int = 0
-    cleaned_to: int = 0
+    checkpointed_start_offset: int = 0
+    """The entry in ``log-start-offset-checkpoint``: the log begins there or at its first segment after a kill."""
+    cleaned_offset: int = 0
     """Everything below is compacted."""
     propose: Callable[[HostedPartition, Proposal], None] = _keep
     leadership: Leadership | None = None
@@ -60,6 +63,11 @@ class HostedPartition:
         return f"{self.topic}-{self.index}"
 
     @property
+    def where(self) -> TopicPartition:
+        """Its key in the checkpoint files."""
+        return self.topic, self.index
+
+    @property
     def is_leader(self) -> bool:
         return self.leadership is not None
 
@@ -70,11 +78,16 @@ class HostedPartition:
     @property
     def highest_checkpoint(self) -> int:
         """No checkpoint has a higher offset for this partition."""
-        return max(self.log.recovery_point, self.log.log_start_offset, self.high_watermark, self.cleaned_to)
+        return max(self.log.recovery_point, self.log.log_start_offset, self.high_watermark, self.cleaned_offset)
+
+    @property
+    def is_start_durable(self) -> bool:
+        """Whether the log begins at the same offset again after a kill: a checkpoint says so, or its first segment."""
+        return self.log.log_start_offset == max(self.checkpointed_start_offset, self.log.segments[0].base_offset)
 
     # Roles.
 
-    def lead(self, surroundings: Surroundings, state: Partition, now_ms: float) -> None:
+    def lead(self, conditions: Conditions, state: Partition, now_ms: float) -> None:
         """Be the leader of ``state``, or go on being it."""
         self.state = state
         if len(state.replicas) > 1 and self.log.epochs.latest < state.leader_epoch:
@@ -85,7 +98,7 @@ class HostedPartition:
                 logger.error("%s: cannot write down the leader epoch: %s", self.name, error)
         assignment = Assignment(state.replicas, state.isr, state.leader_epoch, state.partition_epoch)
         if self.leadership is None:
-            self.leadership = Leadership(surroundings, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
+            self.leadership = Leadership(conditions, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
             self.high_watermark = self.leadership.high_watermark
         else:
             self.step(now_ms, assignment)
@@ -193,7 +206,7 @@ class HostedPartition:
 
     def _cut_to(self, end_offset: int) -> None:
         self.high_watermark = min(self.high_watermark, end_offset)
-        self.cleaned_to = min(self.cleaned_to, end_offset)
+        self.cleaned_offset = min(self.cleaned_offset, end_offset)
 
     # Waiting.
 

@@ -14,19 +14,19 @@ import logging
 import os
 import random
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
 import attrs
 import trio
 
-from kraft.broker.leadership import Proposal, Surroundings
+from kraft.broker.leadership import Conditions, Proposal
 from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
-from kraft.replication.checkpoints import Checkpoints, write_high_watermarks
+from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
 from kraft.storage.directory import LogDirectory
@@ -63,9 +63,11 @@ class Replicas:
     retired: list[str] = attrs.Factory(list)
     """Directories of deleted partitions, renamed already; they go when the maintenance task comes by."""
     broker_epoch: int = -1
-    """That of this broker's registration; -1 until it has one."""
+    """That of this broker's registration, -1 until it has one. Kept here alone: who acts in its name asks here."""
     roles_changed: trio.Event = attrs.Factory(trio.Event)
     """Set, and replaced, when this broker may have others to follow."""
+    _active_epochs: Mapping[int, int] = attrs.Factory(dict)
+    """Of the brokers that may be in an ISR, by the image."""
     _has_roles: bool = False
     _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
     _proposed: trio.Event = attrs.Factory(trio.Event)
@@ -128,6 +130,8 @@ class Replicas:
     async def apply(self, image: Image, changes: Changes) -> LeaderChanges:
         """Follow one step of the metadata."""
         self.image = image
+        if changes.brokers:
+            self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
         await self._delete(self._take_away(image, changes), result)
         for topic, index, state in _changed(image, changes):
@@ -136,6 +140,9 @@ class Replicas:
                 if partition is None:
                     partition = self._host(topic, index, state, self._emptiest())
                 self._take_role(partition, state, result)
+        if changes.brokers:
+            # After the partitions: a replica that the same step brought into an ISR is one whose epoch may be news.
+            self._tell_leaders(self.all())
         self._retune(changes)
         if changes.partitions or changes.topics_deleted or changes.brokers:
             self._announce()
@@ -159,10 +166,6 @@ class Replicas:
     def _announce(self) -> None:
         self.roles_changed.set()
         self.roles_changed = trio.Event()
-
-    def _active_epoch(self, broker_id: int) -> int | None:
-        broker = self.image.brokers.get(broker_id)
-        return broker.epoch if broker is not None and broker.active else None
 
     def _propose(self, partition: HostedPartition, proposal: Proposal) -> None:
         self._proposals[partition] = proposal
@@ -192,6 +195,13 @@ class Replicas:
             config = self._log_config(name)
             for partition in self.partitions[name].values():
                 partition.log.config = config
+            self._tell_leaders(self.partitions[name].values())
+
+    def _tell_leaders(self, partitions: Iterable[HostedPartition]) -> None:
+        """Bring the conditions of those that this broker leads up to date."""
+        now_ms = self.clock.now_ms()
+        for partition in partitions:
+            partition.step(now_ms, self._conditions(partition))
 
     def _log_config(self, topic: str) -> LogConfig:
         defaults = {
@@ -207,7 +217,7 @@ class Replicas:
         Raises:
             StorageError: a log is damaged in a way that nobody but a person may mend, or OSError.
         """
-        self.image = image
+        self.image, self._active_epochs = image, _active_epochs(image)
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
@@ -224,8 +234,8 @@ class Replicas:
     async def _forget_deleted(self) -> None:
         """Remove the entries of deleted logs from the checkpoints, and those beyond the end of a log.
 
-        Else a new topic of the same name would begin, after a kill, at the old one's start offset, and lose the records
-        before it.
+        Else, after a kill, a new topic of the same name would begin at the old one's start offset and lose the records
+        before it. Its first records would never be compacted.
         """
         if not self._outdated:
             return
@@ -282,7 +292,7 @@ class Replicas:
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
         if self._has_roles and state.leader == self.node_id:
-            partition.lead(self._surroundings(partition), state, self.clock.now_ms())
+            partition.lead(self._conditions(partition), state, self.clock.now_ms())
         else:
             partition.follow(state)
         if partition.is_leader and not led:
@@ -290,11 +300,9 @@ class Replicas:
         elif led and not partition.is_leader:
             result.lost.append(partition)
 
-    def _surroundings(self, partition: HostedPartition) -> Surroundings:
-        def min_isr() -> int:
-            return partition.log.config.min_insync_replicas
-
-        return Surroundings(self.node_id, self.lag_max_ms, self._active_epoch, min_isr)
+    def _conditions(self, partition: HostedPartition) -> Conditions:
+        min_isr = partition.log.config.min_insync_replicas
+        return Conditions(self.node_id, self.lag_max_ms, self._active_epochs, min_isr)
 
     def _host(
         self,
@@ -321,9 +329,17 @@ class Replicas:
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
         committed = checkpoints.offset(HIGH_WATERMARK, where)
-        high_watermark = min(max(committed, log.log_start_offset), log.log_end_offset)
-        cleaned_to = min(checkpoints.offset(CLEANER_OFFSET, where), log.log_end_offset)
-        partition = HostedPartition(topic.name, topic.id, index, log, state, high_watermark, cleaned_to, self._propose)
+        partition = HostedPartition(
+            topic.name,
+            topic.id,
+            index,
+            log,
+            state,
+            high_watermark=min(max(committed, log.log_start_offset), log.log_end_offset),
+            checkpointed_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
+            cleaned_offset=min(checkpoints.offset(CLEANER_OFFSET, where), log.log_end_offset),
+            propose=self._propose,
+        )
         self.partitions.setdefault(topic.name, {})[index] = partition
         return partition
 
@@ -344,9 +360,31 @@ class Replicas:
 
     async def write_checkpoints(self) -> None:
         """Write the four offsets that Kafka keeps of each log in its directory. Raises: OSError."""
+        await self._write_present(FILES)
+
+    async def write_start_offsets(self) -> None:
+        """Write where logs begin, so that deleted records stay deleted after a kill (KIP-107). Raises: OSError."""
+        await self._write_present((LOG_START_OFFSET,))
+
+    async def write_high_watermarks(self) -> None:
+        """Write what is committed, for a start after a kill. Raises: OSError."""
+        await self._write_present((HIGH_WATERMARK,))
+
+    async def _write_present(self, names: Collection[str]) -> None:
         async with self._checkpointing:
             for directory in self.directories:
-                await Checkpoints.of(self.in_directory(directory)).write(directory.path)
+                await self._write(directory, Checkpoints.of(self.in_directory(directory)).only(names))
+
+    async def _write(self, directory: LogDirectory, checkpoints: Checkpoints) -> None:
+        """Write the files of one directory, and keep in memory which start offsets are durable. Raises: OSError."""
+        starts = checkpoints.files.get(LOG_START_OFFSET, {})
+        written = [(each, starts[where]) for each in self.in_directory(directory) if (where := each.where) in starts]
+        for each, start_offset in written:
+            # A write that fails may have lowered the entry already.
+            each.checkpointed_start_offset = min(each.checkpointed_start_offset, start_offset)
+        await checkpoints.write(directory.path)
+        for each, start_offset in written:
+            each.checkpointed_start_offset = start_offset
 
     @asynccontextmanager
     async def cutting(self, partition: HostedPartition, end_offset: int) -> AsyncIterator[None]:
@@ -362,14 +400,8 @@ class Replicas:
         async with self._checkpointing:
             directory = self._directory_of(partition)
             present = Checkpoints.of(self.in_directory(directory))
-            await present.lowered((partition.topic, partition.index), end_offset).write(directory.path)
+            await self._write(directory, present.lowered(partition.where, end_offset))
             yield
-
-    async def write_high_watermarks(self) -> None:
-        """What is committed, for a start after a kill. Raises: OSError."""
-        async with self._checkpointing:
-            for directory in self.directories:
-                await write_high_watermarks(directory.path, list(self.in_directory(directory)))
 
     async def close(self) -> None:
         """A controlled stop: everything durable. Raises: OSError."""
@@ -385,3 +417,7 @@ def _changed(image: Image, changes: Changes) -> Iterator[tuple[Topic, int, Parti
         topic = image.topics.get(topic_id)
         if topic is not None:
             yield from ((topic, index, topic.partitions[index]) for index in sorted(indexes))
+
+
+def _active_epochs(image: Image) -> dict[int, int]:
+    return {broker_id: broker.epoch for broker_id, broker in image.brokers.items() if broker.active}

@@ -83,9 +83,10 @@ async def serve(
             with send, receive:
                 for number in range(plane.handlers):
                     nursery.start_soon(_run_handler, receive.clone(), service, metrics, name=f"handler {number}")
+                owners = (each for each, _ in listening for _ in range(plane.processors_of(each.listener)))
                 processors = [
                     _Processor.create(number, endpoint, send.clone(), service, metrics)
-                    for number, endpoint in enumerate(e for e, _ in listening for _ in range(plane.processors))
+                    for number, endpoint in enumerate(owners)
                 ]
             for processor in processors:
                 nursery.start_soon(processor.run, name=f"processor {processor.name}")

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kraft.broker.leadership import (
     Appended,
     Assignment,
+    Conditions,
     Effects,
     Event,
     Fetched,
@@ -20,7 +21,6 @@ from kraft.broker.leadership import (
     Proposal,
     Refused,
     Settled,
-    Surroundings,
 )
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -40,8 +40,8 @@ def leadership(
     active: Mapping[int, int] | None = None,
 ) -> Leadership:
     epochs = {LEADER: 10, SECOND: 20, THIRD: 30} if active is None else active
-    surroundings = Surroundings(LEADER, LAG_MS, epochs.get, lambda: min_isr)
-    return Leadership(surroundings, Assignment(replicas, isr, 5, 7), end_offset, high_watermark, NOW)
+    conditions = Conditions(LEADER, LAG_MS, epochs, min_isr)
+    return Leadership(conditions, Assignment(replicas, isr, 5, 7), end_offset, high_watermark, NOW)
 
 
 def fetched(replica_id: int, end_offset: int, *, epoch: int | None = None) -> Fetched:
@@ -166,6 +166,19 @@ def test_too_few_in_sync_replicas_commit_nothing() -> None:
     assert few.step(NOW, Appended(10)) == Effects(high_watermark=10), "there cannot be more than there are replicas"
 
 
+def test_conditions_hold_from_when_the_leadership_hears_of_them() -> None:
+    """min.insync.replicas and the brokers that are active: both may hold the high watermark back, until they change."""
+    leader = leadership(isr=(LEADER,), min_isr=2)
+    leader.step(NOW, Appended(10))
+    leader.step(NOW, fetched(SECOND, 4, epoch=19))
+    epochs = {SECOND: 20, THIRD: 30}
+    assert leader.step(NOW, Conditions(LEADER, LAG_MS, epochs, 1)) == Effects(high_watermark=10)
+    with pytest.raises(KafkaError):
+        leader.check(SECOND, 19)
+    assert leader.step(NOW, Conditions(LEADER, LAG_MS, {THIRD: 30}, 1)) == Effects()
+    leader.check(SECOND, 19)
+
+
 def test_a_request_without_an_answer_is_made_again_as_it_was() -> None:
     leader = leadership(isr=(LEADER,))
     proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
@@ -196,6 +209,72 @@ def test_replicas_come_and_go() -> None:
     assert leader.step(NOW, Appended(10)) == Effects(high_watermark=10)
 
 
+def test_the_metadata_says_who_the_replicas_are_after_an_answer_that_completed_a_reassignment() -> None:
+    """KIP-455: the last proposal of [1, 2] -> [1, 3] completes it. AlterPartition answers with the ISR and the epochs,
+    not with the replicas. The metadata then has the same partition epoch: Partition.makeLeader takes it over unless
+    its partition epoch is lower."""
+    leader = leadership(isr=(LEADER, SECOND), high_watermark=10, end_offset=10)
+    leader.step(NOW, fetched(SECOND, 10))
+    proposal = leader.step(NOW, fetched(THIRD, 10)).proposal
+    assert proposal is not None
+    leader.step(NOW, Settled(proposal, (LEADER, THIRD), 8))
+    leader.step(NOW, Assignment((LEADER, THIRD), (LEADER, THIRD), 6, 8))
+    assert (leader.replicas, set(leader.followers), leader.leader_epoch) == ((LEADER, THIRD), {THIRD}, 6)
+    leader.step(NOW, Appended(11))
+    assert leader.step(NOW, fetched(THIRD, 11)) == Effects(high_watermark=11), "nobody waits for who was removed"
+    leader.step(NOW, Appended(12))
+    effects = leader.step(NOW + LAG_MS + 1, LagChecked())
+    assert effects.proposal == Proposal(6, 8, ((LEADER, -1),)), "the controller fences proposals of former epochs"
+
+
+def test_a_proposal_of_a_former_leader_epoch_is_given_up() -> None:
+    """FENCED_LEADER_EPOCH is final (Partition.handleAlterPartitionError): no later answer or metadata would end it."""
+    leader = leadership(isr=(LEADER, SECOND))
+    first = leader.step(NOW, fetched(THIRD, 0)).proposal
+    assert first is not None
+    leader.step(NOW, Settled(first, (LEADER, THIRD), 8))
+    leader.step(NOW, fetched(SECOND, 0))
+    assert leader.pending == Proposal(5, 8, ((LEADER, -1), (THIRD, 30), (SECOND, 20)))
+    fenced = leader.pending
+    leader.step(NOW, Assignment((LEADER, THIRD), (LEADER, THIRD), 6, 8))
+    assert leader.pending is None
+    assert leader.step(NOW, Refused(fenced, ErrorCode.FENCED_LEADER_EPOCH)) == Effects()
+
+
+def test_metadata_that_confirms_an_answer_leaves_the_next_proposal_pending() -> None:
+    """The controller may carry it out yet, and then its members are in sync."""
+    leader = leadership(isr=(LEADER,))
+    first = leader.step(NOW, fetched(SECOND, 0)).proposal
+    assert first is not None
+    leader.step(NOW, Settled(first, (LEADER, SECOND), 8))
+    second = leader.step(NOW, fetched(THIRD, 0)).proposal
+    leader.step(NOW, Assignment(REPLICAS, (LEADER, SECOND), 5, 8))
+    assert leader.pending == second
+    assert leader.maximal_isr == set(REPLICAS)
+
+
+def test_older_metadata_than_the_answer_is_not_taken_back() -> None:
+    """Partition.makeLeader: a lower partition epoch is stale."""
+    leader = leadership(isr=(LEADER, SECOND))
+    proposal = leader.step(NOW, fetched(THIRD, 0)).proposal
+    assert proposal is not None
+    leader.step(NOW, Settled(proposal, REPLICAS, 9))
+    leader.step(NOW, Assignment((LEADER, SECOND), (LEADER, SECOND), 5, 8))
+    assert (leader.replicas, leader.isr, leader.partition_epoch) == (REPLICAS, REPLICAS, 9)
+
+
+def test_a_cancelled_reassignment_ends_the_proposal_that_would_have_completed_it() -> None:
+    """KIP-455: the added replica is none any more, and the controller refuses what was proposed of the state before."""
+    leader = leadership(isr=(LEADER, SECOND))
+    proposal = leader.step(NOW, fetched(THIRD, 0)).proposal
+    assert proposal is not None
+    leader.step(NOW, Assignment((LEADER, SECOND), (LEADER, SECOND), 6, 8))
+    assert (leader.pending, leader.maximal_isr) == (None, {LEADER, SECOND})
+    assert leader.step(NOW, Refused(proposal, ErrorCode.FENCED_LEADER_EPOCH)) == Effects()
+    leader.step(NOW, Appended(4))
+    assert leader.step(NOW, fetched(SECOND, 4)) == Effects(high_watermark=4)
+
+
 def test_the_low_watermark_is_that_of_the_living() -> None:
     leader = leadership(active={SECOND: 20})
     leader.step(NOW, Fetched(SECOND, 20, 10, 4))
@@ -206,20 +285,24 @@ def test_the_low_watermark_is_that_of_the_living() -> None:
 
 
 class Replication(RuleBasedStateMachine):
-    """One leader, two followers that may lose their logs, a controller, and answers that arrive late or never."""
+    """One leader, two followers that may lose their logs, a controller that also reassigns replicas and elects the
+    leader anew, and answers that arrive late or never."""
 
     @initialize(min_isr=st.integers(1, 2))
     def start(self, min_isr: int) -> None:
         self.now = NOW
         self.ends = dict.fromkeys(REPLICAS, 0)  # where each replica's log really ends
-        self.isr, self.partition_epoch = REPLICAS, 0  # as the controller has it
+        # As the controller has it:
+        self.replicas, self.isr, self.leader_epoch, self.partition_epoch = REPLICAS, REPLICAS, 0, 0
+        self.adding: frozenset[int] = frozenset()
+        self.removing: frozenset[int] = frozenset()
         self.epochs = {LEADER: 1, SECOND: 1, THIRD: 1}
-        self.known_epochs = dict(self.epochs)  # as the leader's metadata has them
+        self.min_isr = min_isr
         self.metadata: list[tuple[Assignment, dict[int, int]]] = []
         self.asked: list[Proposal] = []
         self.answers: list[Event] = []
-        surroundings = Surroundings(LEADER, LAG_MS, lambda each: self.known_epochs.get(each), lambda: min_isr)
-        self.leader = Leadership(surroundings, Assignment(REPLICAS, REPLICAS, 0, 0), 0, 0, self.now)
+        conditions = Conditions(LEADER, LAG_MS, dict(self.epochs), min_isr)
+        self.leader = Leadership(conditions, Assignment(REPLICAS, REPLICAS, 0, 0), 0, 0, self.now)
 
     def step(self, event: Event) -> None:
         before = self.leader.high_watermark
@@ -259,17 +342,54 @@ class Replication(RuleBasedStateMachine):
         self.ends[follower] = min(self.ends[follower], kept)
         self._publish(tuple(each for each in self.isr if each != follower))
 
+    @rule(to=st.sampled_from(((LEADER, SECOND), (LEADER, THIRD), REPLICAS)))
+    def reassign(self, to: tuple[int, ...]) -> None:
+        """KIP-455; the one before is cancelled. A replica that was away has no log."""
+        self._cancel()
+        self.adding = frozenset(to) - frozenset(self.replicas)
+        self.removing = frozenset(self.replicas) - frozenset(to)
+        self.replicas = tuple(each for each in REPLICAS if each in {*self.replicas, *to})
+        self.ends.update(dict.fromkeys(self.adding, 0))
+        self._publish(self.isr)
+
+    @rule()
+    def cancel(self) -> None:
+        self._cancel()
+        self._publish(self.isr)
+
+    def _cancel(self) -> None:
+        gone, self.adding, self.removing = self.adding, frozenset(), frozenset()
+        self._remove(gone)
+
+    def _remove(self, gone: frozenset[int]) -> None:
+        """A leader that stays is told by a new leader epoch that a replica has gone."""
+        if gone:
+            self.replicas = tuple(each for each in self.replicas if each not in gone)
+            self.isr = tuple(each for each in self.isr if each not in gone)
+            self.leader_epoch += 1
+
+    @rule()
+    def elect(self) -> None:
+        """The leader anew, after it was away for a while."""
+        self.leader_epoch += 1
+        self._publish(self.isr)
+
     def _publish(self, isr: tuple[int, ...]) -> None:
-        if isr != self.isr:
-            self.isr = isr
-            self.partition_epoch += 1
-        self.metadata.append((Assignment(REPLICAS, self.isr, 0, self.partition_epoch), dict(self.epochs)))
+        """The next state; a reassignment is complete as soon as all who stay are in sync."""
+        self.isr = isr
+        if (self.adding or self.removing) and set(self.replicas) - self.removing <= set(isr):
+            gone, self.adding, self.removing = self.removing, frozenset(), frozenset()
+            self._remove(gone)
+        self.partition_epoch += 1
+        assignment = Assignment(self.replicas, self.isr, self.leader_epoch, self.partition_epoch)
+        self.metadata.append((assignment, dict(self.epochs)))
 
     @precondition(lambda self: self.metadata)
     @rule()
     def replay(self) -> None:
-        assignment, self.known_epochs = self.metadata.pop(0)
+        assignment, epochs = self.metadata.pop(0)
         self.step(assignment)
+        self.step(Conditions(LEADER, LAG_MS, epochs, self.min_isr))
 
     @precondition(lambda self: self.asked)
     @rule(heard=st.booleans(), answered=st.booleans())
@@ -282,8 +402,12 @@ class Replication(RuleBasedStateMachine):
         self.answers.append(answer if answered else Refused(proposal, ErrorCode.REQUEST_TIMED_OUT))
 
     def _decision(self, proposal: Proposal) -> Event:
+        if proposal.leader_epoch != self.leader_epoch:
+            return Refused(proposal, ErrorCode.FENCED_LEADER_EPOCH)
         if proposal.partition_epoch != self.partition_epoch:
             return Refused(proposal, ErrorCode.INVALID_UPDATE_VERSION)
+        if any(member not in self.replicas for member, _ in proposal.isr):
+            return Refused(proposal, ErrorCode.INVALID_REQUEST)
         if any(epoch not in (-1, self.epochs[member]) for member, epoch in proposal.isr):
             return Refused(proposal, ErrorCode.INELIGIBLE_REPLICA)
         self._publish(tuple(member for member, _ in proposal.isr))
@@ -320,7 +444,7 @@ class Replication(RuleBasedStateMachine):
             for follower in (SECOND, THIRD):
                 self.ends[follower] = self.ends[LEADER]
                 self.fetch(follower, 0)
-        assert set(self.isr) == set(self.leader.isr) == set(REPLICAS)
+        assert set(self.isr) == set(self.leader.isr) == set(self.replicas) == set(self.leader.replicas)
         assert self.leader.high_watermark == self.ends[LEADER]
 
 

@@ -15,14 +15,21 @@ from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.end_transaction_record import EndTransactionRecord
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.fetch_response import EpochEndOffset, FetchResponse
+from kraft.messages.fetch_response import SnapshotId as SnapshotOnTheWire
+from kraft.messages.partition_record import PartitionRecord
+from kraft.messages.register_broker_record import RegisterBrokerRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.messages.topic_record import TopicRecord
+from kraft.metadata.changes import difference
+from kraft.metadata.delta import replay
+from kraft.metadata.image import Image
+from kraft.quorum.snapshots import MetadataSnapshots
 from kraft.raft.messages import SnapshotId
 from kraft.simulation import virtual_time
 from kraft.storage.errors import StorageError
 from kraft.world.clock import Clock
 from tests.support.quorums import append, committed_image, running
-from tests.support.scripted_leader import EPOCH, Leader, answer, at_once, follower_of, opening, topics
+from tests.support.scripted_leader import EPOCH, Leader, answer, at_once, follower_of, opening, piece, topics
 
 
 def topic(number: int) -> TopicRecord:
@@ -200,6 +207,52 @@ def test_it_has_not_caught_up_with_a_part_of_the_log(tmp_path: Path) -> None:
     """What the leader says is committed may be more than one answer brings."""
     begins = answer(opening(), high_watermark=4)
     assert virtual_time.run(_restart, tmp_path, begins) == ["t1", "t2", "t3"]
+
+
+async def _skip_by_a_snapshot(directory: Path) -> None:
+    def made(number: int, key: int) -> list[object]:
+        replicas = [1, 2]
+        return [
+            TopicRecord(f"t{number}", UUID(int=key)),
+            PartitionRecord(0, UUID(int=key), replicas, isr=replicas, leader=1),
+        ]
+
+    (directory / "leader").mkdir()
+    snapshots = MetadataSnapshots(str(directory / "leader"))
+    written = [*made(1, 2001), *made(2, 1002), *made(9, 1009), RegisterBrokerRecord(broker_id=7)]
+    snapshot = snapshots.write(replay(Image(), written, 19, EPOCH, 0)[0])
+    offered = answer(snapshot_id=SnapshotOnTheWire(*snapshot), high_watermark=20)
+    data, size = snapshots.read(snapshot, 0, 2**20)
+    assert len(data) == size
+    begins = answer(opening() + topics(1, 3), high_watermark=4)
+    gate = trio.Event()
+
+    def when_read(_: object) -> FetchResponse:
+        return offered if gate.is_set() else answer(high_watermark=4)
+
+    leader = Leader([answer(), begins, *[when_read] * 3, offered, piece(data, snapshot.end_offset)])
+    (directory / "follower").mkdir()
+    async with follower_of(leader, directory / "follower") as quorum, trio.open_nursery() as nursery:
+        metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=at_once)
+        await nursery.start(metadata.run)
+        with trio.fail_after(60):
+            await metadata.replayed(4)
+            reader = metadata.subscribe()
+            before = reader.image
+            gate.set()
+            image, changes = await reader.next()
+        nursery.cancel_scope.cancel()
+    assert (image.offset, metadata.snapshots_loaded) == (19, 1)
+    assert changes == difference(before, image)
+    assert {topic.name for topic in changes.topics_deleted.values()} == {"t1", "t3"}
+    assert changes.topics_created == {UUID(int=2001), UUID(int=1009)}
+    assert changes.partitions == {UUID(int=key): {0} for key in (2001, 1002, 1009)}
+    assert changes.brokers == {7}
+
+
+def test_a_snapshot_in_place_of_records_is_one_change(tmp_path: Path) -> None:
+    """KIP-630: a follower that is too far behind gets a snapshot, and no record of what was deleted before it."""
+    virtual_time.run(_skip_by_a_snapshot, tmp_path)
 
 
 async def _wait_inside_a_batch(directory: Path) -> None:

@@ -11,7 +11,6 @@ import trio
 from immutables import Map
 
 from kraft.config.properties import from_mapping
-from kraft.coordination.producer_ids import ProducerIds
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest
@@ -69,10 +68,10 @@ class Publisher:
     def __init__(self, epoch: int = -1) -> None:
         broker = Broker(1, epoch, uuid.UUID(int=1), (), {}, None, False, False, ())
         self.image = Image(brokers=Map({1: broker}))
-        self.epochs: list[int] = []
+        self.broker_epoch = -1
 
     def registered(self, broker_epoch: int) -> None:
-        self.epochs.append(broker_epoch)
+        self.broker_epoch = broker_epoch
 
     async def catch_up(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -85,15 +84,14 @@ class Publisher:
 def lifecycle(channel: Channel, epoch: int = -1, **settings: str) -> Lifecycle:
     given = {name.replace("_", "."): value for name, value in settings.items()}
     config = from_mapping({**SETTINGS, "log.dirs": "unused", **given}).config
-    ids = ProducerIds(cast(Any, channel), 1)
-    return Lifecycle(config, "cluster", cast(Any, channel), ids, cast(Any, Publisher(epoch)), [])
+    return Lifecycle(config, "cluster", cast(Any, channel), cast(Any, Publisher(epoch)), [])
 
 
 async def test_a_broker_is_ready_when_it_is_unfenced_and_knows_it(autojump_clock: object) -> None:
     channel = Channel(registered(5), FENCED, FENCED, ALIVE)
     broker = lifecycle(channel, epoch=5)
     await broker.join([])
-    assert (broker.broker_epoch, broker.producer_ids.broker_epoch) == (5, 5)
+    assert broker.publisher.broker_epoch == 5
     assert [(each.broker_epoch, each.current_metadata_offset) for each in channel.heartbeats] == [(5, 7)] * 3
 
 
@@ -148,7 +146,7 @@ async def test_a_broker_whose_registration_is_gone_registers_again(autojump_cloc
     channel = Channel(ALIVE, BrokerHeartbeatResponse(error_code=code), DUPLICATE, STALE, registered(12), ALIVE)
     broker = lifecycle(channel)
     await until_exhausted(channel, broker)
-    assert broker.broker_epoch == broker.producer_ids.broker_epoch == 12
+    assert broker.publisher.broker_epoch == 12
     assert channel.heartbeats[-1].broker_epoch == 12
 
 

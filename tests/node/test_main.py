@@ -255,7 +255,7 @@ def test_the_tree_shows_the_lifetimes(node: NodeProcess) -> None:
     names = (
         "node",
         "quorum",
-        "control plane",
+        "controller plane",
         "controller",
         "data plane",
         "acceptor PLAINTEXT",

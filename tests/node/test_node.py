@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import urllib.request
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.node.node import Node, open_directories
+from kraft.node.tree import render
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.client import Disconnected, connect
 from kraft.storage.errors import StorageError
@@ -86,7 +88,27 @@ async def test_the_controller_answers_while_the_data_plane_is_stuck(monkeypatch:
         await until(lambda: len(answered) == len(connected_clients) > 0)
 
 
+async def test_each_listener_has_its_own_processors_and_each_plane_its_handlers() -> None:
+    """Kafka's ControllerServer gives the controller's listeners acceptors of the data plane and ``num.io.threads``
+    handlers; ``listener.name.<name>.num.network.threads`` is for one listener.
+    """
+    settings = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,INTERNAL://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "num.network.threads": "2",
+        "listener.name.internal.num.network.threads": "4",
+        "num.io.threads": "5",
+    }
+    async with embedded_node(settings=settings):
+        tasks = [line.strip("│├└─ ") for line in render().splitlines()]
+    listeners = Counter(task.split()[-1] for task in tasks if task.startswith("processor"))
+    assert listeners == {"PLAINTEXT": 2, "INTERNAL": 4, "CONTROLLER": 2}
+    handlers = Counter(task for task in tasks if task.startswith("handler"))
+    assert handlers == {f"handler {number}": 2 for number in range(5)}
+
+
 async def test_metrics_have_kafkas_names() -> None:
+    """KIP-1207: of a node with both roles, ``ControllerRequestHandlerAvgIdlePercent`` is that of the controller."""
     (port,) = free_ports(1)
     settings = {"kraft.metrics.listener": f"127.0.0.1:{port}"}
     async with embedded_node(topics={"orders": 1}, settings=settings) as node, connected(node) as broker:
@@ -106,6 +128,8 @@ async def test_metrics_have_kafkas_names() -> None:
         "kafka_network_socketserver_expiredconnectionskilledcount",
         "kafka_network_requestmetrics_totaltimems",
         "kafka_network_requestmetrics_requestspersec",
+        "kafka_network_requestchannel_controllerrequestqueuesize",
+        "kafka_server_kafkarequesthandlerpool_controllerrequesthandleravgidlepercent",
     ):
         assert name in text, name
     assert 'request="produce"' in text

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
 import pytest
 
 from kraft.quorum.log import METADATA_PARTITION
+from kraft.raft.events import LeaderChange
 from kraft.raft.messages import SnapshotId
 from kraft.records.batch import iter_headers
 from kraft.storage.directory import LastStop
@@ -169,6 +171,71 @@ def test_a_snapshot_that_parts_from_the_log_does_not_take_its_place_unless_it_is
     ) as damage:
         open_log(tmp_path)
     assert "\n" not in str(damage.value)
+
+
+def _left_by_a_kill(tmp_path: Path, tail: int, behind: int = 20) -> SnapshotId:
+    """The directory of a follower that was killed when a snapshot had its name and the log was not yet dropped.
+
+    The follower has ``tail`` records of epoch 3 that were never committed; its leader, of epoch 4, has ``behind``
+    records of epoch 2 in their place, and all of them in its snapshot.
+    """
+    leader, follower = pair(tmp_path)
+    fill(leader, 1, 3)
+    fill(follower, 1, 3)
+    follower.append_leader_change(LeaderChange(3, 3, (1, 2, 3), (3, 1)), 1000)
+    append_records(follower, [topic(number) for number in range(100, 99 + tail)], 3, 1000)
+    fill(leader, 2, behind)
+    snapshot = snapshot_of(leader, leader.end_offset)
+    fill(leader, 4, 1)
+    assert fetch_snapshot(follower, leader, snapshot)
+    follower.abandon()
+    return snapshot
+
+
+@pytest.mark.parametrize("last_stop", LastStop)
+def test_a_snapshot_beyond_the_log_takes_its_place_whatever_the_epoch_of_the_log(
+    tmp_path: Path, last_stop: LastStop, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Raft, figure 7: a follower may have records of a newer epoch than what is committed; they never will be.
+
+    KIP-630: after the snapshot is stored "the follower truncates its log"; a kill may come between the two.
+    """
+    snapshot = _left_by_a_kill(tmp_path, tail=5)
+    with caplog.at_level(logging.WARNING):
+        log = open_log(tmp_path / "follower", last_stop=last_stop)
+    assert shape(log) == (25, 2, 25, [], snapshot)
+    assert len(log.load_snapshot(snapshot).topics) == 23
+    (line,) = caplog.messages
+    assert line.endswith(f"{snapshot} takes the place of the log from offset 0 to 9, whose last epoch is 3")
+    log.close()
+    caplog.clear()
+    assert shape(open_log(tmp_path / "follower")) == (25, 2, 25, [], snapshot)
+    assert not caplog.messages
+
+
+def test_a_snapshot_of_a_newer_epoch_inside_the_log_takes_its_place(tmp_path: Path) -> None:
+    """A leader sends one to a log that reaches far enough but is of an epoch older than that leader's log begins in."""
+    leader, follower = pair(tmp_path)
+    fill(leader, 1, 3)
+    fill(follower, 1, 30)
+    fill(leader, 2, 10)
+    snapshot = snapshot_of(leader, 15)
+    assert fetch_snapshot(follower, leader, snapshot)
+    follower.abandon()
+    assert shape(open_log(tmp_path / "follower")) == (15, 2, 15, [], snapshot)
+
+
+@pytest.mark.parametrize("tail", [21, 30])
+def test_a_log_that_reaches_beyond_a_snapshot_of_an_older_epoch_is_refused(tmp_path: Path, tail: int) -> None:
+    """No leader sends that: it has the follower cut a log that parts from its own first (KIP-595).
+
+    So the log, or the snapshot, is not what it was. Either may have the only copy of what is committed: both stay.
+    """
+    _left_by_a_kill(tmp_path, tail)
+    found = {path: path.read_bytes() for path in sorted((tmp_path / "follower" / METADATA_PARTITION).iterdir())}
+    with pytest.raises(StorageError, match=r"epoch 3 ends at offset \d+, and parts from .*=25, epoch=2.* no newer"):
+        open_log(tmp_path / "follower")
+    assert {path: path.read_bytes() for path in found} == found
 
 
 def test_a_missing_file_of_epochs_is_made_anew(tmp_path: Path) -> None:

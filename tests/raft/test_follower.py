@@ -270,6 +270,36 @@ def test_a_snapshot_is_fetched_in_chunks_and_replaces_the_log() -> None:
     assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 7, 4, 0.5, 7)]
 
 
+def test_each_piece_of_a_snapshot_is_a_sign_of_life() -> None:
+    """Kafka's handleFetchSnapshotResponse ends with ``resetFetchTimeout``: a transfer may take any time."""
+    core, send = downloading()
+    timeout_s = Timing().fetch_timeout_s
+    now = 0.0
+    for position in range(0, 200, 10):
+        now += timeout_s - 0.1
+        assert core.step(now, Timeout()).transitions == []
+        response = FetchSnapshotResponse(ErrorCode.NONE, 5, 2, position, 10, 1_000)
+        for sent in respond(core, send, response, now).sends:
+            send = sent
+        assert send.request == FetchSnapshotRequest(5, 1, SNAPSHOT, position + 10)
+        assert refusal(core, VoteRequest(5, 3, 9, 5, pre_vote=True), now) == "LEADER_ALIVE"
+    assert now > 10 * timeout_s
+    assert core.step(now + timeout_s - 0.01, Timeout()).transitions == []
+    assert why_given_up(core, now + timeout_s) == "2 did not answer in time"
+
+
+def test_a_snapshot_of_an_older_epoch_replaces_a_tail_that_was_never_committed() -> None:
+    """Raft, figure 7: the log of a follower may end in an epoch newer than all that is committed."""
+    older = SnapshotId(20, 2)
+    core, send = following(log_of((1, 3), (3, 5)))
+    (send,) = respond(core, send, fetched(snapshot=older), 0.1).sends
+    response = FetchSnapshotResponse(ErrorCode.NONE, 5, 2, 0, 10, 10)
+    assert respond(core, send, response, 0.2).store == StoreChunk(older, 0, last=True)
+    effects = core.step(0.3, SnapshotStored(older))
+    assert (effects.install, effects.high_watermark) == (older, 20)
+    assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 20, 2, 0.5, 20)]
+
+
 def test_a_damaged_snapshot_is_fetched_again() -> None:
     core, send = downloading()
     chunk(core, send, 0, size=10)

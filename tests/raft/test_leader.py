@@ -28,6 +28,7 @@ from kraft.raft.messages import (
     VoteResponse,
 )
 from kraft.raft.state import ElectionState, Leader, Resigned
+from kraft.raft.timing import Timing
 from kraft.testing.cores import Cores
 from kraft.wire.errors import ErrorCode
 from tests.raft.quorums import answer, elected, log_of, member, refusal, respond
@@ -198,6 +199,27 @@ def test_a_leader_that_no_majority_fetches_from_resigns() -> None:
     assert isinstance(core.state, Resigned)
     assert [send.request for send in effects.sends] == [EndQuorumEpochRequest(1, 1, (2, 3))] * 2
     assert core.leader_id is None
+
+
+def test_a_voter_that_fetches_a_snapshot_keeps_the_leader() -> None:
+    """Kafka's handleFetchSnapshotRequest calls ``updateCheckQuorumForFollowingVoter``."""
+    core = leading().nodes[1].core
+    snapshot = SnapshotId(1, 1)
+    answer(core, fetch(1), 1.6)
+    core.step(1.6, SnapshotCreated(snapshot))
+    for number in range(10):
+        now = 4.0 + 2.5 * number
+        core.step(now, Timeout())
+        assert isinstance(core.state, Leader)
+        piece = answer(core, FetchSnapshotRequest(1, 3, snapshot, 10 * number), now)
+        assert (piece.error, piece.position) == (ErrorCode.NONE, 10 * number)
+    last = now + 1.5 * Timing().fetch_timeout_s
+    for request in (FetchSnapshotRequest(1, 9, snapshot, 0), FetchSnapshotRequest(1, 3, SnapshotId(7, 1), 0)):
+        answer(core, request, last - 0.1)  # of an observer, and of a snapshot that there is not
+    core.step(last - 0.05, Timeout())
+    assert isinstance(core.state, Leader)
+    core.step(last, Timeout())
+    assert isinstance(core.state, Resigned)
 
 
 def test_one_voter_of_two_others_is_a_majority() -> None:

@@ -234,3 +234,28 @@ async def test_a_compaction_that_retention_overtook_is_done_again(
         assert await cleaner.clean_one()
     assert await cleaner.clean_one()
     assert values(log) == [None]
+
+
+async def test_a_topic_recreated_while_the_node_was_down_is_compacted_from_its_own_start(tmp_path: Path) -> None:
+    """LogCleanerManager drops the entry of a partition that is gone: else the records before it would stay for ever."""
+    first = await leading(tmp_path)
+    write(first, (b"a", b"1"), (b"a", b"2"))
+    assert await cleaner_of(first, tmp_path).clean_one()
+    assert "topic 0 2" in (tmp_path / "cleaner-offset-checkpoint").read_text()
+    while_down = Broker(broker_in(tmp_path / "elsewhere", 1).replicas, first.loader)
+    (tmp_path / "elsewhere").mkdir()
+    successor = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1)]
+    await while_down.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *successor, COMPACTED)
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(while_down.loader.image)
+    second.replicas.registered(5)
+    write(second, (b"key", b"old"), (b"key", b"new"))
+    await compacted_to(second, tmp_path, b"new")
+
+
+async def test_a_deleted_topic_leaves_the_cleaner_s_checkpoint(tmp_path: Path) -> None:
+    broker = await leading(tmp_path)
+    write(broker, (b"a", b"1"), (b"a", b"2"))
+    assert await cleaner_of(broker, tmp_path).clean_one()
+    await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+    assert (tmp_path / "cleaner-offset-checkpoint").read_text() == "0\n0\n"

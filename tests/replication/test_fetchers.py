@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -30,6 +31,7 @@ from kraft.metrics import Registry
 from kraft.records.record import Record, encode_batch
 from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.fetchers import EARLIEST, Fetchers
+from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
 from kraft.rpc.client import connect
 from kraft.rpc.plane import Plane
@@ -261,6 +263,70 @@ async def test_a_leader_whose_log_begins_within_a_batch(tmp_path: Path) -> None:
     async with following(tmp_path, leader) as broker:
         await until(lambda: broker.values == [b"2"])
         assert (broker.partition.log.log_start_offset, broker.partition.log.log_end_offset) == (2, 3)
+        await until(lambda: leader.last.fetch_offset == 3)
+    again = broker_in(tmp_path, FOLLOWER)
+    await again.replicas.load(broker.loader.image)
+    assert again.values == [b"2"], "after a kill too"
+
+
+async def test_deleted_records_are_durably_deleted_before_the_leader_hears_of_it(tmp_path: Path) -> None:
+    """KIP-107: by its next Fetch the follower says that they are gone, and DeleteRecords is answered by that."""
+    leader = Leader(end_offset=3)
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
+    told: list[tuple[int, str]] = []
+
+    def note(wanted: FetchPartition) -> PartitionData:
+        written = checkpoint.read_text() if checkpoint.exists() else ""
+        told.append((wanted.log_start_offset, written))
+        return PartitionData(high_watermark=3, log_start_offset=2)
+
+    leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=3), note, note)
+    async with following(tmp_path, leader):
+        await until(lambda: len(told) == 2)
+    assert told == [(0, ""), (2, "0\n1\ntopic 0 2\n")]
+
+
+async def test_a_start_that_could_not_be_checkpointed_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KIP-107, as above: a Fetch after a failed write would answer DeleteRecords for records that may come back."""
+    leader = Leader(end_offset=3)
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
+    told: list[tuple[int, bool]] = []
+    failures = 0
+
+    def note(wanted: FetchPartition) -> PartitionData:
+        told.append((wanted.log_start_offset, checkpoint.exists()))
+        return PartitionData(high_watermark=3, log_start_offset=2)
+
+    def fail_once(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        nonlocal failures
+        failures += 1
+        if failures == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_offsets(path, offsets)
+
+    monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", fail_once)
+    leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=3), note, note)
+    async with following(tmp_path, leader):
+        await until(lambda: len(told) == 2)
+    assert told == [(0, False), (2, True)]
+
+
+async def test_a_log_whose_start_stays_costs_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    write_start_offsets = Replicas.write_start_offsets
+
+    async def counted(self: Replicas) -> None:
+        written.append(broker.partition.log.log_start_offset)
+        await write_start_offsets(self)
+
+    monkeypatch.setattr(Replicas, "write_start_offsets", counted)
+    leader = Leader(end_offset=3, start_offset=1)
+    leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=3))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 6)
+    assert written == [1]
 
 
 @pytest.mark.parametrize(
@@ -328,7 +394,7 @@ async def parted_at_1(broker: Broker, leader: Leader, heir: Leader) -> None:
     """The follower has four records, all durable and noted as that, when a leader comes that has one of them."""
     await until(lambda: broker.values == [b"a", b"b", b"c", b"d"])
     broker.partition.log.flush()
-    broker.partition.cleaned_to = 3
+    broker.partition.cleaned_offset = 3
     await broker.replicas.write_checkpoints()
     heir.say(
         PartitionData(diverging_epoch=EpochEndOffset(0, 1)),

@@ -37,6 +37,7 @@ class Channel:
 
     answers: list[AlterPartitionResponse | KafkaError] = attrs.Factory(list)
     asked: list[AlterPartitionRequest] = attrs.Factory(list)
+    slow: trio.Event | None = None
     registry: Registry = attrs.Factory(Registry)
 
     def measured(self, name: str) -> float:
@@ -47,6 +48,8 @@ class Channel:
         assert version == 3
         self.asked.append(message)
         await trio.lowlevel.checkpoint()
+        if self.slow is not None:
+            await self.slow.wait()
         answer = self.answers.pop(0)
         if isinstance(answer, KafkaError):
             raise answer
@@ -160,3 +163,20 @@ async def test_a_partition_that_is_not_led_any_more_asks_for_nothing(tmp_path: P
         await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
         await trio.testing.wait_all_tasks_blocked()
     assert channel.asked == []
+
+
+async def test_an_answer_to_a_former_leadership_is_not_taken(tmp_path: Path) -> None:
+    """An unclean election came in between: what was settled before is not what holds (Partition.submitAlterPartition
+    drops an answer if the state is not the one that was proposed)."""
+    channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2)], slow=trio.Event())
+    async with leading(tmp_path, channel) as broker:
+        fetch(broker)
+        await until(lambda: len(channel.asked) == 1)
+        for leader in (FOLLOWER, LEADER):
+            await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=leader, isr=[leader]))
+        assert channel.slow is not None
+        channel.slow.set()
+        await trio.testing.wait_all_tasks_blocked()
+        leadership = broker.partition.leadership
+        assert leadership is not None
+        assert (leadership.isr, leadership.partition_epoch, leadership.pending) == ((LEADER,), 3, None)

@@ -23,3 +23,14 @@ def test_reading_ends_where_compaction_has_emptied_the_end_of_the_log(tmp_path: 
     partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, log.log_end_offset)
     assert (log.log_start_offset, log.log_end_offset) == (0, 1)
     assert list(partition.records()) == []
+
+
+def test_records_that_take_the_place_of_cut_ones_are_compacted_too(tmp_path: Path) -> None:
+    """LogCleanerManager.maybeTruncateCheckpoint: what was compacted ends no later than the log."""
+    log = Log.open(tmp_path, "topic-0", config(cleanup_policy="compact"), now_ms=0)
+    append(log, batch([b"a"]))
+    append(log, batch([b"b"]))
+    state = Partition(replicas=(1,), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0, directories=())
+    partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, 2, cleaned_offset=2)
+    partition.truncate_to(1, 0)
+    assert (log.log_end_offset, partition.cleaned_offset) == (1, 1)

@@ -12,13 +12,16 @@ import attrs
 import pytest
 
 from kraft.broker.leadership import Fetched
+from kraft.messages.config_record import ConfigRecord
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.fence_broker_record import FenceBrokerRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.metadata.image import ResourceType
 from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.rpc.client import Connection
-from kraft.storage.checkpoint import write_offsets
+from kraft.storage.checkpoint import HIGH_WATERMARK, LOG_START_OFFSET, write_offsets
 from kraft.storage.partition_metadata import read_topic_id
 from tests.support.held import TOPIC_ID, broker_in, registration, topic
 from tests.support.nodes import node_in
@@ -118,6 +121,33 @@ async def test_a_broker_that_is_taken_off_the_replicas_lets_go_of_the_log(tmp_pa
     assert len(broker.replicas.retired) == 1
 
 
+async def test_a_topic_that_was_made_anew_before_a_snapshot_begins_empty(tmp_path: Path) -> None:
+    """KIP-516: a topic is its id. No record tells a reader of snapshots that the old one was deleted."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    old = broker.partition
+    old.append(bytearray(batch(b"old")), 1000)
+    anew, partition = topic(1, leader=1)
+    anew.topic_id = partition.topic_id = UUID(int=78)
+    result = await broker.hear_snapshot(registration(1, 5), anew, partition)
+    assert (result.lost, result.gained) == ([old], [broker.partition])
+    assert (broker.partition.topic_id, broker.values) == (UUID(int=78), [])
+    assert len(broker.replicas.retired) == 1
+
+
+async def test_what_left_this_broker_before_a_snapshot_is_let_go(tmp_path: Path) -> None:
+    """KIP-630: a partition that was reassigned, and a broker that is registered no more, are not in the records."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), registration(2, 6), registration(3, 7), *topic(1, 2, leader=1))
+    partition, roles_changed = broker.partition, broker.replicas.roles_changed
+    assert (await broker.hear_snapshot(registration(1, 5), registration(2, 6), *topic(2, leader=2))).lost == [partition]
+    assert not broker.replicas.holds(partition)
+    assert roles_changed.is_set()
+    assert sorted(broker.replicas.image.brokers) == [1, 2]
+
+
 async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path) -> None:
     """replication-offset-checkpoint"""
     first = broker_in(tmp_path, 1)
@@ -199,3 +229,53 @@ async def test_a_full_disk_keeps_no_topic_from_being_deleted(tmp_path: Path, mon
     assert Checkpoints.read(str(tmp_path)).files[FILES[0]]
     await broker.hear(registration(2, 6))
     assert not Checkpoints.read(str(tmp_path)).files[FILES[0]]
+
+
+async def test_a_leader_hears_of_settings_and_brokers_when_they_change(tmp_path: Path) -> None:
+    """KIP-966: fewer members than min.insync.replicas commit nothing; so does a follower that is about to join."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    two = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name="topic", name="min.insync.replicas", value="2")
+    out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1])
+    await broker.hear(registration(1, 5), registration(2, 6), two, *topic(1, 2, leader=1), out_of_sync)
+    broker.partition.append(bytearray(batch(b"a")), 1000)
+    broker.partition.fetched(broker.replicas.clock.now_ms(), Fetched(2, 6, 1, 0))
+    broker.partition.append(bytearray(batch(b"b")), 1000)
+    assert broker.partition.high_watermark == 0
+    leadership = broker.partition.leadership
+    assert leadership is not None
+    assert leadership.pending is not None
+    await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1]))
+    await broker.hear(attrs.evolve(two, value="1"))
+    assert broker.partition.high_watermark == 1
+    await broker.hear(FenceBrokerRecord(id=2, epoch=6))
+    assert broker.partition.high_watermark == 2
+
+
+async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk was full after the start offset's file, so there was no cut: the next Fetch must not tell the start."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    broker.partition.log.delete_records(2)
+    assert not broker.partition.is_start_durable
+    await broker.replicas.write_start_offsets()
+    assert broker.partition.is_start_durable
+
+    def full(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        if path.endswith(HIGH_WATERMARK):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_offsets(path, offsets)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kraft.replication.checkpoints.write_offsets", full)
+        with pytest.raises(OSError, match="No space"):
+            async with broker.replicas.cutting(broker.partition, 1):
+                raise AssertionError("the block is not reached")
+    assert Checkpoints.read(str(tmp_path)).offset(LOG_START_OFFSET, ("topic", 0)) == 1
+    assert not broker.partition.is_start_durable
+    await broker.replicas.write_start_offsets()
+    assert broker.partition.is_start_durable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from kraft.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kraft.messages.fetch_response import PartitionData
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
@@ -36,7 +37,7 @@ from kraft.replication.isr import InSyncReplicas
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
-from tests.support.clusters import FETCH_WAIT_MS, QUICK_LEASES, Cluster, cluster_in, eventually, until
+from tests.support.clusters import FETCH_WAIT_MS, QUICK_LEASES, Cluster, Member, cluster_in, eventually, until
 from tests.support.talk import EARLIEST, LATEST, batch, fetch, list_offset, produce, topic_id_of, values
 
 TOPIC = "topic"
@@ -319,6 +320,22 @@ async def test_deleted_records_are_deleted_everywhere_before_that_is_answered(tm
             assert (await list_offset(broker, TOPIC, EARLIEST)).offset == 2
 
 
+async def test_deleted_records_stay_deleted_under_a_follower_that_leads_and_was_killed(tmp_path: Path) -> None:
+    """KIP-107: records before the low watermark that was answered are gone, whoever leads. The only member of the ISR
+    leads again when it comes back, and nobody tells it then where its log begins."""
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
+        await create_on(cluster, 1, 2)
+        assert await write(cluster, 1, b"a", b"b", b"c") == 0
+        assert await delete_records(cluster, 1, 2) == (0, 2)
+        await cluster.members[1].stop()
+        await until(lambda: leader_of(cluster) == 2)
+        await cluster.members[2].kill()
+        await cluster.start(2)
+        await until(lambda: leader_of(cluster) == 2)
+        async with cluster.connected(2) as broker:
+            assert (await list_offset(broker, TOPIC, EARLIEST)).offset == 2
+
+
 async def test_committed_offsets_move_with_their_coordinator(tmp_path: Path) -> None:
     settings = {**QUICK_LEASES, "offsets.topic.replication.factor": "3"}
     async with cluster_in(tmp_path, settings) as cluster:
@@ -408,20 +425,97 @@ async def test_the_end_is_not_told_before_a_new_leader_knows_it(
         await until(lambda: partition(cluster, heir).high_watermark == 1)
 
 
+async def create_on(cluster: Cluster, *replicas: int) -> None:
+    """The topic, of one partition on these brokers, the first of which leads it."""
+    async with cluster.connected(replicas[0]) as broker:
+        topic = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, list(replicas))])
+        response = await broker.request(CreateTopicsRequest(topics=[topic]))
+        assert response.topics[0].error_code == 0, response
+    await until(lambda: leader_of(cluster) == replicas[0])
+
+
+async def reassign(cluster: Cluster, *replicas: int) -> None:
+    """Move the partition to these; without any, cancel that."""
+    leader = leader_of(cluster)
+    assert leader is not None
+    async with cluster.connected(leader) as broker:
+        moved = ReassignableTopic(TOPIC, [ReassignablePartition(0, list(replicas) or None)])
+        answer = await broker.request(AlterPartitionReassignmentsRequest(topics=[moved]))
+        assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0), answer
+
+
+async def test_a_replica_is_replaced_under_its_leader(tmp_path: Path) -> None:
+    """KIP-455: nothing that is acknowledged waits for the replica that was removed, and the ISR goes on changing."""
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
+        await create_on(cluster, 1, 2)
+        assert await write(cluster, 1, b"before") == 0
+        await reassign(cluster, 1, 3)
+        await until(lambda: hosted(cluster, 2) is None)
+        assert await write(cluster, 1, b"after") == 0
+        assert isr_of(cluster) == {1, 3}
+        await reassign(cluster, 1, 3, 2)
+        await until(lambda: isr_of(cluster) == {1, 2, 3})
+        assert await write(cluster, 1, b"all three") == 0
+        await until_equal(cluster, 1, 2, 3)
+
+
+async def test_a_reassignment_that_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """KIP-455: the replicas are those from before, whatever was proposed meanwhile."""
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
+        await create_on(cluster, 1, 2)
+        with settling_held_up():
+            await reassign(cluster, 1, 3)
+            await until(lambda: (led := partition(cluster, 1).leadership) is not None and led.pending is not None)
+            await reassign(cluster)
+            await until(lambda: hosted(cluster, 3) is None)
+        assert await write(cluster, 1, b"after") == 0
+        assert isr_of(cluster) == {1, 2}
+        await reassign(cluster, 1, 2, 3)
+        await until(lambda: isr_of(cluster) == {1, 2, 3})
+        await until_equal(cluster, 1, 2, 3)
+
+
+@pytest.mark.parametrize("end", [Member.kill, Member.stop], ids=["killed", "stopped"])
+async def test_a_topic_that_was_recreated_while_a_replica_was_away(
+    tmp_path: Path, end: Callable[[Member], Awaitable[None]]
+) -> None:
+    """KIP-516: the log on its disk has another topic id (LogManager.isStrayKraftReplica). The new topic takes over
+    neither its records nor its entries in the checkpoints; the log is set aside, not deleted."""
+    async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
+        leader = await create(cluster)
+        assert await write(cluster, leader, b"old", b"old", b"old") == 0
+        assert await delete_records(cluster, leader, 3) == (0, 3)
+        await until_equal(cluster, 1, 2, 3)
+        away = leader % 3 + 1
+        await end(cluster.members[away])
+        present = {1, 2, 3} - {away}
+        async with cluster.connected(leader) as broker:
+            response = await broker.request(DeleteTopicsRequest(topics=[DeleteTopicState(name=TOPIC)]))
+            assert response.responses[0].error_code == 0
+        await create_on(cluster, *present)
+        await until(lambda: all(hosted(cluster, each) is not None for each in present))
+        heir = min(present)
+        assert await write(cluster, heir, b"new") == 0
+        await reassign(cluster, *present, away)
+        await cluster.start(away)
+        await until(lambda: isr_of(cluster) == {1, 2, 3})
+        assert await write(cluster, heir, b"newer") == 0
+        await until_equal(cluster, 1, 2, 3)
+        held = partition(cluster, away)
+        assert [record.value for record in held.records()] == [b"new", b"newer"]
+        assert held.log.log_start_offset == 0
+        assert held.log.topic_id == partition(cluster, heir).topic_id
+        (aside,) = (tmp_path / str(away)).glob(f"{TOPIC}-0.*-stray")
+        assert b"old" in (aside / "00000000000000000000.log").read_bytes()
+
+
 async def test_a_partition_moves_to_other_brokers(tmp_path: Path) -> None:
     """KIP-455: the new replicas catch up, then the old one lets go; who reads does not notice."""
     async with cluster_in(tmp_path) as cluster:
-        async with cluster.connected(1) as broker:
-            topic = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, [1])])
-            response = await broker.request(CreateTopicsRequest(topics=[topic]))
-            assert response.topics[0].error_code == 0, response
-        await until(lambda: leader_of(cluster) == 1)
+        await create_on(cluster, 1)
         for number in range(5):
             assert await write(cluster, 1, b"%d" % number) == 0
-        async with cluster.connected(3) as broker:
-            moved = ReassignableTopic(TOPIC, [ReassignablePartition(0, [2, 3])])
-            answer = await broker.request(AlterPartitionReassignmentsRequest(topics=[moved]))
-            assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0), answer
+        await reassign(cluster, 2, 3)
         await until(lambda: hosted(cluster, 1) is None and leader_of(cluster) in (2, 3))
         heir = leader_of(cluster)
         assert heir is not None

@@ -21,7 +21,7 @@ from kraft.config.listeners import Endpoint
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc.channel import Reply, Request
-from kraft.rpc.plane import data_plane
+from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
 
@@ -75,7 +75,7 @@ async def main(profile: bool) -> None:
             quotas=ConnectionQuotas(ConnectionLimits()),
             registry=Registry(),
         )
-        plane = data_plane((Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 0),))
+        plane = Plane("data", (Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 0),))
         endpoints = await nursery.start(serve, plane, service, stopping)
         port = endpoints["PLAINTEXT"].port
         for connections, body_bytes, rounds in LOADS:

@@ -38,9 +38,9 @@ def unknown_server_error(request: Request, error: Exception) -> HeartbeatRespons
     return HeartbeatResponse(error_code=UNKNOWN_SERVER_ERROR)
 
 
-def a_plane(*names: str, queue_capacity: int = 500, processors: int = 1, handlers: int = 2, prefix: str = "") -> Plane:
+def a_plane(*names: str, queue_capacity: int = 500, processors: int = 1, handlers: int = 2) -> Plane:
     listeners = tuple(Endpoint(name, "PLAINTEXT", "127.0.0.1", 0) for name in names or ("PLAINTEXT",))
-    return Plane("test", listeners, queue_capacity, processors, handlers, prefix)
+    return Plane("test", listeners, queue_capacity, processors, handlers)
 
 
 @attrs.frozen

@@ -17,7 +17,7 @@ from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc import server
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
-from kraft.rpc.plane import SocketSettings
+from kraft.rpc.plane import SocketSettings, control_plane
 from kraft.wire.decode_error import DecodeError
 from tests.rpc.planes import API_VERSIONS, a_plane, frame, ok, running
 
@@ -32,7 +32,8 @@ async def test_a_full_data_queue_cannot_delay_control_requests() -> None:
 
     registry = Registry()
     data = a_plane("DATA", queue_capacity=2, handlers=1)
-    control = a_plane("CONTROL", queue_capacity=20, handlers=1, prefix="ControlPlane")
+    control = control_plane(a_plane("CONTROL").listeners)
+    assert (control.queue_capacity, control.processors, control.handlers) == (20, 1, 1)
     async with running(stuck, data, registry=registry) as data_plane, running(ok, control, registry=registry) as other:
         peers = [await data_plane.peer("DATA") for _ in range(5)]
         for number, peer in enumerate(peers):
@@ -316,7 +317,7 @@ async def test_a_peer_that_takes_no_response_is_idle() -> None:
 async def test_metrics_have_kafkas_names() -> None:
     """KIP-291's names for both planes; Kafka's monitoring page for the rest."""
     registry = Registry()
-    control = a_plane("CONTROL", prefix="ControlPlane")
+    control = control_plane(a_plane("CONTROL").listeners)
     async with running(registry=registry) as plane, running(plane=control, registry=registry):
         async with await plane.peer() as peer:
             assert await peer.ask(1) == (1, 0)

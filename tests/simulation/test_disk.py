@@ -48,3 +48,13 @@ def test_a_snapshot_that_the_log_does_not_hold_replaces_it() -> None:
     assert (view.start_offset, view.end_offset, view.last_epoch) == (4, 4, 3)
     disk.write(Reset(SnapshotId(9, 5)))
     assert (disk.log.start, disk.log.end) == (9, 9)
+
+
+def test_a_snapshot_beyond_the_log_replaces_it_whatever_the_epoch_of_the_log() -> None:
+    """Raft, figure 7: the tail of a deposed leader is of a newer epoch than what is committed."""
+    disk = Disk()
+    disk.write(Append(entries(1, 1, 3)))
+    disk.sync(disk.written())
+    disk.snapshots[SnapshotId(20, 2)] = 7
+    view = disk.recover()
+    assert (view.start_offset, view.end_offset, view.last_epoch, view.snapshot) == (20, 20, 2, SnapshotId(20, 2))

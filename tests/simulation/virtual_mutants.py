@@ -134,7 +134,7 @@ MUTANTS = {
         "_activate",
         _takes_over_too_soon,
         0,
-        "which exists",
+        "AckedValueNotLost",
     ),
 }
 

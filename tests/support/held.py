@@ -11,6 +11,7 @@ import attrs
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from kraft.messages.topic_record import TopicRecord
+from kraft.metadata.changes import difference
 from kraft.metadata.loader import Loader
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
@@ -33,6 +34,13 @@ class Broker:
         published = self.loader.load(records, self.loader.image.offset + len(records), 0, 0)
         assert published is not None
         return await self.replicas.apply(*published)
+
+    async def hear_snapshot(self, *records: Any) -> LeaderChanges:
+        """Take over a snapshot that holds what these records say, and nothing else."""
+        before, loader = self.loader.image, Loader()
+        assert loader.load(records, before.offset + 10, 0, 0) is not None
+        self.loader = loader
+        return await self.replicas.apply(loader.image, difference(before, loader.image))
 
     @property
     def partition(self) -> HostedPartition:

@@ -39,7 +39,7 @@ async def handle(broker: BrokerContext, request: Request, message: DeleteRecords
     async def deleted() -> DeleteRecordsResponse:
         deadline = trio.current_time() + message.timeout_ms / 1000
         try:
-            await broker.replicas.write_checkpoints()
+            await broker.replicas.write_start_offsets()
         except OSError as failure:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from failure
         for answer, partition in following:

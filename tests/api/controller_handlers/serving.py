@@ -20,7 +20,7 @@ from kraft.control.controller import Controller
 from kraft.control.metadata import Metadata, SnapshotPolicy
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.metrics import Registry
-from kraft.node.settings import connection_limits, control_plane_of, controller_config
+from kraft.node.settings import connection_limits, controller_config, controller_plane_of
 from kraft.quorum.driver import Quorum
 from kraft.quorum.log import MetadataLog
 from kraft.rpc.client import Connection, connect
@@ -75,7 +75,7 @@ async def serving(path: Path, *voters: Voter) -> AsyncIterator[Serving]:
     async with trio.open_nursery() as nursery:
         await nursery.start(quorum.run, controller.lead)
         await nursery.start(metadata.run)
-        bound = await nursery.start(serve, control_plane_of(config), service, trio.Event())
+        bound = await nursery.start(serve, controller_plane_of(config), service, trio.Event())
         if not voters:
             await until_active(plane)
         port = bound["CONTROLLER"].port
