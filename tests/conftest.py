@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 from tests.clients.features import FEATURES, NOT_OFFERED
+from tests.support.apache_tool import take_hangs
 from tests.support.report_card import FAIL, PASS, ReportCard, render
 from tests.support.tiers import Durations
 
@@ -17,6 +18,8 @@ INTEROP_TIMEOUT_S = 400
 """Of a test with the mark ``interop``: a JVM takes seconds to start on a machine at work, and what the test waits for
 has bounds of its own."""
 
+HANG = "a tool hung"
+_hangs: list[str] = []
 CARD = pytest.StashKey[ReportCard]()
 _durations = Durations()
 
@@ -64,6 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Note in the card what the test found. Which version of the client it had, it says by ``record_property``."""
+    item.user_properties += [(HANG, hang) for hang in take_hangs()]  # they get to the summary from any process
     report = yield
     card = item.config.stash[CARD]
     outcome = _outcome(report)
@@ -97,6 +101,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _durations.add(report.nodeid, report.duration, interop="interop" in report.keywords)
+    if report.when == "teardown":  # the last report of a test has the properties of all its phases
+        _hangs.extend(f"{report.nodeid}: {text}" for name, text in report.user_properties if name == HANG)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -104,3 +110,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if lines:
         terminalreporter.section("seconds of each tier, and its slowest tests")
         terminalreporter.write("\n".join([*lines, ""]))
+    if _hangs:
+        terminalreporter.section(f"{len(_hangs)} runs of Apache Kafka's tools hung, and were run again")
+        terminalreporter.write("\n".join([*_hangs, ""]))

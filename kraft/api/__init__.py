@@ -1,1 +1,10 @@
-"""The APIs of the listeners: one file per API, the tables of what is served, and forwarding to the controller."""
+"""The APIs of the listeners: one file per API, with its row, its handler for each kind of listener, its error answer.
+
+A file is named as its key is: ``ApiKey.CREATE_TOPICS`` is ``create_topics.py``. The other modules here are what several
+APIs share. To add an API:
+
+1. its specs in ``kraft/messages/spec``, and ``python -m kraft.codegen``;
+2. its file here: the card, ``ROW``, ``at_broker`` or ``at_controller`` or both, ``error``; and its test;
+3. if the active controller decides it, the function in ``kraft/controller``, and its line in ``core.HANDLERS``;
+4. ``python -m kraft.api.index`` and ``python -m tests.support.apis_page``, which write the table and docs/apis.md.
+"""

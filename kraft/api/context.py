@@ -48,7 +48,10 @@ class BrokerContext:
         return self.replicas.image
 
     async def change(self, message: Any, version: int | None = None, *, envelope: Message | None = None) -> Any:
-        """Have the controller carry out ``message``, and return its response once this broker has applied the change.
+        """Have the controller carry out ``message``, and return its response once this broker has caught up.
+
+        If this node leads the quorum, the broker has then applied the change. If another node leads, it has applied
+        what it knows to be committed, and the change may follow a moment later; Apache Kafka promises neither.
 
         Raises:
             KafkaError: as :meth:`ControllerChannel.request`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kraft.cli.options import bootstrap_option, controllers_option, run
+from kraft.cli.options import Servers, run, servers_options
 from kraft.client.cluster import Cluster, check
 from kraft.messages.describe_cluster_response import DescribeClusterResponse
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
@@ -18,35 +18,33 @@ def command() -> None:
 
 
 @command.command("cluster-id")
-@bootstrap_option
-@controllers_option
-def cluster_id_command(bootstrap: str, controllers: str | None) -> None:
+@servers_options
+def cluster_id_command(servers: Servers) -> None:
     """Print the id of the cluster."""
-    described = run(controllers or bootstrap, lambda cluster: cluster.describe(controllers=controllers is not None))
+    described = run(servers.bootstrap, lambda cluster: cluster.describe(controllers=servers.are_controllers))
     click.echo(f"Cluster ID: {described.cluster_id}")
 
 
 @command.command("list-endpoints")
-@bootstrap_option
-@controllers_option
+@servers_options
 @click.option("--include-fenced-brokers", is_flag=True, help="List brokers that are fenced, too.")
-def list_endpoints_command(bootstrap: str, controllers: str | None, include_fenced_brokers: bool) -> None:
+def list_endpoints_command(servers: Servers, include_fenced_brokers: bool) -> None:
     """Print where the brokers, or the controllers, are reached."""
-    if controllers is not None and include_fenced_brokers:
+    if servers.are_controllers and include_fenced_brokers:
         raise click.UsageError("--include-fenced-brokers goes with --bootstrap-server.")
 
     async def operate(cluster: Cluster) -> DescribeClusterResponse:
-        return await cluster.describe(controllers=controllers is not None, include_fenced=include_fenced_brokers)
+        return await cluster.describe(controllers=servers.are_controllers, include_fenced=include_fenced_brokers)
 
-    described = run(controllers or bootstrap, operate)
-    kind = "broker" if controllers is None else "controller"
+    described = run(servers.bootstrap, operate)
+    kind = "controller" if servers.are_controllers else "broker"
     brokers = sorted(described.brokers, key=lambda broker: broker.broker_id)
     host_width = max((len(broker.host) for broker in brokers), default=0)
     rack_width = max((len(broker.rack or "") for broker in brokers), default=0)
     rack_width = max(rack_width, _RACK_WIDTH)
 
     def line(node: object, host: str, port: object, rack: str, state: str, endpoint_type: str) -> str:
-        middle = f"{state:<10} " if controllers is None else ""
+        middle = "" if servers.are_controllers else f"{state:<10} "
         return f"{node:<10} {host:<{host_width}} {port:<10} {rack:<{rack_width}} {middle}{endpoint_type:<15}"
 
     click.echo(line("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE"))
@@ -56,18 +54,17 @@ def list_endpoints_command(bootstrap: str, controllers: str | None, include_fenc
 
 
 @command.command("unregister")
-@bootstrap_option
-@controllers_option
+@servers_options
 @click.option("-i", "--id", "broker_id", type=click.IntRange(0), required=True, help="The broker that is gone.")
-def unregister_command(bootstrap: str, controllers: str | None, broker_id: int) -> None:
+def unregister_command(servers: Servers, broker_id: int) -> None:
     """Forget a broker that will not come back (KIP-631)."""
 
     async def operate(cluster: Cluster) -> None:
         node_id = None
-        if controllers is not None:
+        if servers.are_controllers:
             node_id = (await cluster.describe(controllers=True)).controller_id
         answer = await cluster.request(UnregisterBrokerRequest(broker_id=broker_id), node_id)
         check(answer.error_code, answer.error_message)
 
-    run(controllers or bootstrap, operate)
+    run(servers.bootstrap, operate)
     click.echo(f"Broker {broker_id} is no longer registered.")

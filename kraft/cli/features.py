@@ -10,7 +10,7 @@ import click
 
 from kraft import __version__
 from kraft.cli.feature_levels import feature_dependencies, levels_of_release, version_mapping
-from kraft.cli.options import Servers, bootstrap_option, controllers_option, run
+from kraft.cli.options import Servers, run, servers_options
 from kraft.client.cluster import TIMEOUT_MS, Cluster
 from kraft.config.features import METADATA_VERSION, NAME_OF_LEVEL, parse_feature
 from kraft.messages.api_versions_request import ApiVersionsRequest
@@ -45,12 +45,11 @@ def _levels_options(command: _Command) -> _Command:
 
 
 @click.group("features", short_help="Describe, upgrade and downgrade the features of a cluster.")
-@bootstrap_option
-@controllers_option
+@servers_options
 @click.pass_context
-def command(ctx: click.Context, bootstrap: str, controllers: str | None) -> None:
+def command(ctx: click.Context, servers: Servers) -> None:
     """Describe, upgrade and downgrade the features of a cluster."""
-    ctx.obj = Servers.asked(bootstrap, controllers)
+    ctx.obj = servers
 
 
 command.add_command(version_mapping)
@@ -59,7 +58,7 @@ command.add_command(feature_dependencies)
 
 @command.command("describe")
 @click.option("--node-id", type=click.IntRange(0), help="Ask this node.")
-@click.pass_obj
+@servers_options
 def describe_command(servers: Servers, node_id: int | None) -> None:
     """Show each feature: what the asked node supports, and the level that is finalized."""
 
@@ -87,8 +86,8 @@ def describe_command(servers: Servers, node_id: int | None) -> None:
 @command.command("upgrade")
 @_levels_options
 @_dry_run_option
-@click.pass_obj
-def upgrade_command(servers: Servers, /, dry_run: bool, **levels: Any) -> None:
+@servers_options
+def upgrade_command(servers: Servers, dry_run: bool, **levels: Any) -> None:
     """Raise features to new levels."""
     wanted = _levels("upgrade", **levels)
     for name, level in wanted.items():
@@ -101,8 +100,8 @@ def upgrade_command(servers: Servers, /, dry_run: bool, **levels: Any) -> None:
 @_levels_options
 @_unsafe_option
 @_dry_run_option
-@click.pass_obj
-def downgrade_command(servers: Servers, /, unsafe: bool, dry_run: bool, **levels: Any) -> None:
+@servers_options
+def downgrade_command(servers: Servers, unsafe: bool, dry_run: bool, **levels: Any) -> None:
     """Lower features to former levels."""
     _update(servers, _levels("downgrade", **levels), _downgrade(unsafe), "downgraded", dry_run)
 
@@ -111,7 +110,7 @@ def downgrade_command(servers: Servers, /, unsafe: bool, dry_run: bool, **levels
 @click.option("--feature", "features", multiple=True, metavar="NAME", help="A feature.")
 @_unsafe_option
 @_dry_run_option
-@click.pass_obj
+@servers_options
 def disable_command(servers: Servers, features: tuple[str, ...], unsafe: bool, dry_run: bool) -> None:
     """Lower features to level 0, as if there were no such thing."""
     _update(servers, _once("disable", [(name, 0) for name in features]), _downgrade(unsafe), "disabled", dry_run)

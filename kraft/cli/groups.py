@@ -11,17 +11,12 @@ import click
 from kraft.cli.options import bootstrap_option, json_option, run
 from kraft.cli.output import print_columns, print_json
 from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Cluster, check
+from kraft.client.offsets import commit_offsets, committed_offsets
 from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribedGroupMember
 from kraft.messages.list_groups_request import ListGroupsRequest
-from kraft.messages.offset_commit_request import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from kraft.messages.offset_fetch_request import OffsetFetchRequest
 from kraft.wire.codec import decode
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode
@@ -167,33 +162,6 @@ def reset_offsets_command(
     offsets = run(bootstrap, operate)
     rows = [(topic, index, new) for index, new in sorted(offsets.items())]
     print_columns(("TOPIC", "PARTITION", "NEW OFFSET"), rows)
-
-
-async def committed_offsets(cluster: Cluster, group: str) -> dict[str, dict[int, int]]:
-    """Return all offsets that a group has committed: topic to partition to offset."""
-    request = OffsetFetchRequest(group_id=group, topics=None)
-    response = await cluster.ask_coordinator(group, request, lambda answer: answer.error_code)
-    check(response.error_code)
-    committed: dict[str, dict[int, int]] = {}
-    for topic in response.topics:
-        for partition in topic.partitions:
-            check(partition.error_code)
-            if partition.committed_offset >= 0:
-                committed.setdefault(topic.name, {})[partition.partition_index] = partition.committed_offset
-    return committed
-
-
-async def commit_offsets(cluster: Cluster, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-    """Commit for a group without being a member of it, which only a group without members allows."""
-    partitions = [
-        OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)
-        for index, offset in sorted(offsets.items())
-    ]
-    request = OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=partitions)])
-    response = await cluster.ask_coordinator(group, request, lambda answer: answer.topics[0].partitions[0].error_code)
-    for answer in (partition for answered in response.topics for partition in answered.partitions):
-        has_members = answer.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS)
-        check(answer.error_code, f"group {group} has members; stop them first" if has_members else None)
 
 
 async def _lags(cluster: Cluster, described: DescribedGroup) -> list[PartitionLag]:

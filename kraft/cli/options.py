@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import click
 import trio
+from click.core import ParameterSource
 
-from kraft.client.cluster import TIMEOUT_S, Cluster, ClusterUnreachable, open_cluster
+from kraft.client.cluster import TIMEOUT_S, Cluster, open_cluster
+from kraft.client.retry import ClusterUnreachable, GaveUp
 from kraft.config.setting import ConfigError, one_line
 from kraft.rpc.client import Disconnected
 from kraft.wire.decode_error import UnsupportedVersionError
@@ -39,26 +43,59 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 @attrs.frozen
 class Servers:
-    """Whom the subcommands of a group ask that takes both options before them, as Apache Kafka's tools do."""
+    """The nodes that a command asks: brokers, or controllers."""
 
     bootstrap: str
     are_controllers: bool
 
-    @classmethod
-    def asked(cls, bootstrap: str, controllers: str | None) -> Servers:
-        return cls(controllers or bootstrap, controllers is not None)
+
+def servers_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the options that name ``servers``, an argument of the command.
+
+    A group that has them stores its ``servers`` in the context, for subcommands that are given none: Apache Kafka's
+    tools have these options before the subcommand.
+    """
+
+    @bootstrap_option
+    @controllers_option
+    @click.pass_context
+    @functools.wraps(command)
+    def with_servers(
+        ctx: click.Context, /, *arguments: Any, bootstrap: str, controllers: str | None, **options: Any
+    ) -> T:
+        is_default = ctx.get_parameter_source("bootstrap") is ParameterSource.DEFAULT
+        if controllers is not None and not is_default:
+            raise click.UsageError("Give one of --bootstrap-server and --bootstrap-controller.")
+        if controllers is not None:
+            servers = Servers(controllers, are_controllers=True)
+        elif is_default and isinstance(ctx.obj, Servers):
+            servers = ctx.obj
+        else:
+            servers = Servers(bootstrap, are_controllers=False)
+        return command(*arguments, servers=servers, **options)
+
+    return with_servers
 
 
 def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:
-    """Run ``operate`` on the cluster behind ``bootstrap``; every failure becomes one line and exit status 1."""
+    """Run ``operate`` on the cluster behind ``bootstrap``; every failure becomes one line and exit status 1.
+
+    Raises:
+        click.ClickException: the cluster is not reachable, or refused.
+        click.Abort: Ctrl-C.
+    """
 
     async def connected() -> T:
-        async with open_cluster(bootstrap) as cluster:
+        async with open_cluster(bootstrap, client_id="kraft-cli") as cluster:
             return await operate(cluster)
 
     try:
         return trio.run(connected)
-    except (ConfigError, ClusterUnreachable, KafkaError) as error:
+    except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            click.echo(err=True)  # what is said now begins behind the line of the terminal's ^C
+        raise click.Abort from None
+    except (ConfigError, ClusterUnreachable, GaveUp, KafkaError) as error:
         raise click.ClickException(str(error)) from None
     except UnsupportedVersionError as error:
         raise click.ClickException(f"The cluster is too old for this: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import click
 
 
-def print_columns(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def print_columns(heading: Sequence[str], rows: Sequence[Sequence[object]], *, err: bool = False) -> None:
     """Print rows under a heading, each column as wide as its widest cell. A cell of None is a dash."""
     lines = [list(heading), *([("-" if cell is None else str(cell)) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
     for line in lines:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip(), err=err)
 
 
 def print_tabs(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -30,6 +31,9 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-def text_of(data: bytes | None) -> str | None:
-    """Return bytes as text; what is not UTF-8 is shown as escapes."""
-    return None if data is None else data.decode(errors="backslashreplace")
+def json_field(name: str, data: bytes | None) -> dict[str, str | None]:
+    """Return bytes as a field of a JSON object: as text, or, if they are not UTF-8, in base64 as ``<name>_base64``."""
+    try:
+        return {name: None if data is None else data.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(data or b"").decode()}

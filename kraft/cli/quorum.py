@@ -13,10 +13,11 @@ import attrs
 import click
 import trio
 
-from kraft.cli.options import Servers, bootstrap_option, controllers_option, json_option, run
+from kraft.cli.options import Servers, json_option, run, servers_options
 from kraft.cli.output import print_columns, print_json, print_tabs
 from kraft.cli.storage import load_config
-from kraft.client.cluster import RETRY_S, TIMEOUT_S, Cluster, check
+from kraft.client.cluster import TIMEOUT_S, Cluster, check
+from kraft.client.retry import RETRY_S
 from kraft.config.defaults import DEFAULT_PROPERTIES
 from kraft.config.listeners import address
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -42,12 +43,11 @@ _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @click.group("quorum", short_help="Describe the metadata quorum, and explain its elections.")
-@bootstrap_option
-@controllers_option
+@servers_options
 @click.pass_context
-def command(ctx: click.Context, bootstrap: str, controllers: str | None) -> None:
+def command(ctx: click.Context, servers: Servers) -> None:
     """Describe the metadata quorum, and explain its elections."""
-    ctx.obj = Servers.asked(bootstrap, controllers)
+    ctx.obj = servers
 
 
 @attrs.frozen
@@ -63,7 +63,7 @@ class Described:
 @click.option("--status", is_flag=True, help="A short summary: leader, epoch, high watermark, lag, members.")
 @click.option("--replication", is_flag=True, help="Each member: how far it is, and when it last was caught up.")
 @click.option("--human-readable", is_flag=True, help="With --replication: how long ago, instead of when.")
-@click.pass_obj
+@servers_options
 def describe_command(servers: Servers, status: bool, replication: bool, human_readable: bool) -> None:
     """Show the quorum as its leader sees it, with the fields and the layout of kafka-metadata-quorum."""
     if status == replication:

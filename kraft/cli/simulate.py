@@ -20,6 +20,8 @@ from kraft.simulation.campaign import Tally, Verdict, run_seed, shrink
 from kraft.simulation.plan import draw_knobs, draw_plan, plan_from_json, plan_to_json
 
 _SHOWN_FAILURES = 10
+_STDOUT = "-"
+INTERRUPTED = 130
 #: A campaign of so many seeds must have reached every rare state.
 COVERING_CAMPAIGN = 1_000
 #: How often progress is shown: on a terminal, and in a log.
@@ -30,7 +32,12 @@ _LOG_INTERVAL_S = 30.0
 @click.command("simulate", short_help="Simulate quorums under faults.")
 @click.option("--seeds", metavar="A:B", help="Run the seeds from A up to, not including, B.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes to run seeds in.")
-@click.option("--json", "figures", type=click.File("w", lazy=True), help="With --seeds: write the figures to a file.")
+@click.option(
+    "--json",
+    "figures",
+    type=click.File("w", lazy=True),
+    help="With --seeds: write the figures to a file; - is standard output, and the table then goes to standard error.",
+)
 @click.option("--seed", type=click.IntRange(0), help="Run one seed.")
 @click.option("--trace", is_flag=True, help="With --seed: print every event.")
 @click.option(
@@ -49,6 +56,7 @@ def command(
     """Run quorums of simulated nodes, each from a seed.
 
     Exit status 1 if an invariant did not hold, or if a campaign of 1000 seeds or more never reached some rare state.
+    Ctrl-C ends a campaign with a report of the seeds that are done, and exit status 130.
     """
     if (seeds is None) == (seed is None):
         raise click.UsageError("give either --seeds A:B or --seed N")
@@ -94,20 +102,29 @@ def _replay(seed: int, trace: bool, make_small: bool, plan_text: str | None) -> 
 def _campaign(seeds: range, jobs: int, figures: TextIO | None) -> int:
     started, tally = time.monotonic(), Tally()
     progress = _Progress(tally, len(seeds))
-    with _verdicts(seeds, jobs) as verdicts:
-        for verdict in verdicts:
-            tally.add(verdict)
-            progress.show()
+    interrupted = False
+    try:
+        with _verdicts(seeds, jobs) as verdicts:
+            for verdict in verdicts:
+                tally.add(verdict)
+                progress.show()
+    except KeyboardInterrupt:
+        interrupted = True
+        progress.end_line()
     times = os.times()
     cpu_s = times.user + times.system + times.children_user + times.children_system
     wall_s = time.monotonic() - started
     if figures is not None:
         times_s = {"wall_s": round(wall_s, 1), "cpu_s": round(cpu_s, 1)}
         json.dump({"from": seeds.start, "to": seeds.stop, **times_s, **tally.figures()}, figures, indent=1)
-    _report(tally, wall_s, cpu_s)
+        figures.write("\n")
+    on_stderr = figures is not None and figures.name == _STDOUT  # a program that reads JSON wants nothing else there
+    _report(tally, len(seeds), wall_s, cpu_s, err=on_stderr)
+    if interrupted:
+        return INTERRUPTED
     unreached = tally.never_reached() if tally.seeds >= COVERING_CAMPAIGN else []
     if unreached:
-        click.echo(f"never reached: {', '.join(unreached)}")
+        click.echo(f"never reached: {', '.join(unreached)}", err=on_stderr)
     return 1 if tally.failures or unreached else 0
 
 
@@ -136,19 +153,27 @@ class _Progress:
             line = f"{self._tally.seeds} of {self._seeds} seeds, {len(self._tally.failures)} failed"
             click.echo(f"\r{line}" if self._terminal else line, err=True, nl=done or not self._terminal)
 
+    def end_line(self) -> None:
+        """End the line of a terminal on which the progress is shown."""
+        if self._terminal:
+            click.echo(err=True)
 
-def _report(tally: Tally, wall_s: float, cpu_s: float) -> None:
-    print_columns(["state reached", "seeds", "times"], tally.rows())
-    click.echo("")
-    click.echo(
-        f"{tally.seeds} seeds, {len(tally.failures)} failed: {tally.events} events, "
+
+def _report(tally: Tally, asked: int, wall_s: float, cpu_s: float, *, err: bool) -> None:
+    """Print the table and the sums, to standard error if ``err``. ``asked`` seeds were to run; fewer may have."""
+    say = partial(click.echo, err=err)
+    of_all = "" if tally.seeds == asked else f" of {asked}"
+    print_columns(["state reached", "seeds", "times"], tally.rows(), err=err)
+    say("")
+    say(
+        f"{tally.seeds}{of_all} seeds, {len(tally.failures)} failed: {tally.events} events, "
         f"{tally.committed} records committed, trace {tally.trace:032x}"
     )
-    click.echo(
+    say(
         f"{tally.simulated_s:.0f} simulated s in {wall_s:.1f} s and {cpu_s:.1f} CPU s: "
         f"{tally.simulated_s / max(cpu_s, 1e-9):.0f} simulated s per CPU s"
     )
     for verdict in tally.failures[:_SHOWN_FAILURES]:
-        click.echo(f"seed {verdict.seed}: {verdict.text}")
+        say(f"seed {verdict.seed}: {verdict.text}")
     if len(tally.failures) > _SHOWN_FAILURES:
-        click.echo(f"… and {len(tally.failures) - _SHOWN_FAILURES} more")
+        say(f"… and {len(tally.failures) - _SHOWN_FAILURES} more")

@@ -17,10 +17,10 @@ from kraft.config.features import (
 )
 from kraft.config.properties import load
 from kraft.config.setting import ConfigError, one_line
-from kraft.storage.directory import random_uuid
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
 from kraft.wire.uuids import uuid_from_text, uuid_to_text
+from kraft.world.uuids import random_uuid
 
 CONFIG = click.option(
     "-c", "--config", "path", required=True, metavar="FILE", help="The server.properties of the node."

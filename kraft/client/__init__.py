@@ -1,1 +1,5 @@
-"""A Kafka client on Trio, for the tools."""
+"""A Kafka client on Trio: a cluster's connections and metadata, a producer, a consumer. The tools stand on it.
+
+Start at :mod:`kraft.client.cluster`. What fails because a leader or a coordinator moved is tried again within a bounded
+time (:mod:`kraft.client.retry`).
+"""

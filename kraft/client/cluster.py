@@ -1,19 +1,19 @@
-"""Talk to any Kafka cluster: one connection per broker, opened when it is needed.
+"""Talk to any Kafka cluster: one connection per broker, opened when it is needed and again when it was lost.
 
-Each API is asked in a version whose shape the commands share (names instead of topic ids, one group per request), which
+Each API is asked in a version whose shape the callers share (names instead of topic ids, one group per request), which
 every broker since Kafka 2.1 has.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 import trio
 
+from kraft.client.retry import ClusterUnreachable, reason, retried
 from kraft.config.listeners import address, parse_host_port
-from kraft.config.setting import one_line
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.describe_cluster_response import DescribeClusterResponse
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
@@ -21,18 +21,20 @@ from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffset
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from kraft.messages.registry import ApiKey
-from kraft.rpc.client import Connection, connect
+from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import ErrorCode, KafkaError
 
 TIMEOUT_S = 30.0
+"""``request.timeout.ms``, and how long an operation that is not about records is retried."""
 TIMEOUT_MS = 30_000
-RETRY_S = 0.1
+CONNECT_TIMEOUT_S = 10.0
+"""``socket.connection.setup.timeout.ms``"""
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 
 _BROKERS, _CONTROLLERS = 1, 2  # endpoint types
 
-#: The newest version that the commands use, where a later one has another shape.
+#: The newest version that the callers use, where a later one has another shape.
 _NEWEST = {
     ApiKey.PRODUCE: 12,
     ApiKey.FETCH: 12,
@@ -41,12 +43,13 @@ _NEWEST = {
     ApiKey.FIND_COORDINATOR: 3,
     ApiKey.DELETE_TOPICS: 5,
 }
-_NOT_YET = (
-    ErrorCode.LEADER_NOT_AVAILABLE,
+_COORDINATOR_MOVED = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
 )
+
+Address = tuple[str, int]
 
 
 def check(code: int, message: str | None = None) -> None:
@@ -55,12 +58,8 @@ def check(code: int, message: str | None = None) -> None:
         raise KafkaError(ErrorCode(code), message)
 
 
-class ClusterUnreachable(Exception):
-    """None of the bootstrap servers answered; the text names them and the last reason."""
-
-
 @asynccontextmanager
-async def open_cluster(bootstrap: str) -> AsyncIterator[Cluster]:
+async def open_cluster(bootstrap: str, client_id: str = "kraft") -> AsyncIterator[Cluster]:
     """Connect to the first server of ``bootstrap`` (``host:port,…``) that answers. Close all connections at the end.
 
     Raises:
@@ -70,50 +69,73 @@ async def open_cluster(bootstrap: str) -> AsyncIterator[Cluster]:
     servers = [
         parse_host_port("bootstrap servers", text.strip(), "Value must be host:port") for text in bootstrap.split(",")
     ]
-    async with AsyncExitStack() as stack:
-        reason: Exception = OSError("no broker given")
-        for host, port in servers:
-            try:
-                first = await stack.enter_async_context(connect(host, port, client_id="kraft-cli", timeout_s=TIMEOUT_S))
-            except (OSError, trio.TooSlowError, KafkaError) as error:
-                reason = error
-            else:
-                yield Cluster(stack, first)
-                return
-        why = getattr(reason, "strerror", None) or str(reason) or "no answer in time"
-        raise ClusterUnreachable(f"Cannot connect to {bootstrap}: {one_line(why)}")
+    cluster = Cluster(servers, client_id)
+    try:
+        await cluster.any_connection()
+        yield cluster
+    finally:
+        cluster.close()
 
 
 class Cluster:
-    """The brokers of a cluster. Used by one task."""
+    """The brokers of a cluster. Used by one task; made by :func:`open_cluster`."""
 
-    def __init__(self, stack: AsyncExitStack, first: Connection) -> None:
-        self._stack = stack
-        self._first = first
-        self._connections: dict[tuple[str, int], Connection] = {}
-        self._addresses: dict[int, tuple[str, int]] = {}
+    def __init__(self, bootstrap: Sequence[Address], client_id: str) -> None:
+        self._bootstrap = bootstrap
+        self._client_id = client_id
+        self._connections: dict[Address, Connection] = {}
+        self._addresses: dict[int, Address] = {}
         self._coordinators: dict[str, int] = {}
 
+    def close(self) -> None:
+        """Close all connections at once."""
+        for connection in self._connections.values():
+            connection.close()
+
     async def request(self, message: Any, node_id: int | None = None) -> Any:
-        """Ask a broker (any, if ``node_id`` is None). Raises KafkaError, Disconnected, trio.TooSlowError."""
-        connection = self._first if node_id is None else await self.connection(node_id)
+        """Ask a broker (any, if ``node_id`` is None).
+
+        Raises:
+            KafkaError: the broker is not known or not reachable (BROKER_NOT_AVAILABLE), or too old.
+            ClusterUnreachable: any broker would do, and none is reachable.
+            Disconnected: the connection was lost before the answer came.
+            trio.TooSlowError: no answer came in time.
+        """
+        connection = await (self.any_connection() if node_id is None else self.connection(node_id))
         return await connection.request(message, version_for(connection, message))
 
+    async def any_connection(self) -> Connection:
+        """Return an open connection, else a new one to the first known server that answers. ClusterUnreachable."""
+        for connection in self._connections.values():
+            if not connection.closed:
+                return connection
+        why = "no server given"
+        for where in dict.fromkeys((*self._bootstrap, *self._addresses.values())):
+            try:
+                return await self._connect(where)
+            except (OSError, trio.TooSlowError, KafkaError) as error:
+                why = reason(error)
+        servers = ",".join(address(*where) for where in self._bootstrap)
+        raise ClusterUnreachable(f"Cannot connect to {servers}: {why}")
+
     async def connection(self, node_id: int) -> Connection:
-        """Return the connection to a broker of the last metadata, opened if there is none yet."""
+        """Return the connection to a broker of the last metadata. KafkaError BROKER_NOT_AVAILABLE."""
         where = self._addresses.get(node_id)
         if where is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not in the cluster's metadata")
-        if where not in self._connections:
-            try:
-                opened = await self._stack.enter_async_context(
-                    connect(*where, client_id="kraft-cli", timeout_s=TIMEOUT_S)
-                )
-            except OSError as error:
-                why = f"cannot connect to broker {node_id} at {address(*where)}: {error.strerror or error}"
-                raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, why) from None
-            self._connections[where] = opened
-        return self._connections[where]
+        try:
+            return await self._connect(where)
+        except (OSError, trio.TooSlowError) as error:
+            why = f"cannot connect to broker {node_id} at {address(*where)}: {reason(error)}"
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, why) from None
+
+    async def _connect(self, where: Address) -> Connection:
+        known = self._connections.get(where)
+        if known is None or known.closed:
+            with trio.fail_after(CONNECT_TIMEOUT_S):
+                known = await open_connection(*where, client_id=self._client_id, timeout_s=TIMEOUT_S)
+            self._connections[where] = known
+        return known
 
     async def metadata(self, topics: Sequence[str] | None, *, create: bool = False) -> MetadataResponse:
         """Describe these topics, or all if None, and remember the brokers. ``create`` asks for missing ones."""
@@ -143,51 +165,71 @@ class Cluster:
         return sorted(broker.node_id for broker in (await self.metadata([])).brokers)
 
     async def topic(self, name: str, *, create: bool = False) -> MetadataResponseTopic:
-        """Return a topic all of whose partitions have a leader; waits for a new one. KafkaError if there is none."""
-        with trio.fail_after(TIMEOUT_S):
-            while True:
-                (topic,) = (await self.metadata([name], create=create)).topics
-                codes = {topic.error_code, *(partition.error_code for partition in topic.partitions)} - {0}
-                if not codes:
-                    return topic
-                code = ErrorCode(min(codes))
-                missing = code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                if code not in _NOT_YET and not (missing and create):
-                    raise KafkaError(code, f"topic {name} does not exist" if missing else None)
-                await trio.sleep(RETRY_S)
+        """Return a topic, some of whose partitions may have no leader; waits for one that is being created.
+
+        Raises:
+            KafkaError: there is no such topic, or it may not be created.
+            GaveUp: the cluster did not say so in time.
+        """
+
+        async def attempt() -> MetadataResponseTopic:
+            (found,) = (await self.metadata([name], create=create)).topics
+            if create or found.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                check(found.error_code)
+            return found
+
+        topic = await retried(attempt, f"topic {name}", TIMEOUT_S)
+        check(topic.error_code, f"topic {name} does not exist")
+        return topic
+
+    async def leaders(self, topic: str) -> dict[int, int]:
+        """Return the leader of each partition that has one, as one broker knows them now. Raises as ``request``."""
+        (found,) = (await self.metadata([topic])).topics
+        check(found.error_code)
+        return {each.partition_index: each.leader_id for each in found.partitions if each.leader_id >= 0}
 
     async def ask_coordinator(self, group: str, message: Any, code_of: Callable[[Any], int]) -> Any:
         """Ask the broker that coordinates a group, again while there is none or it loads.
 
-        ``code_of`` finds the error code in an answer; codes that do not pass by waiting are the caller's to check.
+        ``code_of`` finds the error code in an answer; codes that are not about the coordinator are the caller's to
+        check. Raises KafkaError, GaveUp.
         """
-        with trio.fail_after(TIMEOUT_S):
-            while True:
-                if group not in self._coordinators:
-                    found = await self.request(FindCoordinatorRequest(key=group))
-                    if found.error_code not in _NOT_YET:
-                        check(found.error_code)
-                        self._coordinators[group] = found.node_id
-                        self._addresses[found.node_id] = (found.host, found.port)
-                if group in self._coordinators:
-                    response = await self.request(message, self._coordinators[group])
-                    if code_of(response) not in _NOT_YET:
-                        return response
-                    del self._coordinators[group]
-                await trio.sleep(RETRY_S)
+
+        async def attempt() -> Any:
+            if group not in self._coordinators:
+                found = await self.request(FindCoordinatorRequest(key=group))
+                check(found.error_code)
+                self._coordinators[group] = found.node_id
+                self._addresses[found.node_id] = (found.host, found.port)
+            try:
+                response = await self.request(message, self._coordinators[group])
+                if (code := code_of(response)) in _COORDINATOR_MOVED:
+                    raise KafkaError(ErrorCode(code))
+            except Exception:
+                del self._coordinators[group]
+                raise
+            return response
+
+        return await retried(attempt, f"group {group}", TIMEOUT_S)
 
     async def offsets(self, topic: str, timestamps: dict[int, int]) -> dict[int, int]:
-        """Return the offset at a timestamp (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or ms) by partition."""
-        found = {}
-        described = await self.topic(topic)
-        for leader in {partition.leader_id for partition in described.partitions}:
-            asked = [
-                ListOffsetsPartition(partition_index=partition.partition_index, timestamp=timestamp)
-                for partition in described.partitions
-                if partition.leader_id == leader
-                and (timestamp := timestamps.get(partition.partition_index)) is not None
-            ]
-            if asked:
+        """Return the offset at a timestamp (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or ms) by partition.
+
+        Partitions that the topic has not are left out. Raises KafkaError, GaveUp.
+        """
+        existing = {partition.partition_index for partition in (await self.topic(topic)).partitions}
+        wanted, found = timestamps.keys() & existing, dict[int, int]()
+
+        async def attempt() -> dict[int, int]:
+            leaders = await self.leaders(topic)
+            if not (missing := wanted - found.keys()) <= leaders.keys():
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
+            for leader in {leaders[partition] for partition in missing}:
+                asked = [
+                    ListOffsetsPartition(partition_index=partition, timestamp=timestamps[partition])
+                    for partition in sorted(missing)
+                    if leaders[partition] == leader
+                ]
                 request = ListOffsetsRequest(
                     replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=asked)], timeout_ms=TIMEOUT_MS
                 )
@@ -195,10 +237,12 @@ class Cluster:
                 for partition in answer.partitions:
                     check(partition.error_code)
                     found[partition.partition_index] = partition.offset
-        return found
+            return found
+
+        return await retried(attempt, f"offsets of {topic}", TIMEOUT_S)
 
 
 def version_for(connection: Connection, message: Any) -> int:
-    """Return the version in which the commands send ``message`` on this connection."""
+    """Return the version in which the callers send ``message`` on this connection."""
     highest = connection.highest_common_version(message)
     return min(highest, _NEWEST.get(ApiKey(message.API_KEY), highest))

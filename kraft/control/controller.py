@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import logging
 import math
-import random
-import uuid
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import attrs
 import trio
 
 from kraft.control.metadata import Metadata
+from kraft.control.trace import ControllerActivated, ControllerDeactivated
 from kraft.controller.context import ControllerConfig
 from kraft.controller.core import HANDLERS, Activated, ControllerCore, Request, Timeout
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
@@ -29,7 +29,7 @@ from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.quorum.description import Directories, describe_quorum
 from kraft.quorum.driver import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 _DEFAULT_TIMEOUT_MS = 30_000
 
@@ -72,7 +72,7 @@ class Controller:
         quorum: Quorum,
         metadata: Metadata,
         config: ControllerConfig,
-        clock: Clock,
+        world: World,
         *,
         bootstrap: Sequence[Any],
         max_idle_interval_ms: int,
@@ -80,10 +80,12 @@ class Controller:
         self._quorum = quorum
         self._metadata = metadata
         self._config = config
-        self._clock = clock
+        self._world = world
         self._bootstrap = tuple(bootstrap)
         self._max_idle_s = max_idle_interval_ms / 1000 if max_idle_interval_ms else math.inf
         self._active: _Active | None = None
+        self._activated = quorum.trace.of(ControllerActivated)
+        self._deactivated = quorum.trace.of(ControllerDeactivated)
         self.directories = Directories()
 
     @property
@@ -108,9 +110,12 @@ class Controller:
         return await self.committed(decided, timeout_ms=timeout_ms)
 
     def describe_quorum(self, message: DescribeQuorumRequest, version: int | None = None) -> DescribeQuorumResponse:
-        """What DescribeQuorum is told; there is nothing to decide."""
+        """What DescribeQuorum is told; there is nothing to decide. Raises KafkaError: NOT_CONTROLLER."""
         version = message.VALID_VERSIONS[1] if version is None else version
-        return describe_quorum(self._quorum, self.directories, self._clock, message, version)
+        try:
+            return describe_quorum(self._quorum, self.directories, self._world.clock, message, version)
+        except NotLeader:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
 
     def decide(self, message: Any, version: int | None = None, *, former_incarnation_gone: bool = False) -> Decided:
         """Decide ``message`` (as its newest version unless told), on top of all that was decided before.
@@ -168,12 +173,16 @@ class Controller:
             active = await self._activate(epoch)
             self._active = active
             logger.info("active controller of epoch %d", epoch)
+            if self._activated.listeners:
+                self._activated.emit(ControllerActivated(*self._activated.now(), epoch))
             while True:
                 await self._do_what_is_due(active)
         except NotLeader:
             pass  # the role is about to end
         finally:
             self._active = None
+            if self._deactivated.listeners:
+                self._deactivated.emit(ControllerDeactivated(*self._deactivated.now(), epoch))
 
     async def _activate(self, epoch: int) -> _Active:
         """Take over from memory: with the leader's first record all before it is committed, and soon replayed."""
@@ -182,8 +191,8 @@ class Controller:
         await self._quorum.committed_as_leader(end_offset - 1, epoch)
         await self._metadata.replayed(end_offset)
         loader = self._metadata.standby()
-        chance = random.Random(random.getrandbits(64))
-        core = ControllerCore(self._config, loader, end_offset, uuid.uuid4, chance, _now_ms())
+        chance = Random(self._world.random.getrandbits(64))
+        core = ControllerCore(self._config, loader, end_offset, self._world.new_uuid, chance, _now_ms())
         active = _Active(core, epoch, trio.current_time())
         self._append(active, core.step(_now_ms(), Activated(self._bootstrap)).records)
         lowest, highest = WRITABLE_LEVELS
@@ -219,7 +228,7 @@ class Controller:
             return
         unit = self._quorum.encode(records, active.epoch)
         try:
-            active.core.replay(records, unit.next_offset, active.epoch, self._clock.now_ms())
+            active.core.replay(records, unit.next_offset, active.epoch, self._world.clock.now_ms())
             self._quorum.append(unit)
         except Exception as failure:
             self._active = None

@@ -17,7 +17,6 @@ import attrs
 import trio
 
 from kraft.config.listeners import Voter
-from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.quorum.peers import Connect
 from kraft.rpc.client import Connection
 from kraft.rpc.client import connect as connect_by_tcp
@@ -131,7 +130,7 @@ class ControllerChannel:
                         answer = await self._ask_here(message, version, former_incarnation_gone, timeout_ms)
                     else:
                         answer = await self._ask_there(*((message, version) if envelope is None else (envelope, None)))
-                    if answer is not None and not is_from_former_controller(answer):
+                    if answer is not None and not _says_not_controller(answer):
                         return answer
                 with trio.move_on_after(_RETRY_BACKOFF_S):
                     await self._quorum.change(leader_id, epoch)
@@ -226,22 +225,15 @@ class ControllerChannel:
             return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def is_from_former_controller(answer: Message) -> bool:
-    """Whether it says anywhere that whoever gave it is not the active controller.
-
-    Some APIs say so beside every topic or partition, and DescribeQuorum calls it NOT_LEADER_OR_FOLLOWER.
+def _says_not_controller(answer: Message) -> bool:
+    """Whether NOT_CONTROLLER is anywhere in the answer, as Apache's NodeToControllerRequestThread looks at all error
+    counts: CreateTopics and AlterPartition have it beside each topic or partition.
     """
-    if isinstance(answer, DescribeQuorumResponse):
-        return _says(answer, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    return _says(answer, ErrorCode.NOT_CONTROLLER)
-
-
-def _says(answer: Message, code: ErrorCode) -> bool:
     for field in answer.FIELDS:
         value = getattr(answer, field.name)
         if field.struct is None:
-            if field.name == "error_code" and value == code:
+            if field.name == "error_code" and value == ErrorCode.NOT_CONTROLLER:
                 return True
-        elif value is not None and any(_says(each, code) for each in (value if field.is_array else (value,))):
+        elif value is not None and any(map(_says_not_controller, value if field.is_array else (value,))):
             return True
     return False

@@ -16,8 +16,8 @@ from kraft.metadata.changes import Accumulated, difference
 from kraft.metadata.delta import Changes, MetadataError
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
-from kraft.quorum.driver import InThread, Quorum
-from kraft.world.clock import Clock
+from kraft.quorum.driver import Quorum
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.metadata")
 
@@ -62,16 +62,15 @@ class Subscription:
 
 
 class Metadata:
-    """The metadata as far as it is committed and replayed. ``in_thread`` loads and writes snapshots.
+    """The metadata as far as it is committed and replayed. A worker thread loads and writes snapshots.
 
     ``features_epoch`` is the offset of the image that last changed the features, -1 before any did.
     """
 
-    def __init__(self, quorum: Quorum, clock: Clock, policy: SnapshotPolicy, *, in_thread: InThread) -> None:
+    def __init__(self, quorum: Quorum, world: World, policy: SnapshotPolicy) -> None:
         self._quorum = quorum
-        self._clock = clock
+        self._world = world
         self._policy = policy
-        self._in_thread = in_thread
         self._loader = Loader()
         self._subscriptions: list[Subscription] = []
         self._advanced = trio.Event()
@@ -144,7 +143,7 @@ class Metadata:
         snapshot = self._quorum.log.snapshot
         assert snapshot is not None, "a log that begins later begins with a snapshot"
         try:
-            image = await self._in_thread(self._quorum.log.load_snapshot, snapshot)
+            image = await self._world.in_thread(self._quorum.log.load_snapshot, snapshot)
         except FileNotFoundError:
             if self._quorum.log.snapshot == snapshot:
                 raise
@@ -203,12 +202,12 @@ class Metadata:
                 continue
             self._bytes_since_snapshot = 0
             try:
-                snapshot = await self._in_thread(self._quorum.log.write_snapshot, self.image)
+                snapshot = await self._world.in_thread(self._quorum.log.write_snapshot, self.image)
             except OSError as error:
                 logger.warning("no snapshot was written: %s", error)
                 continue
             logger.info("wrote snapshot %s", snapshot)
             await self._quorum.snapshot_created(snapshot)
-            beyond = self._quorum.log.retention_candidate(self._clock.now_ms())
+            beyond = self._quorum.log.retention_candidate(self._world.clock.now_ms())
             if beyond is not None:
                 await self._quorum.trim(beyond)

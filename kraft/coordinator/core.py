@@ -1,13 +1,14 @@
-"""The group coordinator of a broker as one pure core: ``step(now_ms, event) -> Effects``.
+"""The coordinator of the groups of one partition of ``__consumer_offsets``, pure: ``step(now_ms, event) -> Effects``.
 
-An event is a request or the passing of time. The driver performs the effects in order (append, then reply, then sleep
-until the deadline); if an append fails it tells the waiting clients so and loads the partition anew.
+An event is a request, the passing of time, or that records are committed. The driver performs the effects in order:
+append, then reply, then sleep until the deadline. Only committed records move the state that offsets and assignments
+are answered from. If an append fails, the driver refuses the waiting clients and loads the partition again.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 
@@ -17,10 +18,9 @@ from kraft.coordinator.group import NO_DEADLINE, Group, GroupState
 from kraft.coordinator.join import join
 from kraft.coordinator.offsets import Offsets
 from kraft.coordinator.rebalance import GroupSettings, Turn, prepare, time_passed
-from kraft.coordinator.records import decode_group, decode_key, decode_offset
+from kraft.coordinator.records import CoordinatorRecord, OffsetRecord, decode_group, decode_record
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
-from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.leave_group_request import LeaveGroupRequest
@@ -37,17 +37,33 @@ class Timeout:
 
 @attrs.frozen
 class ExpireOffsets:
-    """``offsets.retention.check.interval.ms`` has passed."""
+    """``offsets.retention.check.interval.ms`` has passed: it is the group's turn."""
+
+    group_id: str
 
 
 @attrs.frozen
-class TopicsDeleted:
-    """Topics are gone; a later topic of the same name starts without what was committed for them."""
+class ForgetTopics:
+    """Topics are gone: forget what the group committed for them, so that a new topic of that name starts without."""
 
-    names: frozenset[str]
+    group_id: str
+    is_gone: Callable[[str], bool]
 
 
-Event = GroupRequest | Timeout | ExpireOffsets | TopicsDeleted
+@attrs.frozen
+class Committed:
+    """Records of an earlier step are committed, in the order in which they were appended."""
+
+    records: list[CoordinatorRecord]
+
+
+Event = GroupRequest | Timeout | ExpireOffsets | ForgetTopics | Committed
+
+
+_MEMBER_BYTES = 100
+_FREED_BYTES = 4
+"""What beginning one member's session, and freeing one offset, count for, in bytes of records that take as long to
+load."""
 
 
 def coordinator_partition(group_id: str, partitions: int) -> int:
@@ -63,10 +79,11 @@ def coordinator_partition(group_id: str, partitions: int) -> int:
 
 @attrs.define
 class GroupCoordinator:
-    """All groups of the partitions that this broker coordinates."""
+    """All groups of one partition. ``may_write`` is as in :class:`Turn`."""
 
     settings: GroupSettings
     new_uuid: Callable[[], str]
+    may_write: Callable[[], bool] = lambda: True
     groups: dict[str, Group] = attrs.Factory(dict)
     offsets: Offsets = attrs.Factory(Offsets)
     _alarms: list[tuple[int, str]] = attrs.Factory(list)
@@ -74,14 +91,17 @@ class GroupCoordinator:
     _alarm_of: dict[str, int] = attrs.Factory(dict)
 
     def step(self, now_ms: int, event: Event) -> Effects:
-        turn = Turn(now_ms, self.settings, self.new_uuid)
+        turn = Turn(now_ms, self.settings, self.new_uuid, self.may_write)
         match event:
             case GroupRequest():
                 self._request(turn, event)
+            case Committed():
+                for record in event.records:
+                    self._committed(turn, record)
             case ExpireOffsets():
-                offsets.expire(turn, self.groups, self.offsets)
-            case TopicsDeleted():
-                offsets.forget_topics(turn, self.offsets, event.names)
+                offsets.expire(turn, self.groups, self.offsets, event.group_id)
+            case ForgetTopics():
+                offsets.forget_topics(turn, self.offsets, event.group_id, event.is_gone)
             case Timeout():
                 self._ring(turn)
         turn.effects.deadline_ms = self.deadline_ms
@@ -117,6 +137,17 @@ class GroupCoordinator:
                 raise TypeError(f"not a request of the group coordinator: {type(message).__name__}")
         self._set_alarm(getattr(message, "group_id", ""))
 
+    def _committed(self, turn: Turn, record: CoordinatorRecord) -> None:
+        """Offsets are answered from now on, and members are told their assignment. Of all else that a group's record
+        says, the group in memory is ahead."""
+        if isinstance(record, OffsetRecord):
+            self.offsets.replay(record)
+            return
+        group = self.groups.get(record.group_id)
+        if group is not None and group.storing is not None and group.storing.record is record:
+            session.assignment_committed(turn, group)
+            self._set_alarm(record.group_id)
+
     def _set_alarm(self, group_id: str) -> None:
         group = self.groups.get(group_id)
         if group is None:
@@ -139,39 +170,53 @@ class GroupCoordinator:
                 time_passed(turn, group)
                 self._set_alarm(group_id)
 
-    def load(self, now_ms: int, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        """Take over a partition of ``__consumer_offsets`` by replaying its (key, value) pairs in log order.
+    def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[int]:
+        """Take over a partition by replaying its (key, value) pairs in log order. All of them must be committed before
+        anybody is answered.
+
+        The caller draws the pieces of the work, each with its size in bytes, and may pause after any of them.
 
         Raises:
             DecodeError: a record is damaged.
         """
-        for raw_key, value in records:
-            key = None if raw_key is None else decode_key(raw_key)
-            if isinstance(key, GroupMetadataKey):
-                if value is None:
-                    self.groups.pop(key.group, None)
-                else:
-                    self.groups[key.group] = decode_group(key.group, value, now_ms)
-            elif key is not None:
-                committed = None if value is None else decode_offset(value)
-                self.offsets.replay(key.group, key.topic, key.partition, committed)
-        for group_id in self.offsets.by_group:
+        for key, value in records:
+            record = decode_record(key, value)
+            if isinstance(record, OffsetRecord):
+                self.offsets.replay(record)
+            elif record is not None and record.value is None:
+                self.groups.pop(record.group_id, None)
+            elif record is not None and record.value is not None:
+                self.groups[record.group_id] = decode_group(record.group_id, record.value)
+            yield len(key or b"") + len(value or b"")
+
+    def begin(self, now_ms: int) -> Iterator[int]:
+        """Let the loaded members' sessions run, each for its whole length. The caller draws pieces, as of load."""
+        for group_id in list(self.offsets.by_group):
             # A group that only ever committed has no metadata record of its own.
             self.groups.setdefault(group_id, Group(group_id, state_since_ms=now_ms))
+            yield len(group_id)
         for group_id, group in self.groups.items():
+            for member in group.members.values():
+                member.alive(now_ms)
             if len(group.members) > self.settings.group_max_size and group.state is GroupState.STABLE:
                 # ``group.max.size`` was lowered: a rebalance sheds the surplus, and gives it time to commit.
                 prepare(Turn(now_ms, self.settings, self.new_uuid), group)
             self._set_alarm(group_id)
+            yield len(group_id) + _MEMBER_BYTES * len(group.members)
 
-    def unload(self, owns: Callable[[str], bool]) -> list[object]:
-        """Forget the groups for which ``owns`` says yes; the tokens of the requests that were parked there."""
-        tokens: list[object] = []
-        for group_id in [each for each in self.groups if owns(each)]:
-            group = self.groups.pop(group_id)
-            group.state = GroupState.DEAD
-            for member in group.members.values():
-                tokens += [token for token in (member.join, member.sync) if token is not None]
-        for group_id in [each for each in self.offsets.by_group if owns(each)]:
-            del self.offsets.by_group[group_id]
-        return tokens
+    def unload(self) -> Iterator[int]:
+        """Free the offsets, which takes a while where there are many. The caller draws pieces, as of load."""
+        for table in self.offsets.by_group.values():
+            while table:
+                table.popitem()
+                yield _FREED_BYTES
+
+    def waiting(self) -> list[object]:
+        """The tokens of the requests that are parked in the groups."""
+        return [
+            token
+            for group in self.groups.values()
+            for member in group.members.values()
+            for token in (member.join, member.sync)
+            if token is not None
+        ]

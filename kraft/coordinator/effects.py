@@ -1,6 +1,7 @@
 """What a step of the coordinator asks of its driver, and the requests that it takes.
 
-Effects are performed in field order: make durable, then speak, then sleep.
+Effects are performed in field order: append, then reply, then sleep. A reply that rests on what the step appends
+waits until that is committed.
 """
 
 from __future__ import annotations
@@ -10,15 +11,7 @@ from typing import Any
 import attrs
 
 from kraft.coordinator.group import NO_DEADLINE, Token
-
-
-@attrs.frozen
-class Append:
-    """One record for the group's partition of ``__consumer_offsets``; a None value is a tombstone."""
-
-    group_id: str
-    key: bytes
-    value: bytes | None
+from kraft.coordinator.records import CoordinatorRecord
 
 
 @attrs.frozen
@@ -34,6 +27,7 @@ class GroupRequest:
 
 @attrs.define
 class Effects:
-    append: list[Append] = attrs.Factory(list)
+    append: list[CoordinatorRecord] = attrs.Factory(list)
+    replies_once_committed: list[tuple[Token, Any]] = attrs.Factory(list)
     replies: list[tuple[Token, Any]] = attrs.Factory(list)
     deadline_ms: int = NO_DEADLINE

@@ -46,6 +46,15 @@ TRANSITIONS: dict[GroupState, frozenset[GroupState]] = {
 }
 
 
+@attrs.frozen
+class Storing:
+    """The leader's assignment, by member id, while ``record``, which holds it, is not committed."""
+
+    record: object
+    assignments: dict[str, bytes]
+    deadline_ms: int
+
+
 @attrs.define
 class Member:
     """One member; ``join`` and ``sync`` are the tokens of its parked requests."""
@@ -113,6 +122,7 @@ class Group:
     """While the first members of an empty group gather: how much longer the delay may still be stretched."""
     member_added_in_delay: bool = False
     sync_deadline_ms: int = NO_DEADLINE
+    storing: Storing | None = None
 
     def become(self, state: GroupState, now_ms: int) -> None:
         assert state in TRANSITIONS[self.state], f"{self.group_id}: {self.state} -> {state}"
@@ -193,6 +203,7 @@ class Group:
         return min(
             self.join_deadline_ms,
             self.sync_deadline_ms,
+            NO_DEADLINE if self.storing is None else self.storing.deadline_ms,
             min(self.pending.values(), default=NO_DEADLINE),
             min((member.next_deadline_ms for member in self.members.values()), default=NO_DEADLINE),
         )

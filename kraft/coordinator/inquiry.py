@@ -131,12 +131,14 @@ def delete(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: Grou
             code = ErrorCode.GROUP_ID_NOT_FOUND
         elif group.state is not GroupState.EMPTY:
             code = ErrorCode.NON_EMPTY_GROUP
+        elif not turn.may_write():
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         else:
             code = ErrorCode.NONE
-            forget(turn, offsets, group_id, offsets.of(group_id))
+            forget(turn, offsets, group_id, offsets.written(group_id))
             bury(turn, groups, group_id)
         results.append(DeletableGroupResult(group_id=group_id, error_code=code))
-    turn.reply(request.token, DeleteGroupsResponse(results=results))
+    turn.reply_once_committed(request.token, DeleteGroupsResponse(results=results))
 
 
 def delete_offsets(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
@@ -152,16 +154,20 @@ def delete_offsets(turn: Turn, groups: dict[str, Group], offsets: Offsets, reque
         response.error_code = ErrorCode.NON_EMPTY_GROUP
         turn.reply(request.token, response)
         return
+    if not turn.may_write():
+        response.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        turn.reply(request.token, response)
+        return
+    written = offsets.written(message.group_id)
     for topic in message.topics:
         code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.subscribes_to(topic.name) else ErrorCode.NONE
         indexes = [partition.partition_index for partition in topic.partitions]
         if code is ErrorCode.NONE:
-            committed = offsets.of(message.group_id)
-            forget(turn, offsets, message.group_id, [(topic.name, i) for i in indexes if (topic.name, i) in committed])
+            forget(turn, offsets, message.group_id, [(topic.name, i) for i in indexes if (topic.name, i) in written])
         response.topics.append(
             OffsetDeleteResponseTopic(
                 name=topic.name,
                 partitions=[OffsetDeleteResponsePartition(partition_index=i, error_code=code) for i in indexes],
             )
         )
-    turn.reply(request.token, response)
+    turn.reply_once_committed(request.token, response)

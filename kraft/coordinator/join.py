@@ -180,6 +180,8 @@ def _replace_static(turn: Turn, group: Group, request: GroupRequest, member_id: 
     choice of protocol stays nobody rebalances, whatever the member now subscribes to (KIP-345)."""
     message: JoinGroupRequest = request.message
     assert message.group_instance_id is not None
+    if not turn.may_write():
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     old_id = group.static_members[message.group_instance_id]
     old = group.members[old_id]
     if old.join is not None:
@@ -190,7 +192,7 @@ def _replace_static(turn: Turn, group: Group, request: GroupRequest, member_id: 
     _park(turn, member, request)
     if group.state is GroupState.STABLE and group.elect_protocol() == group.protocol_name:
         turn.persist(group)
-        turn.answer_join(member, _returning_static(group, member, request.version, old_id))
+        turn.answer_join(member, _returning_static(group, member, request.version, old_id), once_committed=True)
     else:
         prepare(turn, group)
 

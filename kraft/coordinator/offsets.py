@@ -1,20 +1,22 @@
 """Committed offsets: who may commit, what is remembered, when it is forgotten.
 
-The table moves only by :meth:`Offsets.replay`, with the records that a commit, a deletion or an expiry produced;
-loading ``__consumer_offsets`` is the same call. Times are wall-clock milliseconds. Source: KIP-211 (expiry).
+The table that is answered from moves only by :meth:`Offsets.replay`, with the records that a commit, a deletion or an
+expiry produced, once they are committed; loading ``__consumer_offsets`` is the same call. Decisions look at what is
+written, too. Times are wall-clock milliseconds. Source: KIP-211 (expiry).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable
+from itertools import islice
 
 import attrs
 
-from kraft.coordinator.effects import Append, GroupRequest
+from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import CONSUMER_PROTOCOL, NO_TIMESTAMP, Group, GroupState
 from kraft.coordinator.join import member_of
 from kraft.coordinator.rebalance import Turn
-from kraft.coordinator.records import CommittedOffset, group_key, offset_key, offset_value
+from kraft.coordinator.records import CommittedOffset, GroupRecord, OffsetRecord
 from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from kraft.messages.offset_commit_response import (
     OffsetCommitResponse,
@@ -26,34 +28,63 @@ from kraft.wire.errors import ErrorCode, KafkaError
 TopicPartition = tuple[str, int]
 GROUP_NOT_FOUND_SAID_VERSION = 9
 """From this version on a commit may say GROUP_ID_NOT_FOUND (KIP-848)."""
+MAX_TOMBSTONES = 5_000
+"""Not a Kafka setting. How many offsets one step forgets that nobody waits for; the event comes again for the rest."""
 _LAST_TIMESTAMP = 2**63 - 1
 
 
 @attrs.define
 class Offsets:
-    """``by_group[group_id][topic, partition]`` is the last commit."""
+    """``by_group[group_id][topic, partition]`` is the last commit; ``pending`` has the last record of each key that is
+    in the log and not committed."""
 
     by_group: dict[str, dict[TopicPartition, CommittedOffset]] = attrs.Factory(dict)
+    pending: dict[str, dict[TopicPartition, OffsetRecord]] = attrs.Factory(dict)
 
-    def replay(self, group_id: str, topic: str, partition: int, committed: CommittedOffset | None) -> None:
-        """Apply one record; None is a tombstone."""
-        if committed is not None:
-            self.by_group.setdefault(group_id, {})[topic, partition] = committed
+    def write(self, turn: Turn, record: OffsetRecord) -> None:
+        """Append one record."""
+        turn.effects.append.append(record)
+        self.pending.setdefault(record.group_id, {})[record.topic, record.partition] = record
+
+    def replay(self, record: OffsetRecord) -> None:
+        """Apply one record that is committed."""
+        group_id, key = record.group_id, (record.topic, record.partition)
+        pending = self.pending.get(group_id)
+        if pending is not None and pending.get(key) is record:
+            del pending[key]
+            if not pending:
+                del self.pending[group_id]
+        if record.committed is not None:
+            self.by_group.setdefault(group_id, {})[key] = record.committed
             return
         table = self.by_group.get(group_id, {})
-        table.pop((topic, partition), None)
+        table.pop(key, None)
         if not table:
             self.by_group.pop(group_id, None)
 
     def of(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
         return self.by_group.get(group_id, {})
 
+    def written(self, group_id: str) -> dict[TopicPartition, None]:
+        """The partitions with an offset as the log ends now, committed or not."""
+        partitions = dict.fromkeys(self.of(group_id))
+        for key, record in self.pending.get(group_id, {}).items():
+            if record.committed is None:
+                partitions.pop(key, None)
+            else:
+                partitions[key] = None
+        return partitions
+
 
 def commit(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
-    """Remember the offsets if the sender may commit for the group; else every partition carries the reason."""
+    """Write the offsets if the sender may commit for the group; else every partition carries the reason."""
     message: OffsetCommitRequest = request.message
     try:
         _check_committer(turn, groups, request)
+        if not turn.may_write():
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if message.group_id not in groups:
+            groups[message.group_id] = Group(message.group_id, state_since_ms=turn.now_ms)
         refused = ErrorCode.NONE
     except KafkaError as error:
         refused = error.code
@@ -66,7 +97,7 @@ def commit(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: Grou
             told.partitions.append(
                 OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
             )
-    turn.reply(request.token, response)
+    turn.reply_once_committed(request.token, response)
 
 
 def _check_committer(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
@@ -78,7 +109,6 @@ def _check_committer(turn: Turn, groups: dict[str, Group], request: GroupRequest
         if generation >= 0:
             said = request.version >= GROUP_NOT_FOUND_SAID_VERSION
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if said else ErrorCode.ILLEGAL_GENERATION)
-        groups[message.group_id] = Group(message.group_id, state_since_ms=turn.now_ms)
         return
     if generation < 0 and group.state is GroupState.EMPTY:
         return
@@ -109,40 +139,41 @@ def _commit_one(
         commit_timestamp_ms=turn.now_ms,
         expire_timestamp_ms=NO_TIMESTAMP if retention_ms < 0 else min(turn.now_ms + retention_ms, _LAST_TIMESTAMP),
     )
-    key = offset_key(message.group_id, topic, partition.partition_index)
-    turn.effects.append.append(Append(message.group_id, key, offset_value(committed)))
-    offsets.replay(message.group_id, topic, partition.partition_index, committed)
+    offsets.write(turn, OffsetRecord(message.group_id, topic, partition.partition_index, committed))
     return ErrorCode.NONE
 
 
 def forget(turn: Turn, offsets: Offsets, group_id: str, partitions: Iterable[TopicPartition]) -> None:
     """Write tombstones for some of a group's offsets."""
-    for topic, partition in list(partitions):
-        turn.effects.append.append(Append(group_id, offset_key(group_id, topic, partition), None))
-        offsets.replay(group_id, topic, partition, None)
+    for topic, partition in partitions:
+        offsets.write(turn, OffsetRecord(group_id, topic, partition, None))
 
 
-def forget_topics(turn: Turn, offsets: Offsets, names: Set[str]) -> None:
-    """Forget what any group committed for these topics."""
-    for group_id, table in list(offsets.by_group.items()):
-        forget(turn, offsets, group_id, [each for each in table if each[0] in names])
+def forget_topics(turn: Turn, offsets: Offsets, group_id: str, is_gone: Callable[[str], bool]) -> None:
+    """Forget what the group committed for topics that are gone, up to ``MAX_TOMBSTONES``."""
+    gone = (each for each in offsets.written(group_id) if is_gone(each[0]))
+    forget(turn, offsets, group_id, islice(gone, MAX_TOMBSTONES))
 
 
-def expire(turn: Turn, groups: dict[str, Group], offsets: Offsets) -> None:
-    """Forget what is older than ``offsets.retention.minutes``, and the groups of which nothing is left."""
-    for group_id, group in list(groups.items()):
-        table = offsets.of(group_id)
-        forget(turn, offsets, group_id, [each for each in table if _expired(turn, group, each[0], table[each])])
-        # A group that has handed out ids is about to have members.
-        if group.state is GroupState.EMPTY and not group.pending and not offsets.of(group_id):
-            bury(turn, groups, group_id)
+def expire(turn: Turn, groups: dict[str, Group], offsets: Offsets, group_id: str) -> None:
+    """Forget what is older than ``offsets.retention.minutes``, up to ``MAX_TOMBSTONES``, and the group if nothing of it
+    is left."""
+    group = groups.get(group_id)
+    if group is None:
+        return
+    table, pending = offsets.of(group_id), offsets.pending.get(group_id, {})
+    old = (each for each in table if each not in pending and _expired(turn, group, each[0], table[each]))
+    forget(turn, offsets, group_id, islice(old, MAX_TOMBSTONES))
+    # A group that has handed out ids is about to have members.
+    if group.state is GroupState.EMPTY and not group.pending and not offsets.written(group_id):
+        bury(turn, groups, group_id)
 
 
 def bury(turn: Turn, groups: dict[str, Group], group_id: str) -> None:
     """The group is no more; its tombstone says so to the next coordinator."""
     group = groups.pop(group_id)
     group.become(GroupState.DEAD, turn.now_ms)
-    turn.effects.append.append(Append(group_id, group_key(group_id), None))
+    turn.effects.append.append(GroupRecord(group_id, None))
 
 
 def _expired(turn: Turn, group: Group, topic: str, committed: CommittedOffset) -> bool:

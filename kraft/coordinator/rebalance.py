@@ -6,14 +6,14 @@ Functions change the group and write what follows into the :class:`Turn`. Source
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
-from kraft.coordinator.effects import Append, Effects
+from kraft.coordinator.effects import Effects
 from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member, Token
-from kraft.coordinator.records import group_key, group_value
+from kraft.coordinator.records import GroupRecord, group_value
 from kraft.coordinator.subscription import subscribed_topics
 from kraft.messages.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from kraft.messages.sync_group_response import SyncGroupResponse
@@ -30,28 +30,40 @@ class GroupSettings:
     group_max_size: int = 2**31 - 1
     offset_metadata_max_bytes: int = 4096
     offsets_retention_ms: int = 7 * 24 * 3600 * 1000
+    offsets_commit_timeout_ms: int = 5_000
 
 
 @attrs.define
 class Turn:
-    """One step of the coordinator: the time, the settings, and the effects gathered so far."""
+    """One step of the coordinator: the time, the settings, and the effects gathered so far.
+
+    ``may_write`` says whether the partition has enough replicas in sync for records that a client waits for
+    (``acks=all``).
+    """
 
     now_ms: int
     settings: GroupSettings
     new_uuid: Callable[[], str]
+    may_write: Callable[[], bool] = lambda: True
     effects: Effects = attrs.Factory(Effects)
 
     def reply(self, token: Token, message: Any) -> None:
         self.effects.replies.append((token, message))
 
-    def persist(self, group: Group) -> None:
-        """Write the group as it is now."""
-        self.effects.append.append(Append(group.group_id, group_key(group.group_id), group_value(group)))
+    def reply_once_committed(self, token: Token, message: Any) -> None:
+        """Reply when the records of this step are committed."""
+        self.effects.replies_once_committed.append((token, message))
 
-    def answer_join(self, member: Member, response: JoinGroupResponse) -> None:
+    def persist(self, group: Group, assignments: Mapping[str, bytes] | None = None) -> GroupRecord:
+        """Write the group as it is now, or with these assignments."""
+        record = GroupRecord(group.group_id, group_value(group, assignments))
+        self.effects.append.append(record)
+        return record
+
+    def answer_join(self, member: Member, response: JoinGroupResponse, *, once_committed: bool = False) -> None:
         """Answer a parked join; from now on the member's session runs."""
         assert member.join is not None
-        self.reply(member.join, response)
+        (self.reply_once_committed if once_committed else self.reply)(member.join, response)
         member.join = None
         member.is_new = False
         member.alive(self.now_ms)
@@ -114,6 +126,7 @@ def prepare(turn: Turn, group: Group) -> None:
                 turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     group.awaiting_sync.clear()
     group.sync_deadline_ms = NO_DEADLINE
+    group.storing = None
     first = group.state is GroupState.EMPTY
     group.become(GroupState.PREPARING_REBALANCE, turn.now_ms)
     delay_ms = turn.settings.group_initial_rebalance_delay_ms
@@ -187,6 +200,15 @@ def sync_deadline_reached(turn: Turn, group: Group) -> None:
     prepare(turn, group)
 
 
+def assignment_refused(turn: Turn, group: Group) -> None:
+    """The leader's assignment cannot be stored, or was not committed in time: who waits for it hears so, and rejoins
+    (Apache: ``GroupMetadata.propagateAssignment`` with an error, then ``maybePrepareRebalance``)."""
+    for member in group.members.values():
+        if member.sync is not None:
+            turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    prepare(turn, group)
+
+
 def drop(turn: Turn, group: Group, member_id: str) -> None:
     """A member left or its session ended: its parked requests are refused. :func:`settle` when all such are dropped."""
     member = group.remove(member_id)
@@ -218,5 +240,7 @@ def time_passed(turn: Turn, group: Group) -> None:
         complete_if_ready(turn, group)
     if group.join_deadline_ms <= turn.now_ms:
         join_deadline_reached(turn, group)
+    if group.storing is not None and group.storing.deadline_ms <= turn.now_ms:
+        assignment_refused(turn, group)
     if group.sync_deadline_ms <= turn.now_ms:
         sync_deadline_reached(turn, group)

@@ -7,6 +7,7 @@ commits at version 3 (1 when they carry an expiry of their own), group metadata 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import TypeVar
 
 import attrs
@@ -42,6 +43,40 @@ class CommittedOffset:
     expire_timestamp_ms: int = NO_TIMESTAMP
 
 
+@attrs.frozen(eq=False)
+class OffsetRecord:
+    """An offset commit; None for ``committed`` is a tombstone."""
+
+    group_id: str
+    topic: str
+    partition: int
+    committed: CommittedOffset | None
+
+    @property
+    def key(self) -> bytes:
+        return offset_key(self.group_id, self.topic, self.partition)
+
+    @property
+    def value(self) -> bytes | None:
+        return None if self.committed is None else offset_value(self.committed)
+
+
+@attrs.frozen(eq=False)
+class GroupRecord:
+    """A group's metadata, encoded when it was decided on, for the group goes on changing; None is a tombstone."""
+
+    group_id: str
+    value: bytes | None
+
+    @property
+    def key(self) -> bytes:
+        return group_key(self.group_id)
+
+
+CoordinatorRecord = OffsetRecord | GroupRecord
+"""One record of ``__consumer_offsets``. It is compared by identity: it stands for its place in the log."""
+
+
 def _framed(message: Message, version: int) -> bytes:
     return _VERSION.pack(version) + encode(message, version)
 
@@ -66,8 +101,11 @@ def group_key(group_id: str) -> bytes:
     return _framed(GroupMetadataKey(group=group_id), GROUP_KEY_VERSION)
 
 
-def group_value(group: Group) -> bytes:
-    """The group as of its present generation; members with their subscription and assignment."""
+def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) -> bytes:
+    """The group as of its present generation; members with their subscription and assignment.
+
+    ``assignments``, by member id, replace those that the members have.
+    """
     members = [
         MemberMetadata(
             member_id=member.member_id,
@@ -77,7 +115,7 @@ def group_value(group: Group) -> bytes:
             rebalance_timeout=member.rebalance_timeout_ms,
             session_timeout=member.session_timeout_ms,
             subscription=member.metadata(group.protocol_name),
-            assignment=member.assignment,
+            assignment=member.assignment if assignments is None else assignments.get(member.member_id, b""),
         )
         for member in group.members.values()
     ]
@@ -106,6 +144,21 @@ def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
     return None
 
 
+def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
+    """One record of the log; None if it is of a kind that is not known here.
+
+    Raises:
+        DecodeError: damaged.
+    """
+    decoded = None if key is None else decode_key(key)
+    if isinstance(decoded, GroupMetadataKey):
+        return GroupRecord(decoded.group, value)
+    if decoded is None:
+        return None
+    committed = None if value is None else decode_offset(value)
+    return OffsetRecord(decoded.group, decoded.topic, decoded.partition, committed)
+
+
 def decode_offset(value: bytes) -> CommittedOffset:
     """Raises: DecodeError."""
     message = _decode_value(OffsetCommitValue, value)
@@ -118,8 +171,8 @@ def decode_offset(value: bytes) -> CommittedOffset:
     )
 
 
-def decode_group(group_id: str, value: bytes, now_ms: int) -> Group:
-    """The group as a coordinator takes it over: members keep their place and get a whole session to say so.
+def decode_group(group_id: str, value: bytes) -> Group:
+    """The group as it was written. Its members' sessions do not run yet.
 
     Raises:
         DecodeError: damaged, or of a version that is not known here.
@@ -145,7 +198,6 @@ def decode_group(group_id: str, value: bytes, now_ms: int) -> Group:
             protocols=((message.protocol or "", bytes(stored.subscription)),),
             assignment=bytes(stored.assignment),
         )
-        member.alive(now_ms)
         group.add(member)
     if message.leader in group.members:
         group.leader = message.leader

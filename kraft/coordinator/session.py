@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kraft.coordinator.effects import GroupRequest
-from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member
+from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member, Storing
 from kraft.coordinator.join import member_of
-from kraft.coordinator.rebalance import Turn, complete_if_ready, drop, settle
+from kraft.coordinator.rebalance import Turn, assignment_refused, complete_if_ready, drop, settle
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
@@ -71,11 +71,21 @@ def _sync_by_state(turn: Turn, group: Group, member: Member, request: GroupReque
 
 
 def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
-    """The leader's word: who is not in it gets nothing. Durable first, then told."""
+    """Write the leader's assignment. Members learn it when it is committed (Apache: the callback of ``storeGroup``)."""
+    if not turn.may_write():
+        assignment_refused(turn, group)
+        return
     given = {each.member_id: bytes(each.assignment) for each in message.assignments}
+    record = turn.persist(group, given)
+    group.storing = Storing(record, given, turn.now_ms + turn.settings.offsets_commit_timeout_ms)
+
+
+def assignment_committed(turn: Turn, group: Group) -> None:
+    """Give every member that waits its part of the assignment; a member that it does not name gets nothing."""
+    assert group.storing is not None
     for member in group.members.values():
-        member.assignment = given.get(member.member_id, b"")
-    turn.persist(group)
+        member.assignment = group.storing.assignments.get(member.member_id, b"")
+    group.storing = None
     group.become(GroupState.STABLE, turn.now_ms)
     for member in group.members.values():
         if member.sync is not None:

@@ -7,7 +7,7 @@ costs more (rates, percentiles) is computed by the reader.
 
 from __future__ import annotations
 
-from kraft.metrics.instruments import Counter, Gauge, Histogram, IdleMeter, Meter
+from kraft.metrics.instruments import Clock, Counter, Gauge, Histogram, IdleMeter, Meter
 from kraft.metrics.registry import Instrument, MetricName, Registry
 
-__all__ = ["Counter", "Gauge", "Histogram", "IdleMeter", "Instrument", "Meter", "MetricName", "Registry"]
+__all__ = ["Clock", "Counter", "Gauge", "Histogram", "IdleMeter", "Instrument", "Meter", "MetricName", "Registry"]

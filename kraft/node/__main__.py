@@ -1,8 +1,8 @@
-"""``python -m kraft.node [FILE] [--override key=value …] [--tree]``: run a node until SIGTERM or SIGINT.
+"""``python -m kraft.node [FILE] [--override key=value …] [--tree]``: run a node until SIGTERM, SIGINT or SIGHUP.
 
-The first signal is a controlled stop with exit status 0; a second one is the power cord. With no FILE it is a broker
-and a controller on 127.0.0.1:9092 and :9093, with its storage under ./kraft-data, which it formats by itself. What is
-wrong with the configuration or the disk is one line, and exit status 1.
+The first signal is a controlled stop with exit status 0; a second SIGTERM or SIGINT is the power cord. With no FILE it
+is a broker and a controller on 127.0.0.1:9092 and :9093, with its storage under ./kraft-data, which it formats by
+itself. A fault of the configuration or the disk is one line, and exit status 1.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from kraft.config.setting import ConfigError
 from kraft.metadata.delta import MetadataError
 from kraft.node.node import Bound, Node, open_directories
 from kraft.node.tree import render
-from kraft.storage.directory import random_uuid
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
 from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
+from kraft.world.uuids import random_uuid
 
 logger = logging.getLogger("kraft.node")
 
@@ -101,12 +101,21 @@ async def _run(node: Node, show_tree: bool) -> int:
 
 
 async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            if node.stopping.is_set():
+    watched = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup: as the JVM, which leaves an ignored signal alone
+        watched.append(signal.SIGHUP)
+    with trio.open_signal_receiver(*watched) as signals:
+        async for number in signals:
+            name = signal.Signals(number).name
+            if not node.stopping.is_set():
+                logger.info("%s: controlled stop; SIGTERM or SIGINT now ends the node at once", name)
+                node.stopping.set()
+            elif number == signal.SIGHUP:  # a terminal that goes away and its shell both send one
+                logger.info("%s: the controlled stop goes on", name)
+            else:
+                logger.warning("%s: ending at once", name)
                 scope.cancel(reason="second signal")
                 return
-            node.stopping.set()
 
 
 def _explain(group: BaseExceptionGroup[BaseException]) -> None:

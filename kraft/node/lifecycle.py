@@ -10,8 +10,8 @@ does not wait for the old lease to run out; any other controller has to be waite
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterator, Sequence
+from uuid import UUID
 
 import attrs
 import trio
@@ -52,8 +52,8 @@ class Lifecycle:
     cluster_id: str
     channel: ControllerChannel
     publisher: Publisher
-    directory_ids: Sequence[uuid.UUID]
-    incarnation_id: uuid.UUID = attrs.Factory(uuid.uuid4)
+    directory_ids: Sequence[UUID]
+    incarnation_id: UUID
     _advertised: Sequence[Endpoint] = ()
     _is_fenced: bool = True
     _wants_shut_down: bool = False

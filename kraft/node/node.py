@@ -23,29 +23,23 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import random
 import socket
-import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from uuid import UUID
 
 import attrs
 import trio
 
-from kraft.api.apis import (
-    BROKER_APIS,
-    BROKER_HANDLERS,
-    CONTROLLER_APIS,
-    CONTROLLER_HANDLERS,
-    Dispatcher,
-    versions,
-)
 from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.dispatcher import Dispatcher
+from kraft.api.row import ListenerType
+from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.features import SUPPORTED_FEATURES
 from kraft.config.listeners import Endpoint, advertise
+from kraft.control.bootstrap import load_bootstrap
 from kraft.control.controller import Controller
 from kraft.control.controller_channel import ControllerChannel
 from kraft.control.controller_metrics import declare_controller_metrics, declare_metadata_metrics
@@ -54,8 +48,6 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
-from kraft.metadata.bootstrap import read_bootstrap
-from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.metrics import Registry
 from kraft.node.lifecycle import PLAINTEXT, Lifecycle
 from kraft.node.publisher import Publisher
@@ -70,12 +62,12 @@ from kraft.node.settings import (
     snapshot_policy,
     socket_settings,
 )
-from kraft.quorum.driver import InThread, Quorum
+from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import QuorumJournal
 from kraft.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.quorum.metrics import QuorumMetrics
 from kraft.quorum.peers import Connect
-from kraft.quorum.support import require_supported_file
+from kraft.quorum.trace import CoreStepped, RequestRefused
 from kraft.quorum.wire import Identity
 from kraft.replication.compaction import Compaction
 from kraft.replication.fetchers import Fetchers
@@ -83,13 +75,13 @@ from kraft.replication.isr import InSyncReplicas
 from kraft.replication.maintenance import Maintenance
 from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.replicas import Replicas
-from kraft.rpc.client import connect as connect_by_tcp
-from kraft.rpc.listen import Listen, listen_by_tcp
+from kraft.rpc.client import connect
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
-from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
-from kraft.world.clock import Clock
+from kraft.storage.errors import LogDirectoryError, StorageError
+from kraft.world.trace import Trace
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.node")
 
@@ -140,20 +132,15 @@ class Bound:
 
 @attrs.define(eq=False)
 class Node:
-    """One node, put together. ``run`` is its whole life.
-
-    ``listen``, ``connect`` and ``in_thread`` are its network and its worker threads: a simulation brings its own.
-    """
+    """One node, put together. ``run`` is its whole life. A simulation brings a ``world`` of its own."""
 
     config: NodeConfig
     directories: list[LogDirectory]
-    registry: Registry = attrs.Factory(Registry)
-    clock: Clock = attrs.Factory(Clock)
+    world: World = attrs.Factory(World)
+    registry: Registry = attrs.field(init=False)
+    trace: Trace = attrs.field(init=False)
     stopping: trio.Event = attrs.Factory(trio.Event)
-    listen: Listen = listen_by_tcp
-    connect: Connect = connect_by_tcp
-    in_thread: InThread = trio.to_thread.run_sync
-    core: Core = attrs.field(init=False)
+    parts: NodeParts = attrs.field(init=False)
     """The quorum and what rests on it; there from the moment that ``run`` begins."""
     broker: BrokerContext | None = attrs.field(default=None, init=False)
     """The broker role, once it runs: for those who look into a live node."""
@@ -161,7 +148,9 @@ class Node:
     _is_opened: bool = False
 
     def __attrs_post_init__(self) -> None:
-        self._quotas = ConnectionQuotas(connection_limits(self.config))
+        self.registry = Registry(self.world.seconds)
+        self.trace = Trace(self.world.clock, self.config.node_id)
+        self._quotas = ConnectionQuotas(connection_limits(self.config), self.world.seconds)
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until ``stopping`` is set and everything has been shut down in order; started once clients may connect,
@@ -170,77 +159,79 @@ class Node:
         Error handling: StorageError or OSError if the disk cannot be trusted, OSError if a listener cannot be bound,
         each inside exception groups. A cancelled node closes nothing properly, as after kill -9.
         """
-        self.core = self._assemble()  # first: it may refuse the directory, and then nothing is to be written there
-        with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, self.clock.now_ms)) as journal:
-            journal.start(self.core.quorum.log.last_timestamp_ms)
-            self.core.quorum.tell(journal.note, journal.note_refusal)
-            await self._run(self.core, task_status)
+        self.parts = self._assemble()  # first: it may refuse the directory, and then nothing is to be written there
+        now_ms = self.world.clock.now_ms
+        with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, now_ms)) as journal:
+            journal.start(self.parts.quorum.log.last_timestamp_ms)
+            self.trace.subscribe(CoreStepped, lambda told: journal.note(told.effects))
+            self.trace.subscribe(RequestRefused, lambda told: journal.note_refusal(told.refusal))
+            await self._run(self.parts, task_status)
             journal.stop()
         if self._is_opened:
             broker_epoch = -1 if self.broker is None else self.broker.replicas.broker_epoch
             for directory in self.directories:  # every log is closed
                 directory.mark_clean_shutdown(broker_epoch)
 
-    async def _run(self, core: Core, task_status: trio.TaskStatus[Bound | None]) -> None:
+    async def _run(self, parts: NodeParts, task_status: trio.TaskStatus[Bound | None]) -> None:
         async with trio.open_nursery() as outer:
+            if self.config.metrics_listener is not None:  # before others count on this node: the port may be taken
+                # Imported by those who want it: most nodes, and every test, start without.
+                from kraft.rpc.metrics_server import serve_metrics
+
+                await outer.start(serve_metrics, self.registry, *self.config.metrics_listener, name="metrics")
             # The snapshot is loaded first: a voter that nobody can reach yet would win elections, and not lead.
-            await outer.start(core.metadata.run, name="metadata")
-            await outer.start(core.quorum.run, core.lead, name="quorum")
-            outer.start_soon(core.metadata.write_snapshots, name="snapshots")
+            await outer.start(parts.metadata.run, name="metadata")
+            await outer.start(parts.quorum.run, parts.lead, name="quorum")
+            outer.start_soon(parts.metadata.write_snapshots, name="snapshots")
             async with trio.open_nursery() as controller_plane:
                 stop_control = trio.Event()
-                controllers = await self._start_controller_plane(controller_plane, core, stop_control)
+                controllers = await self._start_controller_plane(controller_plane, parts, stop_control)
                 async with trio.open_nursery() as tasks:
-                    await self._start_tasks(tasks, core, controllers)
+                    await self._start_tasks(tasks, parts, controllers)
                     if self.config.is_broker:
-                        await self._run_broker(tasks, core, controllers, task_status)
+                        await self._run_broker(tasks, parts, controllers, task_status)
                     else:
                         self._mark_opened()
                         task_status.started(Bound({}, controllers))
                         await self.stopping.wait()
                     tasks.cancel_scope.cancel(reason="the node stops")
                 with trio.move_on_after(_RESIGNATION_LIMIT_S):
-                    await core.quorum.shut_down()
+                    await parts.quorum.shut_down()
                 stop_control.set()
             outer.cancel_scope.cancel(reason="the node stops")
 
     async def _start_controller_plane(
-        self, nursery: trio.Nursery, core: Core, stopping: trio.Event
+        self, nursery: trio.Nursery, parts: NodeParts, stopping: trio.Event
     ) -> dict[str, Endpoint]:
         """Listen for the other voters, and for brokers; where this ended up listening, by listener."""
-        if core.controller is None:
+        if parts.controller is None:
             return {}
         context = ControllerContext(
-            self.config, core.cluster_id, self.clock, core.quorum, core.controller, core.metadata
+            self.config, parts.cluster_id, self.world.clock, parts.quorum, parts.controller, parts.metadata
         )
-        service = self._service(Dispatcher(context, CONTROLLER_APIS, CONTROLLER_HANDLERS))
+        service = self._service(Dispatcher(ListenerType.CONTROLLER, context))
         plane = controller_plane_of(self.config)
         bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="controller plane")
         return bound
 
-    async def _start_tasks(self, tasks: trio.Nursery, core: Core, controllers: dict[str, Endpoint]) -> None:
+    async def _start_tasks(self, tasks: trio.Nursery, parts: NodeParts, controllers: dict[str, Endpoint]) -> None:
         config = self.config
-        if config.metrics_listener is not None:
-            # Imported by those who want it: most nodes, and every test, start without.
-            from kraft.rpc.metrics_server import serve_metrics
-
-            await tasks.start(serve_metrics, self.registry, *config.metrics_listener, name="metrics")
-        tasks.start_soon(core.channel.run, name="controller channel")
-        if core.controller is not None:
-            request = _registration(config, controllers)
-            registration = ControllerRegistration(core.channel, core.metadata, request)
+        tasks.start_soon(parts.channel.run, name="controller channel")
+        if parts.controller is not None:
+            request = _registration(config, controllers, self.world.new_uuid())
+            registration = ControllerRegistration(parts.channel, parts.metadata, request)
             tasks.start_soon(registration.run, name="controller registration")
 
     async def _run_broker(
         self,
         tasks: trio.Nursery,
-        core: Core,
+        parts: NodeParts,
         controllers: dict[str, Endpoint],
         task_status: trio.TaskStatus[Bound | None],
     ) -> None:
         """Open all logs by the metadata as it is, serve clients, and go when the node is to stop."""
-        broker, lifecycle = self._assemble_broker(core)
-        if not await self._unless_stopped(core.metadata.caught_up):
+        broker, lifecycle = self._assemble_broker(parts)
+        if not await self._unless_stopped(parts.metadata.caught_up):
             task_status.started(None)
             return
         await lifecycle.publisher.load()
@@ -250,15 +241,16 @@ class Node:
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
-        tasks.start_soon(Fetchers(self.config, replicas, self.clock, self.connect).run, name="fetchers")
-        tasks.start_soon(InSyncReplicas(replicas, self.clock, core.channel, self.registry).run, name="in-sync replicas")
-        tasks.start_soon(Maintenance(self.config, self.clock, replicas).run, name="maintenance")
+        clock = self.world.clock
+        tasks.start_soon(Fetchers(self.config, replicas, clock, self._connect).run, name="fetchers")
+        tasks.start_soon(InSyncReplicas(replicas, clock, parts.channel, self.registry).run, name="in-sync replicas")
+        tasks.start_soon(Maintenance(self.config, self.world, replicas).run, name="maintenance")
         if self.config.logs.log_cleaner_enable:
-            cleaner = Compaction(self.config, self.clock, replicas, self.stopping)
+            cleaner = Compaction(self.config, self.world, replicas, self.stopping)
             tasks.start_soon(cleaner.run, name="compaction")
         async with trio.open_nursery() as data_plane:
             stop_data = trio.Event()
-            service = self._service(Dispatcher(broker, BROKER_APIS, BROKER_HANDLERS))
+            service = self._service(Dispatcher(ListenerType.BROKER, broker))
             plane = data_plane_of(self.config)
             clients = await data_plane.start(serve, plane, service, stop_data, name="data plane")
             advertised = _advertised(self.config.listeners.advertised_broker, clients)
@@ -293,15 +285,19 @@ class Node:
             directory.mark_opened()
 
     @property
+    def _connect(self) -> Connect:
+        return partial(connect, dial=self.world.dial)
+
+    @property
     def _metadata_dir(self) -> str:
         return os.path.abspath(self.config.metadata_log_dir)
 
-    def _assemble(self) -> Core:
+    def _assemble(self) -> NodeParts:
         """What every node has, none of it running yet."""
         config = self.config
         directory = next(each for each in self.directories if each.path == self._metadata_dir)
         cluster_id = directory.meta.cluster_id
-        bootstrap = _bootstrap(directory.path) if config.is_controller else ()
+        bootstrap = load_bootstrap(directory.path) if config.is_controller else ()
         identity = Identity(
             config.node_id,
             cluster_id,
@@ -312,38 +308,38 @@ class Node:
         quorum = Quorum(
             identity,
             self._metadata_log(directory, may_be_empty=bootstrap is not None),
-            self.clock,
+            self.world,
             timing=quorum_timing(config),
-            connect=self.connect,
-            in_thread=self.in_thread,
+            trace=self.trace,
         )
-        metadata = Metadata(quorum, self.clock, snapshot_policy(config), in_thread=self.in_thread)
+        metadata = Metadata(quorum, self.world, snapshot_policy(config))
         controller = None
         if config.is_controller:
             controller = Controller(
                 quorum,
                 metadata,
                 controller_config(config, cluster_id),
-                self.clock,
+                self.world,
                 bootstrap=bootstrap or (),
                 max_idle_interval_ms=config.metadata_log.metadata_max_idle_interval_ms,
             )
         self._declare_metrics(quorum, metadata, controller)
-        channel = ControllerChannel(quorum, identity.voters, controller, connect=self.connect)
-        return Core(cluster_id, quorum, metadata, controller, channel)
+        channel = ControllerChannel(quorum, identity.voters, controller, connect=self._connect)
+        return NodeParts(cluster_id, quorum, metadata, controller, channel)
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
-        quorum.tell(raft.note, raft.note_refusal)
-        declare_metadata_metrics(self.registry, self.clock, quorum, metadata)
+        self.trace.subscribe(CoreStepped, lambda told: raft.note(told.effects))
+        self.trace.subscribe(RequestRefused, lambda told: raft.note_refusal(told.refusal))
+        declare_metadata_metrics(self.registry, self.world.clock, quorum, metadata)
         if controller is not None:
-            declare_controller_metrics(self.registry, self.clock, quorum, metadata, controller, raft)
+            declare_controller_metrics(self.registry, self.world.clock, quorum, metadata, controller, raft)
 
     def _metadata_log(self, directory: LogDirectory, *, may_be_empty: bool) -> MetadataLog:
         log = MetadataLog.open(
             directory.path,
             metadata_log_config(self.config),
-            now_ms=self.clock.now_ms(),
+            now_ms=self.world.clock.now_ms(),
             last_stop=directory.last_stop,
         )
         if log.recovery:
@@ -355,49 +351,49 @@ class Node:
             raise StorageError(f"{what}; restore it from a copy or another controller, or format an empty directory")
         return log
 
-    def _assemble_broker(self, core: Core) -> tuple[BrokerContext, Lifecycle]:
+    def _assemble_broker(self, parts: NodeParts) -> tuple[BrokerContext, Lifecycle]:
         """The parts of the broker, none of them running yet."""
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
         lag_max_ms = config.replication.replica_lag_time_max_ms
-        replicas = Replicas(config.node_id, self.clock, log_directories, config.values, lag_max_ms)
+        replicas = Replicas(config.node_id, self.world, log_directories, config.values, lag_max_ms)
         interval_ms = config.groups.offsets_retention_check_interval_ms
-        timeout_ms = config.groups.offsets_commit_timeout_ms
-        groups = Groups(replicas, self.clock, group_settings(config), interval_ms, timeout_ms)
+        groups = Groups(replicas, self.world, group_settings(config), interval_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
-        sessions = FetchSessionCache(slots, lambda: random.randrange(1, 2**31))
-        producer_ids = ProducerIds(core.channel, replicas)
-        publisher = Publisher(core.metadata, replicas, groups)
+        sessions = FetchSessionCache(slots, lambda: self.world.random.randrange(1, 2**31))
+        producer_ids = ProducerIds(parts.channel, replicas)
+        publisher = Publisher(parts.metadata, replicas, groups)
         broker = BrokerContext(
             config,
-            core.cluster_id,
-            self.clock,
+            parts.cluster_id,
+            self.world.clock,
             replicas,
             groups,
-            core.channel,
+            parts.channel,
             publisher.catch_up,
             producer_ids,
             sessions,
         )
         directory_ids = [each.directory_id for each in log_directories]
-        lease = core.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
-        lifecycle = Lifecycle(config, core.cluster_id, lease, publisher, directory_ids)
+        lease = parts.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
+        lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
         return broker, lifecycle
 
-    def _service(self, dispatcher: Dispatcher) -> Service:
+    def _service(self, dispatcher: Dispatcher[Any]) -> Service:
         return Service(
             handle=dispatcher.handle,
-            apis=versions(dispatcher.apis),
+            apis=OFFERED[dispatcher.listener],
             error_response=dispatcher.error_response,
             quotas=self._quotas,
             registry=self.registry,
             settings=socket_settings(self.config),
-            listen=self.listen,
+            listen=self.world.listen,
+            trace=self.trace,
         )
 
 
 @attrs.frozen(eq=False)
-class Core:
+class NodeParts:
     """What every node has. ``controller`` is None where the node has not that role."""
 
     cluster_id: str
@@ -412,35 +408,19 @@ class Core:
         await self.controller.lead(epoch)
 
 
-def _bootstrap(directory: str) -> tuple[Any, ...] | None:
-    """The records that an empty metadata log begins with; None if the file is missing: a log that has some needs none.
-
-    Raises StorageError for one that is damaged, or of a later Kafka; OSError.
-    """
-    path = os.path.join(directory, BOOTSTRAP_CHECKPOINT)
-    try:
-        require_supported_file(path)
-        with open(path, "rb") as file:
-            return read_bootstrap(file.read())
-    except FileNotFoundError:
-        return None
-    except UnsupportedMetadata as error:
-        raise UnsupportedFormat(f"{path}: {error}") from error
-    except MetadataError as error:
-        raise StorageError(f"{path}: {error}; restore it from a copy") from error
-
-
 def _advertised(endpoints: Iterable[Endpoint], bound: dict[str, Endpoint]) -> tuple[Endpoint, ...]:
     """The endpoints as others can use them, with the ports that were bound."""
     return advertise(endpoints, socket.gethostname(), {name: endpoint.port for name, endpoint in bound.items()})
 
 
-def _registration(config: NodeConfig, bound: dict[str, Endpoint]) -> ControllerRegistrationRequest:
+def _registration(
+    config: NodeConfig, bound: dict[str, Endpoint], incarnation_id: UUID
+) -> ControllerRegistrationRequest:
     """How this controller makes itself known to the cluster (KIP-919)."""
     advertised = _advertised(config.listeners.advertised_controller, bound)
     return ControllerRegistrationRequest(
         controller_id=config.node_id,
-        incarnation_id=uuid.uuid4(),
+        incarnation_id=incarnation_id,
         listeners=[Listener(each.listener, each.host, each.port, PLAINTEXT) for each in advertised],
         features=[Feature(name, low, high) for name, (low, high) in SUPPORTED_FEATURES.items()],
     )

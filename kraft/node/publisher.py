@@ -10,8 +10,6 @@ import trio
 from kraft.control.metadata import Metadata, Subscription
 from kraft.controller.internal_topics import OFFSETS_TOPIC
 from kraft.coordination.groups import Groups
-from kraft.metadata.changes import NO_CHANGES
-from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -46,21 +44,24 @@ class Publisher:
         """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
         while True:
             image, changes = await self._subscription.next()
-            self._hand_over(await self.replicas.apply(image, changes), changes)
+            led = await self.replicas.apply(image, changes)
+            self._resign(led)
+            if changes.topics_deleted:
+                await self.groups.forget_topics({topic.name for topic in changes.topics_deleted.values()})
+            self._take_over(led)
             self._published.set()
             self._published = trio.Event()
 
     def registered(self, broker_epoch: int) -> None:
         """This broker is registered: from its registration on it acts on what the metadata says."""
-        self._hand_over(self.replicas.registered(broker_epoch), NO_CHANGES)
+        self._take_over(self.replicas.registered(broker_epoch))
 
-    def _hand_over(self, led: LeaderChanges, changes: Changes) -> None:
-        """Let the group coordinator know what it has lost and what is now its own."""
+    def _resign(self, led: LeaderChanges) -> None:
         for partition in led.lost:
             if partition.topic == OFFSETS_TOPIC:
                 self.groups.resign(partition.index, KafkaError(ErrorCode.NOT_COORDINATOR))
-        if changes.topics_deleted:
-            self.groups.forget_topics(frozenset(topic.name for topic in changes.topics_deleted.values()))
+
+    def _take_over(self, led: LeaderChanges) -> None:
         for partition in led.gained:
             if partition.topic == OFFSETS_TOPIC:
                 self.groups.load(partition.index)

@@ -9,8 +9,9 @@ from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
 from kraft.coordinator.rebalance import GroupSettings
 from kraft.raft.timing import Timing
-from kraft.rpc.plane import Plane, SocketSettings
+from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits
+from kraft.world.listen import SocketSettings
 
 _MINUTE_MS = 60_000
 
@@ -82,6 +83,7 @@ def group_settings(config: NodeConfig) -> GroupSettings:
         group_max_size=groups.group_max_size,
         offset_metadata_max_bytes=groups.offset_metadata_max_bytes,
         offsets_retention_ms=groups.offsets_retention_minutes * _MINUTE_MS,
+        offsets_commit_timeout_ms=groups.offsets_commit_timeout_ms,
     )
 
 

@@ -18,7 +18,7 @@ from kraft.messages.describe_quorum_response import (
     ReplicaState,
     TopicData,
 )
-from kraft.quorum.driver import Quorum
+from kraft.quorum.driver import NotLeader, Quorum
 from kraft.quorum.wire import PARTITION, Identity, sole_partition
 from kraft.raft.leader import MAX_OBSERVERS
 from kraft.raft.state import Leader, Progress
@@ -54,15 +54,15 @@ class Directories:
 def describe_quorum(
     quorum: Quorum, directories: Directories, clock: Clock, message: DescribeQuorumRequest, version: int
 ) -> DescribeQuorumResponse:
-    """The quorum as its leader sees it; NOT_LEADER_OR_FOLLOWER from anybody else.
+    """The quorum as its leader sees it. Raises NotLeader on any other node.
 
     Observers are told with their directories; static voters have none (kraft.version 0).
     """
     if sole_partition(message.topics) is None:
-        return _refused(message, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return refused(message, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     state = quorum.state
     if not isinstance(state, Leader):
-        return _refused(message, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        raise NotLeader
     now_s = trio.current_time()
     horizon_s = now_s - quorum.timing.observer_session_s
     own = attrs.evolve(state.progress[quorum.node_id], fetched_at=now_s, caught_up_at=now_s)
@@ -111,7 +111,8 @@ def _nodes(identity: Identity) -> list[Node]:
     ]
 
 
-def _refused(message: DescribeQuorumRequest, code: ErrorCode) -> DescribeQuorumResponse:
+def refused(message: DescribeQuorumRequest, code: ErrorCode) -> DescribeQuorumResponse:
+    """The same refusal beside each partition of the request."""
     return DescribeQuorumResponse(
         topics=[
             TopicData(

@@ -26,8 +26,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import random
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,11 +36,12 @@ from kraft.quorum.complaints import Complaints
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.log import MetadataLog, Unit
-from kraft.quorum.peers import Connect, Peer
+from kraft.quorum.peers import Peer
 from kraft.quorum.questions import Question, Questions
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
 from kraft.quorum.snapshot_check import SnapshotCheck
+from kraft.quorum.trace import CoreStepped, RequestRefused, RoleBegan
 from kraft.quorum.turns import Turns
 from kraft.quorum.wire import MAX_FETCH_BYTES, Identity
 from kraft.raft.core import RaftCore
@@ -64,15 +63,14 @@ from kraft.raft.events import (
 from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
 from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
-from kraft.rpc.client import connect as connect_by_tcp
+from kraft.rpc.client import connect
 from kraft.storage.errors import StorageError
-from kraft.storage.flush import Flush
-from kraft.world.clock import Clock
+from kraft.world.trace import Trace
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.quorum")
 
 Lead = Callable[[int], Awaitable[None]]
-InThread = Callable[..., Awaitable[Any]]
 
 
 class NotLeader(Exception):
@@ -99,29 +97,28 @@ class Role:
 class Quorum:
     """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
 
-    Every method but ``run`` may be called by any task while that runs. ``in_thread`` does what waits for the disk,
-    ``sync`` its fsyncs; ``connect`` opens connections to voters: simulations and tests bring their own.
+    Every method but ``run`` may be called by any task while that runs. The ``world`` dials the voters, runs on worker
+    threads what waits for the disk, and syncs the log.
     """
 
     def __init__(
         self,
         identity: Identity,
         log: MetadataLog,
-        clock: Clock,
+        world: World,
         *,
         timing: Timing | None = None,
-        connect: Connect = connect_by_tcp,
-        in_thread: InThread = trio.to_thread.run_sync,
-        sync: Callable[[Flush], None] = Flush.run,
+        trace: Trace | None = None,
     ) -> None:
         self.identity = identity
         self.log = log
-        self._clock = clock
-        self._witnesses: list[Callable[[Effects], None]] = []
-        self._witnesses_of_refusals: list[Callable[[Refusal], None]] = []
-        self.appended_at = time.perf_counter()
+        self._world = world
+        self.trace = trace or Trace(world.clock, identity.node_id)
+        self._stepped = self.trace.of(CoreStepped)
+        self._refused = self.trace.of(RequestRefused)
+        self._role_began = self.trace.of(RoleBegan)
+        self.appended_at = world.seconds()
         """When the first of the records was appended that the core was told of last, or will be next."""
-        self._in_thread = in_thread
         self._election_file = ElectionFile(log, identity.node_id, identity.voters)
         self._complaints = Complaints(identity)
         self.timing = timing or Timing()
@@ -129,18 +126,20 @@ class Quorum:
         voters = tuple(sorted(identity.voters))
         now = trio.current_time()
         view = log.view()
-        self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=random.random, timing=self.timing)
-        self._flusher = Flusher(log, view, in_thread, sync)
-        self._turns = Turns(self._step, self._flusher)
+        jitter = world.random.random
+        self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=jitter, timing=self.timing)
+        self._flusher = Flusher(log, view, world.in_thread, world.sync)
+        self._turns = Turns(self._step, self._flusher, world.seconds)
         self._high_watermark = self._core.high_watermark
+        dial = functools.partial(connect, dial=world.dial)
         self._peers: Mapping[int, Peer] = {
-            voter.node_id: Peer(voter, identity, self.timing, self._complaints, connect, self._turns.report)
+            voter.node_id: Peer(voter, identity, self.timing, self._complaints, dial, self._turns.report)
             for voter in identity.voters.values()
             if voter.node_id != identity.node_id
         }
         self._responses = Responses(log, self._peers, self._complaints)
         self._questions = Questions(log)
-        self._snapshot_check = SnapshotCheck(log, in_thread)
+        self._snapshot_check = SnapshotCheck(log, world.in_thread)
         self._advanced = trio.Event()
         self._changed = trio.Event()
         self._leaving = False
@@ -198,19 +197,11 @@ class Quorum:
         """Seconds spent with steps of the core, and with flushes on the event loop."""
         return self._turns.busy_s
 
-    def tell(self, witness: Callable[[Effects], None], of_refusals: Callable[[Refusal], None] | None = None) -> None:
-        """Have ``witness`` hear of the effects of every step, before they are performed; and ``of_refusals`` of what
-        was refused without a step.
-        """
-        self._witnesses.append(witness)
-        if of_refusals is not None:
-            self._witnesses_of_refusals.append(of_refusals)
-
     def note_refusal(self, refusal: Refusal, host: str) -> None:
         """Log and count a request from ``host`` that was refused before it came to ``answer``."""
         self._complaints.refused(refusal, host)
-        for witness in self._witnesses_of_refusals:
-            witness(refusal)
+        if self._refused.listeners:
+            self._refused.emit(RequestRefused(*self._refused.now(), refusal))
 
     async def change(self, leader_id: int | None, epoch: int) -> None:
         """Return once this is no longer who leads. The caller puts the bound on the wait."""
@@ -252,6 +243,9 @@ class Quorum:
                 task_status.started()
                 while True:
                     role = Role.of(self._core.state)
+                    if self._role_began.listeners:
+                        began = RoleBegan(*self._role_began.now(), str(role), role.epoch, role.leader_id)
+                        self._role_began.emit(began)
                     async with trio.open_nursery() as scope:
                         scope.start_soon(self._play, role, scope.cancel_scope, name=str(role))
                         if role.kind is Leader:
@@ -306,7 +300,7 @@ class Quorum:
     async def _perform_postponed(self, event: Event, effects: Effects, data: bytes) -> None:
         """Write what must be durable first, or cut the log, and perform the rest of the effects."""
         if effects.election is not None:
-            await self._in_thread(self._election_file.write, effects.election)
+            await self._world.in_thread(self._election_file.write, effects.election)
             self._turns.follow(ElectionStateWritten(effects.election))
         if isinstance(event, LogTrimmed):
             async with self._flusher.lock:
@@ -330,12 +324,12 @@ class Quorum:
     def _perform(self, effects: Effects, data: bytes) -> None:
         """Do what the core says, in its order, but for what ``_perform_postponed`` does before."""
         if isinstance(effects.append, LeaderChange):
-            began = time.perf_counter()
-            self.log.append_leader_change(effects.append, self._clock.now_ms())
+            began = self._world.seconds()
+            self.log.append_leader_change(effects.append, self._world.clock.now_ms())
             self._tell_of_growth(began)
         elif effects.append is not None:
             opens_epoch = effects.append.runs[-1].epoch > self.log.last_epoch
-            self.log.append_fetched(data, effects.append, self._clock.now_ms())
+            self.log.append_fetched(data, effects.append, self._world.clock.now_ms())
             if opens_epoch:
                 self._complaints.look_for_other_voters(data, self.epoch)
         if effects.flush:
@@ -359,8 +353,8 @@ class Quorum:
             self._complaints.judged(verdict)
         for transition in effects.transitions:
             logger.info("%s", transition)
-        for witness in self._witnesses:
-            witness(effects)
+        if self._stepped.listeners:
+            self._stepped.emit(CoreStepped(*self._stepped.now(), effects))
         if effects.fatal is not None:
             raise StorageError(f"{self.log.directory}: {effects.fatal}; this node stops, to keep its log as it is")
 
@@ -381,7 +375,7 @@ class Quorum:
         """
         if not self.is_leader or self.epoch != epoch:
             raise NotLeader
-        return self.log.encode(records, epoch, self._clock.now_ms())
+        return self.log.encode(records, epoch, self._world.clock.now_ms())
 
     def append(self, unit: Unit) -> int:
         """Append what ``encode`` made; return the offset of the last record.
@@ -389,7 +383,7 @@ class Quorum:
         They are in the log when this returns, and may be committed already; wait for ``committed`` before anyone hears
         of them. Raises OSError if they cannot be written. What fails after that ends ``run``.
         """
-        began = time.perf_counter()
+        began = self._world.seconds()
         self.log.append(unit)
         self._tell_of_growth(began)
         return self.log.end_offset - 1

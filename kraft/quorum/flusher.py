@@ -7,7 +7,6 @@ takes about as long as the way to a thread and back (0.15 ms), which costs the e
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import trio
 
@@ -15,6 +14,7 @@ from kraft.quorum.log import MetadataLog
 from kraft.raft.events import LogFlushed
 from kraft.raft.log_view import LogView
 from kraft.storage.flush import Flush
+from kraft.world.world import InThread
 
 #: So long the event loop may stand still, on the average.
 _QUICK_S = 0.002
@@ -33,8 +33,8 @@ class Flusher:
         self,
         log: MetadataLog,
         view: LogView,
-        in_thread: Callable[..., Awaitable[Any]],
-        sync: Callable[[Flush], None] = Flush.run,
+        in_thread: InThread,
+        sync: Callable[[Flush], None],
     ) -> None:
         self.lock = trio.Lock()
         self.is_due = False

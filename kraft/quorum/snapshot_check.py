@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import trio
 
 from kraft.quorum.log import MetadataLog
 from kraft.raft.events import SnapshotRejected, SnapshotStored, StoreChunk
 from kraft.raft.messages import SnapshotId
+from kraft.world.world import InThread
 
 
 class SnapshotCheck:
     """The snapshots that ``log`` is sent. ``in_thread`` runs the check on a worker thread."""
 
-    def __init__(self, log: MetadataLog, in_thread: Callable[..., Awaitable[Any]]) -> None:
+    def __init__(self, log: MetadataLog, in_thread: InThread) -> None:
         self._log = log
         self._in_thread = in_thread
         self._unchecked, self._to_check = trio.open_memory_channel[SnapshotId](1)

@@ -9,7 +9,6 @@ the role. Until that is done the role takes the events, in their order.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
@@ -31,10 +30,12 @@ class Turns:
     """The turns at one core: one event after the other, and a flush of its log as soon as nothing goes before it.
 
     ``step`` steps the core with an event, or with what has been appended if that is None, and performs the effects, or
-    leaves them to ``postpone``. What it appends is made durable by ``flusher``.
+    leaves them to ``postpone``. What it appends is made durable by ``flusher``; ``seconds`` measures what that takes.
     """
 
-    def __init__(self, step: Callable[[Event | None, bytes], None], flusher: Flusher) -> None:
+    def __init__(
+        self, step: Callable[[Event | None, bytes], None], flusher: Flusher, seconds: Callable[[], float]
+    ) -> None:
         self.deadline = trio.current_time()
         """When the core is to be stepped if nothing happens before, in seconds."""
         self.has_grown = False
@@ -49,6 +50,7 @@ class Turns:
         """Seconds spent with steps of the core, and with flushes on the event loop."""
         self._step = step
         self._flusher = flusher
+        self._seconds = seconds
         # What was reported while the role was busy (None only wakes it), and what the core is now to be stepped with.
         self._inbox, self._events = trio.open_memory_channel[_Reported | None](_INBOX)
         self._at_hand: deque[_Reported] = deque([_TIMEOUT])
@@ -200,15 +202,15 @@ class Turns:
             self._step_through()
 
     def _flush(self) -> None:
-        began = time.perf_counter()
+        began = self._seconds()
         flushed = self._flusher.flush()
-        self.busy_s += time.perf_counter() - began
+        self.busy_s += self._seconds() - began
         if flushed is not None:
             self.follow(flushed)
 
     def _step_through(self) -> None:
         """Step the core with what was appended, what is at hand and what comes of it, until effects are postponed."""
-        began = time.perf_counter()
+        began = self._seconds()
         while self._postponed is None:
             if self.has_grown:
                 self.has_grown = False
@@ -217,4 +219,4 @@ class Turns:
                 self._step(*self._at_hand.popleft())
             else:
                 break
-        self.busy_s += time.perf_counter() - began
+        self.busy_s += self._seconds() - began

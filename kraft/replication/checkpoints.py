@@ -11,7 +11,6 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 
 import attrs
-import trio
 
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import (
@@ -23,6 +22,7 @@ from kraft.storage.checkpoint import (
     known_offsets,
     write_offsets,
 )
+from kraft.world.world import InThread
 
 FILES = (RECOVERY_POINT, LOG_START_OFFSET, HIGH_WATERMARK, CLEANER_OFFSET)
 
@@ -77,9 +77,9 @@ class Checkpoints:
             for where, offset in offsets.items()
         )
 
-    async def write(self, directory: str) -> None:
+    async def write(self, directory: str, in_thread: InThread) -> None:
         """Replace these files of a directory, durably. Raises: OSError."""
-        await trio.to_thread.run_sync(self._write, directory)
+        await in_thread(self._write, directory)
 
     def _write(self, directory: str) -> None:
         for name, offsets in self.files.items():

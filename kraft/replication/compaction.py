@@ -23,7 +23,7 @@ from kraft.storage.cleanable import Cleanable, cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.errors import StorageError
 from kraft.storage.log import remove_files
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.compaction")
 
@@ -35,7 +35,7 @@ class Compaction:
     """The cleaner. ``stopping`` ends a compaction that is under way."""
 
     config: NodeConfig
-    clock: Clock
+    world: World
     replicas: Replicas
     stopping: trio.Event
     _uncleanable: set[tuple[UUID, int]] = attrs.Factory(set)
@@ -67,7 +67,7 @@ class Compaction:
         return True
 
     def _due(self) -> Iterator[tuple[HostedPartition, Cleanable]]:
-        now_ms = self.clock.now_ms()
+        now_ms = self.world.clock.now_ms()
         for partition in self.replicas.all():
             log, where = partition.log, (partition.topic_id, partition.index)
             if COMPACT not in log.config.cleanup_policy or where in self._uncleanable:
@@ -85,15 +85,15 @@ class Compaction:
         def unwanted() -> bool:
             return self.stopping.is_set() or log.cuts != cuts or not self.replicas.holds(partition)
 
-        cleaned = await trio.to_thread.run_sync(cleaning.run, self.clock.now_ms(), unwanted)
+        cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted)
         if unwanted() or log.segments[0].base_offset != first_offset:
             cleaned.discard()
             return
         files = log.replace_segments(cleaned)
         # A power cut must not undo the renames once the checkpoint says that they were made.
-        await trio.to_thread.run_sync(sync_directory, log.directory)
+        await self.world.in_thread(sync_directory, log.directory)
         if log.cuts == cuts:
             partition.cleaned_offset = cleaned.clean_end
         await self.replicas.write_checkpoints()
         # Who reads an old segment holds its file open; the name may go at once.
-        await trio.to_thread.run_sync(remove_files, files)
+        await self.world.in_thread(remove_files, files)

@@ -20,7 +20,7 @@ from kraft.replication.replicas import Replicas
 from kraft.storage.directory import remove_retired
 from kraft.storage.errors import StorageError
 from kraft.storage.log import remove_files
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.maintenance")
 
@@ -35,7 +35,7 @@ class Maintenance:
     """The recurring tasks of one broker."""
 
     config: NodeConfig
-    clock: Clock
+    world: World
     replicas: Replicas
     _doomed: list[tuple[float, list[str]]] = attrs.Factory(list)
     """Files that are out of their logs, and from when on they may be removed."""
@@ -71,7 +71,7 @@ class Maintenance:
     async def delete_old_segments(self) -> None:
         """Take segments away that retention no longer holds; their files go after ``file.delete.delay.ms``."""
         for partition in self._held():
-            files = partition.log.delete_old_segments(self.clock.now_ms(), partition.high_watermark)
+            files = partition.log.delete_old_segments(self.world.clock.now_ms(), partition.high_watermark)
             if files:
                 partition.wake()
                 delay_s = partition.log.config.file_delete_delay_ms / 1000
@@ -82,7 +82,7 @@ class Maintenance:
         """Remove the files whose delay is over."""
         for doomed in [each for each in self._doomed if each[0] <= trio.current_time()]:
             self._doomed.remove(doomed)
-            await trio.to_thread.run_sync(remove_files, doomed[1])
+            await self.world.in_thread(remove_files, doomed[1])
 
     async def flush(self) -> None:
         """Make sealed segments durable and write down how far each log is: what a power cut then has to scan is
@@ -100,7 +100,7 @@ class Maintenance:
 
     async def flush_by_time(self) -> None:
         """Make logs durable that ask for it by time (``flush.ms``)."""
-        now_ms = self.clock.now_ms()
+        now_ms = self.world.clock.now_ms()
         for partition in self._held():
             log = partition.log
             if log.failure is not None:
@@ -115,7 +115,7 @@ class Maintenance:
         next flush would succeed without it: the node must end."""
         try:
             flush = partition.log.begin_flush(end_offset)
-            await trio.to_thread.run_sync(flush.run)
+            await self.world.in_thread(self.world.sync, flush)
         except OSError as error:
             if self.replicas.holds(partition):
                 raise _cannot_go_on(partition, error) from error
@@ -126,13 +126,13 @@ class Maintenance:
         """Forget idempotent producers that have been silent for ``producer.id.expiration.ms``."""
         for partition in self.replicas.all():
             limit_ms = self.config.transactions.producer_id_expiration_ms
-            partition.log.producers.expire(self.clock.now_ms(), limit_ms)
+            partition.log.producers.expire(self.world.clock.now_ms(), limit_ms)
 
     async def remove_deleted(self) -> None:
         """Remove the directories of deleted partitions."""
         retired, self.replicas.retired = self.replicas.retired, []
         for path in retired:
-            await trio.to_thread.run_sync(remove_retired, path)
+            await self.world.in_thread(remove_retired, path)
 
 
 def _cannot_go_on(partition: HostedPartition, failure: OSError) -> StorageError:

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import logging
 import os
-import random
-import uuid
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
@@ -33,7 +31,7 @@ from kraft.storage.directory import LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 logger = logging.getLogger("kraft.replicas")
 
@@ -54,7 +52,7 @@ class Replicas:
     """All partitions on this broker, by topic name and number. ``lag_max_ms`` is ``replica.lag.time.max.ms``."""
 
     node_id: int
-    clock: Clock
+    world: World
     directories: list[LogDirectory]
     static_values: Mapping[str, str]
     lag_max_ms: int = 30_000
@@ -199,7 +197,7 @@ class Replicas:
 
     def _tell_leaders(self, partitions: Iterable[HostedPartition]) -> None:
         """Bring the conditions of those that this broker leads up to date."""
-        now_ms = self.clock.now_ms()
+        now_ms = self.world.clock.now_ms()
         for partition in partitions:
             partition.step(now_ms, self._conditions(partition))
 
@@ -253,7 +251,7 @@ class Replicas:
         state = None if topic is None else topic.partitions.get(index)
         known = topic is not None and state is not None and self.node_id in state.replicas
         if not known or read_topic_id(path) not in (None, topic.id if topic else None):
-            aside = directory.retire_partition(f"{name}-{index}", uuid.uuid4(), "stray")
+            aside = directory.retire_partition(f"{name}-{index}", self.world.new_uuid(), "stray")
             logger.warning("%s is of no partition in the metadata: kept as %s", path, aside)
             return
         assert topic is not None
@@ -287,12 +285,12 @@ class Replicas:
         await self._forget_deleted()
         for partition in gone:
             directory = self._directory_of(partition)
-            self.retired.append(directory.retire_partition(partition.name, uuid.uuid4()))
+            self.retired.append(directory.retire_partition(partition.name, self.world.new_uuid()))
 
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
         if self._has_roles and state.leader == self.node_id:
-            partition.lead(self._conditions(partition), state, self.clock.now_ms())
+            partition.lead(self._conditions(partition), state, self.world.clock.now_ms())
         else:
             partition.follow(state)
         if partition.is_leader and not led:
@@ -320,11 +318,11 @@ class Replicas:
             directory.path,
             f"{topic.name}-{index}",
             config,
-            now_ms=self.clock.now_ms(),
+            now_ms=self.world.clock.now_ms(),
             last_stop=directory.last_stop,
             recovery_point=checkpoints.offset(RECOVERY_POINT, where),
             log_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
-            roll_jitter_ms=random.randrange(config.segment_jitter_ms + 1),
+            roll_jitter_ms=self.world.random.randrange(config.segment_jitter_ms + 1),
         )
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
@@ -382,7 +380,7 @@ class Replicas:
         for each, start_offset in written:
             # A write that fails may have lowered the entry already.
             each.checkpointed_start_offset = min(each.checkpointed_start_offset, start_offset)
-        await checkpoints.write(directory.path)
+        await checkpoints.write(directory.path, self.world.in_thread)
         for each, start_offset in written:
             each.checkpointed_start_offset = start_offset
 

@@ -69,7 +69,7 @@ class Request:
 
     ``response_version`` is the version in which the reply is encoded; the server sets it to 0 for an ApiVersions
     request in a version that is not offered (``supported`` is False then, and such a body must not be decoded). Times
-    are seconds of ``perf_counter``.
+    are seconds of the plane's clock.
     """
 
     api_key: int

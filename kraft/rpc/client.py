@@ -7,9 +7,8 @@ still arrive.
 
 from __future__ import annotations
 
-import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -19,19 +18,18 @@ from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import request_header_version, response_class, response_header_version
 from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
-from kraft.rpc.transport import PlainTransport, Transport
 from kraft.wire.codec import decode, encode_spliced
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
+from kraft.world.dial import Dial, dial_by_tcp
+from kraft.world.transport import Transport
 
 DEFAULT_TIMEOUT_S = 30.0
 MAX_RESPONSE_BYTES = 104_857_600
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
-
-Dial = Callable[[str, int], Awaitable[Transport]]
 
 _FIXED = struct.Struct(">ihhi")
 _CORRELATION_ID = struct.Struct(">i")
@@ -50,23 +48,44 @@ async def connect(
     client_id: str | None = "kraft",
     timeout_s: float = DEFAULT_TIMEOUT_S,
     *,
-    dial: Dial | None = None,
+    dial: Dial = dial_by_tcp,
 ) -> AsyncIterator[Connection]:
-    """Connect, by TCP unless ``dial`` knows another way, and learn the peer's versions. OSError if nobody listens,
-    Disconnected, trio.TooSlowError after ``timeout_s``.
-    """
-    with trio.fail_after(timeout_s):
-        transport = await (dial or dial_by_tcp)(host, port)
-    connection = Connection(transport, client_id, timeout_s)
+    """:func:`open_connection`, closed when the block ends."""
+    connection = await open_connection(host, port, client_id, timeout_s, dial=dial)
     try:
-        await connection.handshake()
         yield connection
     finally:
         connection.close()
 
 
+async def open_connection(
+    host: str,
+    port: int,
+    client_id: str | None = "kraft",
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    *,
+    dial: Dial = dial_by_tcp,
+) -> Connection:
+    """Connect, by TCP unless ``dial`` knows another way, and learn the peer's versions. The caller closes it.
+
+    Raises:
+        OSError: nobody listens, or the connection was lost (Disconnected).
+        KafkaError: the peer refused the handshake.
+        trio.TooSlowError: a step took longer than ``timeout_s``.
+    """
+    with trio.fail_after(timeout_s):
+        transport = await dial(host, port)
+    connection = Connection(transport, client_id, timeout_s)
+    try:
+        await connection.handshake()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 class Connection:
-    """Made by :func:`connect`. ``versions`` is what the peer offers: API key to (lowest, highest)."""
+    """Made by :func:`open_connection`. ``versions`` is what the peer offers: API key to (lowest, highest)."""
 
     def __init__(self, transport: Transport, client_id: str | None, timeout_s: float) -> None:
         self._transport = transport
@@ -99,7 +118,10 @@ class Connection:
 
     def highest_common_version(self, request: Message) -> int:
         """KafkaError UNSUPPORTED_VERSION if there is none."""
-        ours, theirs = request.VALID_VERSIONS, self.versions.get(request.API_KEY, (0, -1))
+        if request.API_KEY not in self.versions:
+            name = type(request).__name__.removesuffix("Request")
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"the node does not offer {name}")
+        ours, theirs = request.VALID_VERSIONS, self.versions[request.API_KEY]
         version: int = min(ours[1], theirs[1])
         if version < max(ours[0], theirs[0]):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
@@ -218,23 +240,3 @@ class _held:
 
     async def __aexit__(self, *_: object) -> None:
         self._lock.release()
-
-
-async def dial_by_tcp(host: str, port: int) -> Transport:
-    """The first of the host's addresses that answers. OSError if there is none."""
-    failure: OSError = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-        sock = socket.socket(family, kind, protocol)
-        try:
-            sock.setblocking(False)
-            await trio.socket.from_stdlib_socket(sock).connect(address)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as error:
-            failure = error
-            sock.close()
-        except BaseException:
-            sock.close()
-            raise
-        else:
-            return PlainTransport(sock)
-    raise failure

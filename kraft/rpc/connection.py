@@ -7,7 +7,6 @@ cancellation leaves :func:`serve_connection`, because it would take the connecti
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 
 import attrs
@@ -17,13 +16,15 @@ from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Request, Silence
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.header import Apis, encode_response, parse_request
-from kraft.rpc.plane import SocketSettings
+from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics, ProcessorMetrics
-from kraft.rpc.transport import Transport
+from kraft.rpc.trace import RequestTrace
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import KafkaError
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
+from kraft.world.listen import SocketSettings
+from kraft.world.transport import Transport
 
 logger = logging.getLogger("kraft.rpc")
 
@@ -39,9 +40,11 @@ class ProcessorContext:
     apis: Apis
     error_response: ErrorResponse
     settings: SocketSettings
+    rejections: RejectionLog
     table: ConnectionTable
     scratch: memoryview
     plane_metrics: PlaneMetrics
+    trace: RequestTrace
     metrics: ProcessorMetrics
 
 
@@ -51,7 +54,7 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
     try:
         await _serve(live, transport, context)
     except (InvalidFrame, DecodeError) as error:
-        logger.warning("%s %s: closed: %s", peer.listener, peer.name, error)
+        context.rejections.closed(peer, error)
     except (ConnectionEnded, OSError) as error:
         logger.debug("%s %s: connection lost: %s", peer.listener, peer.name, error)
     except trio.BrokenResourceError:  # a plane that is cancelled may lose its handlers before its connections
@@ -63,18 +66,21 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
 async def _serve(live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
     frames = FrameReader(transport, context.scratch, context.settings.request_max_bytes)
     table, metrics, requests = context.table, context.metrics, context.requests
+    clock = context.plane_metrics.clock
     while not live.draining:
         frame = await frames.read()
         if frame is None:
             return
-        now = time.perf_counter()
+        now = clock()
         live.in_flight = True
         table.touch(live, now)
         metrics.bytes_in.count += len(frame) + 4
         request = parse_request(frame, live.info, context.apis)
         request.received_at = now
+        if context.trace.received.listeners:
+            context.trace.tell_received(request)
         del frame  # from here on the request owns it, and lets go of it before the next one is read
-        metrics.idle.busy_s += time.perf_counter() - now
+        metrics.idle.busy_s += clock() - now
         try:
             requests.send_nowait(request)
         except trio.WouldBlock:
@@ -87,15 +93,16 @@ async def _serve(live: LiveConnection, transport: Transport, context: ProcessorC
 async def _answer(request: Request, live: LiveConnection, transport: Transport, context: ProcessorContext) -> bool:
     """Wait for the reply and send it; False if the connection is to be closed."""
     reply = await request.reply()
-    resumed_at = ready_at = time.perf_counter()
+    clock = context.plane_metrics.clock
+    resumed_at = ready_at = clock()
     metrics = context.metrics
     if isinstance(reply, Parked):
         reply = await _parked(reply, request, context.error_response)
-        ready_at = time.perf_counter()
+        ready_at = clock()
     if reply is CLOSE:
         return False
     if reply is NO_RESPONSE:
-        context.plane_metrics.record(request, resumed_at, ready_at, ready_at)
+        _finish(request, resumed_at, ready_at, ready_at, context)
         return True
     data, pieces = encode_response(request, reply)
     metrics.responses.count += 1
@@ -108,11 +115,18 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
     finally:
         metrics.responses.count -= 1
     metrics.bytes_out.count += len(data)
-    sent_at = time.perf_counter()
+    sent_at = clock()
     metrics.idle.busy_s += sent_at - ready_at
     context.table.touch(live, sent_at)
-    context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
+    _finish(request, resumed_at, ready_at, sent_at, context)
     return True
+
+
+def _finish(request: Request, resumed_at: float, ready_at: float, sent_at: float, context: ProcessorContext) -> None:
+    """Count a request, and tell whoever listens."""
+    context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
+    if context.trace.answered.listeners:
+        context.trace.tell_answered(request, resumed_at, ready_at, sent_at)
 
 
 async def _parked(parked: Parked, request: Request, error_response: ErrorResponse) -> Message | Silence:

@@ -7,14 +7,13 @@ response, or waits for an answer that never comes is idle.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Iterator
 
 import attrs
 import trio
 
-from kraft.metrics import Counter
+from kraft.metrics import Clock, Counter
 from kraft.rpc.channel import ConnectionInfo
 
 _SHORTEST_SLEEP_S = 0.001
@@ -75,10 +74,10 @@ class ConnectionTable:
             if not connection.in_flight:
                 connection.scope.cancel(reason="plane is stopping")
 
-    async def expire_idle(self, max_idle_s: float, killed: Counter) -> None:
-        """Close what is idle for longer than ``max_idle_s``, until cancelled."""
+    async def expire_idle(self, max_idle_s: float, killed: Counter, clock: Clock) -> None:
+        """Close what is idle for longer than ``max_idle_s`` by ``clock``, until cancelled."""
         while True:
-            now = time.perf_counter()
+            now = clock()
             next_at = now + max_idle_s
             for connection in self._by_activity:
                 expires_at = connection.last_active_at + max_idle_s

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import struct
 
-from kraft.rpc.transport import Transport
+from kraft.rpc.foreign import foreign_protocol
+from kraft.world.transport import Transport
 
 SCRATCH_BYTES = 65_536
 
@@ -59,7 +60,8 @@ class FrameReader:
             arrived = scratch[:count] if whole else memoryview(bytes(arrived) + bytes(scratch[:count]))
         size: int = _LENGTH.unpack_from(arrived)[0]
         if not 0 <= size <= self._max_bytes:
-            raise InvalidFrame(f"frame of {size} bytes, allowed are 0 to {self._max_bytes}")
+            foreign = foreign_protocol(bytes(arrived))
+            raise InvalidFrame(foreign or f"frame of {size} bytes, allowed are 0 to {self._max_bytes}")
         end = 4 + size
         if end <= len(arrived):
             frame = bytes(arrived[4:end])

@@ -8,7 +8,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-from kraft.messages.registry import ApiKey, request_header_version, response_header_version
+from kraft.messages.registry import (
+    ApiKey,
+    listeners,
+    request_class,
+    request_header_version,
+    response_header_version,
+)
 from kraft.rpc.channel import ConnectionInfo, Request
 from kraft.wire.codec import encode_spliced
 from kraft.wire.decode_error import DecodeError
@@ -36,7 +42,7 @@ def parse_request(frame: bytes | bytearray, connection: ConnectionInfo, apis: Ap
     api_key, api_version, correlation_id = _FIXED.unpack_from(frame)
     offered = apis.get(api_key)
     if offered is None:
-        raise DecodeError(f"API key {api_key} is not offered here")
+        raise DecodeError(_not_offered(api_key))
     supported = offered[0] <= api_version <= offered[1]
     if supported:
         header_version = request_header_version(api_key, api_version)
@@ -51,6 +57,15 @@ def parse_request(frame: bytes | bytearray, connection: ConnectionInfo, apis: Ap
         position = _skip_tagged_fields(frame, position)
     version = api_version if supported else 0
     return Request(api_key, api_version, correlation_id, client_id, frame, position, connection, supported, version)
+
+
+def _not_offered(api_key: int) -> str:
+    """Name the API, and say where Kafka has it: a client may have found the port of a controller, or the reverse."""
+    if api_key not in frozenset(ApiKey):
+        return f"API key {api_key} is not offered here"
+    name = request_class(api_key).__name__.removesuffix("Request")
+    kinds = " and ".join(f"{kind}s" for kind in listeners(api_key) if kind in ("broker", "controller"))
+    return f"{name} (API key {api_key}) is not offered here; Kafka has it at listeners of {kinds}"
 
 
 def _client_id(frame: bytes | bytearray) -> tuple[str | None, int]:

@@ -11,6 +11,7 @@ from functools import partial
 import h11
 import trio
 
+from kraft.config.listeners import address
 from kraft.metrics import Registry
 
 logger = logging.getLogger("kraft.rpc")
@@ -28,8 +29,16 @@ async def serve_metrics(
     *,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled. ``task_status.started`` gives the port. OSError if it cannot be bound."""
-    listeners = await trio.open_tcp_listeners(port, host=host)
+    """Serve until cancelled. ``task_status.started`` gives the port.
+
+    Raises:
+        OSError: the port cannot be bound; its ``filename`` is the setting.
+    """
+    try:
+        listeners = await trio.open_tcp_listeners(port, host=host)
+    except OSError as error:
+        where = f"kraft.metrics.listener={address(host or '', port)}"
+        raise OSError(error.errno, error.strerror or str(error), where) from error
     task_status.started(listeners[0].socket.getsockname()[1])
     limiter = trio.CapacityLimiter(MAX_CONNECTIONS)
     await trio.serve_listeners(partial(_serve_connection, registry, limiter), listeners)

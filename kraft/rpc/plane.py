@@ -44,25 +44,3 @@ class Plane:
 def control_plane(listeners: tuple[Endpoint, ...]) -> Plane:
     """KIP-291: one processor, a queue of 20, one handler."""
     return Plane("control", listeners, CONTROL_QUEUE_CAPACITY, processors=1, handlers=1, metric_prefix="ControlPlane")
-
-
-@attrs.frozen
-class SocketSettings:
-    """Kafka's socket settings. A buffer size of -1 leaves the operating system's; ``max_idle_ms`` below 0 means no
-    limit.
-    """
-
-    request_max_bytes: int = 104_857_600
-    """``socket.request.max.bytes``"""
-    send_buffer_bytes: int = 102_400
-    """``socket.send.buffer.bytes``"""
-    receive_buffer_bytes: int = 102_400
-    """``socket.receive.buffer.bytes``"""
-    listen_backlog: int = 50
-    """``socket.listen.backlog.size``"""
-    max_idle_ms: int = 600_000
-    """``connections.max.idle.ms``: also the longest time that one request may take to arrive, or one response to be
-    taken.
-    """
-    drain_ms: int = 5_000
-    """How long a stopping plane waits for the requests it has begun."""

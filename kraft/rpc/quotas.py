@@ -8,13 +8,13 @@ is refused at once.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping
 
 import attrs
 import trio
 
+from kraft.metrics import Clock
 from kraft.rpc.connections import ConnectionTable
 
 UNLIMITED = 2**31 - 1
@@ -35,10 +35,11 @@ class ConnectionLimits:
 
 
 class ConnectionQuotas:
-    """The connections of a whole node, over all its planes."""
+    """The connections of a whole node, over all its planes. ``clock`` measures the rates, in seconds."""
 
-    def __init__(self, limits: ConnectionLimits) -> None:
+    def __init__(self, limits: ConnectionLimits, clock: Clock) -> None:
         self._limits = limits
+        self._clock = clock
         self._by_listener: Counter[str] = Counter()
         self._by_host: Counter[str] = Counter()
         self._tables: list[tuple[str, ConnectionTable]] = []
@@ -90,7 +91,7 @@ class ConnectionQuotas:
             victim.scope.cancel(reason="max.connections: a protected listener needs room")
 
     async def _wait_for_rate(self, listener: str) -> None:
-        now = time.perf_counter()
+        now = self._clock()
         delay_s = 0.0 if self._protected(listener) else self._rate.delay_s(now)
         if listener in self._listener_rates:
             delay_s = max(delay_s, self._listener_rates[listener].delay_s(now))

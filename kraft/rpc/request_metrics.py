@@ -55,6 +55,8 @@ class PlaneMetrics:
 
     def __init__(self, registry: Registry, plane: Plane) -> None:
         self._registry = registry
+        self.clock = registry.clock
+        """What the times of a request are read from."""
         self._apis: dict[int, _ApiMetrics] = {}
         self._rates: dict[tuple[int, int], Meter] = {}
         prefix = plane.metric_prefix
@@ -67,14 +69,14 @@ class PlaneMetrics:
         self._processors: list[ProcessorMetrics] = []
         registry.gauge(*sockets, f"{prefix}NetworkProcessorAvgIdlePercent", self._processor_idle)
         registry.gauge(_NETWORK, "RequestChannel", f"{prefix}ResponseQueueSize", self._responses)
-        self._plane = plane
+        self.plane = plane
 
     def watch_queue(self, size: Callable[[], int]) -> None:
         """``size`` gives the number of requests that wait for a handler."""
-        self._registry.gauge(_NETWORK, "RequestChannel", f"{self._plane.metric_prefix}RequestQueueSize", size)
+        self._registry.gauge(_NETWORK, "RequestChannel", f"{self.plane.metric_prefix}RequestQueueSize", size)
 
     def processor(self, listener: str, number: int) -> ProcessorMetrics:
-        processor = ProcessorMetrics(self._registry, self._plane, listener, number)
+        processor = ProcessorMetrics(self._registry, self.plane, listener, number)
         self._processors.append(processor)
         return processor
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing, suppress
 
@@ -31,10 +30,13 @@ from kraft.rpc.connection import ErrorResponse, ProcessorContext, failed_reply, 
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import SCRATCH_BYTES
 from kraft.rpc.header import Apis
-from kraft.rpc.listen import Accepted, Listen, Listener, listen_by_tcp
-from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane, SocketSettings
+from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane
 from kraft.rpc.quotas import ConnectionQuotas
+from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics
+from kraft.rpc.trace import RequestTrace
+from kraft.world.listen import Accepted, Listen, Listener, SocketSettings, listen_by_tcp
+from kraft.world.trace import Trace
 
 logger = logging.getLogger("kraft.rpc")
 
@@ -45,7 +47,7 @@ Handler = Callable[[Request], Awaitable[Reply]]
 class Service:
     """What a plane serves: ``handle`` is awaited for each request (see :mod:`kraft.rpc.channel` for what it may
     return), ``apis`` is what is offered (anything else closes the connection), ``error_response`` tells a peer that
-    ``handle`` raised, ``listen`` opens the listeners.
+    ``handle`` raised, ``listen`` opens the listeners, ``trace`` is told of requests.
     """
 
     handle: Handler
@@ -55,6 +57,8 @@ class Service:
     registry: Registry
     settings: SocketSettings = attrs.field(factory=SocketSettings)
     listen: Listen = listen_by_tcp
+    rejections: RejectionLog = attrs.Factory(lambda self: RejectionLog(self.registry.clock), takes_self=True)
+    trace: Trace = attrs.field(factory=Trace)
 
 
 async def serve(
@@ -132,9 +136,11 @@ class _Processor:
             apis=service.apis,
             error_response=service.error_response,
             settings=service.settings,
+            rejections=service.rejections,
             table=ConnectionTable(),
             scratch=memoryview(bytearray(SCRATCH_BYTES)),
             plane_metrics=metrics,
+            trace=RequestTrace.of(service.trace, metrics.plane),
             metrics=metrics.processor(endpoint.listener, number),
         )
         return cls(number, endpoint, arriving, pending, context, service.quotas)
@@ -151,8 +157,8 @@ class _Processor:
             async with self.context.requests, self.pending, trio.open_nursery() as nursery:
                 if self.context.settings.max_idle_ms >= 0:
                     max_idle_s = self.context.settings.max_idle_ms / 1000
-                    killed = self.context.plane_metrics.expired
-                    nursery.start_soon(table.expire_idle, max_idle_s, killed, name=f"expiry {self.name}")
+                    killed, clock = self.context.plane_metrics.expired, self.context.plane_metrics.clock
+                    nursery.start_soon(table.expire_idle, max_idle_s, killed, clock, name=f"expiry {self.name}")
                 async with trio.open_nursery() as connections:
                     with ExitStack() as cleanup:
                         cleanup.callback(self._discard_pending)
@@ -180,7 +186,7 @@ class _Processor:
                 endpoint.listener, endpoint.security_protocol, accepted.host, accepted.port, accepted.name
             )
             with trio.CancelScope() as scope:
-                live = LiveConnection(info, scope, time.perf_counter())
+                live = LiveConnection(info, scope, self.context.plane_metrics.clock())
                 table.add(live)
                 try:
                     await serve_connection(live, accepted.transport, self.context)
@@ -224,14 +230,14 @@ async def _hand_over(accepted: Accepted, processors: list[_Processor]) -> None:
 
 async def _run_handler(requests: trio.MemoryReceiveChannel[Request], service: Service, metrics: PlaneMetrics) -> None:
     """Handle one request after the other until every processor has ended."""
-    handle, idle = service.handle, metrics.handlers
+    handle, idle, clock = service.handle, metrics.handlers, metrics.clock
     async with requests:
         async for request in requests:
-            request.dequeued_at = time.perf_counter()
+            request.dequeued_at = clock()
             try:
                 reply = await handle(request)
             except Exception as error:
                 reply = failed_reply(request, error, service.error_response)
-            request.handled_at = now = time.perf_counter()
+            request.handled_at = now = clock()
             idle.busy_s += now - request.dequeued_at
             request.complete(reply)

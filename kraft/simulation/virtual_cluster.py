@@ -7,6 +7,7 @@ is virtual too, so that the same run writes the same times.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,25 +25,14 @@ from kraft.node.tree import render
 from kraft.quorum.driver import Quorum
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.wire import Identity
-from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.rpc.client import connect
+from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.simulation.virtual_time import Process
 from kraft.storage.format import format_directories
 from kraft.wire.uuids import ZERO_UUID
-from kraft.world.clock import Clock
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 PORT = 9093
-
-
-_BEGINNING_MS = 1_700_000_000_000
-
-
-@attrs.frozen
-class VirtualClock(Clock):
-    """A wall clock that goes with the virtual one."""
-
-    def now_ms(self) -> int:
-        return _BEGINNING_MS + int(trio.current_time() * 1000)
 
 
 @attrs.define(eq=False)
@@ -68,18 +58,18 @@ class VirtualNode:
         self._gone = trio.Event()
         self._process.enter()
         config = from_mapping(self.settings).config
+        world = self.network.world(self.host, self.in_thread)
         if not (Path(config.log_dirs[0]) / "meta.properties").exists():
-            format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+            format_directories(
+                config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False, new_uuid=world.new_uuid
+            )
         try:
             with open_directories(config) as directories, trio.CancelScope() as self._scope:
                 self.task = trio.lowlevel.current_task()
                 self.node = Node(
                     config,
                     directories,
-                    clock=VirtualClock(),
-                    listen=self.network.listen(self.host),
-                    connect=self.network.connect(self.host),
-                    in_thread=self.in_thread,
+                    world,
                 )
                 await self.node.run(task_status=task_status)  # type: ignore[arg-type]
         finally:
@@ -125,22 +115,15 @@ class VirtualObserver:
         config = from_mapping({"process.roles": "broker", "node.id": str(node_id), **settings}).config
         self.host = f"node-{node_id}"
         Path(config.metadata_log_dir).mkdir(parents=True, exist_ok=True)
-        clock = VirtualClock()
+        world = network.world(self.host, at_once)
         identity = Identity(
             node_id, CLUSTER_ID, ZERO_UUID, {each.node_id: each for each in config.voters}, "CONTROLLER"
         )
-        log = MetadataLog.open(config.metadata_log_dir, metadata_log_config(config), now_ms=clock.now_ms())
-        connect = network.connect(self.host)
-        self.quorum = Quorum(
-            identity,
-            log,
-            clock,
-            timing=quorum_timing(config),
-            connect=connect,
-            in_thread=_at_once,
-        )
-        self.metadata = Metadata(self.quorum, clock, snapshot_policy(config), in_thread=_at_once)
-        self.channel = ControllerChannel(self.quorum, identity.voters, None, connect=connect)
+        log = MetadataLog.open(config.metadata_log_dir, metadata_log_config(config), now_ms=world.clock.now_ms())
+        self.quorum = Quorum(identity, log, world, timing=quorum_timing(config))
+        self.metadata = Metadata(self.quorum, world, snapshot_policy(config))
+        dial = functools.partial(connect, dial=world.dial)
+        self.channel = ControllerChannel(self.quorum, identity.voters, None, connect=dial)
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -149,11 +132,6 @@ class VirtualObserver:
             await nursery.start(self.quorum.run, _never_leads, name="quorum")
             nursery.start_soon(self.metadata.write_snapshots, name="snapshots")
             nursery.start_soon(self.channel.run, name="controller channel")
-
-
-async def _at_once(work: Callable[..., Any], *arguments: Any) -> Any:
-    await trio.lowlevel.checkpoint()
-    return work(*arguments)
 
 
 async def _never_leads(epoch: int) -> None:
@@ -183,7 +161,7 @@ def virtual_nodes(
                 "controller.listener.names": "CONTROLLER",
                 "controller.quorum.voters": quorum_voters(count),
                 "log.dirs": str(directory / str(node_id)),
-                "connections.max.idle.ms": "-1",  # idleness is measured in real time
+                "connections.max.idle.ms": "-1",  # no expiry task, which would only wake the clock
                 **(settings or {}),
             },
             network,

@@ -7,26 +7,47 @@ link that is cut wait for it to heal, as TCP keeps sending them; nobody can conn
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
-import random
 from collections import deque
+from collections.abc import Callable
+from random import Random
+from typing import Any
+from uuid import UUID
 
 import attrs
 import trio
 
 from kraft.config.listeners import Endpoint
-from kraft.quorum.peers import Connect
-from kraft.rpc.client import Dial, connect
-from kraft.rpc.listen import Accepted, Listen, Listener
-from kraft.rpc.plane import SocketSettings
-from kraft.rpc.transport import Transport
 from kraft.wire.splice import FileSlice
+from kraft.world.clock import Clock
+from kraft.world.dial import Dial
+from kraft.world.listen import Accepted, Listen, Listener, SocketSettings
+from kraft.world.transport import Transport
+from kraft.world.uuids import random_uuid
+from kraft.world.world import InThread, World
 
 _BUFFER_BYTES = 2**20
 _BACKLOG = 50
 _FIRST_PORT = 10_000
+_BEGINNING_MS = 1_700_000_000_000
+
+
+@attrs.frozen
+class VirtualClock(Clock):
+    """A wall clock that goes with the virtual one."""
+
+    def now_ms(self) -> int:
+        return _BEGINNING_MS + int(trio.current_time() * 1000)
+
+    def now_s(self) -> float:
+        return _BEGINNING_MS / 1000 + trio.current_time()
+
+
+async def at_once(work: Callable[..., Any], *arguments: Any) -> Any:
+    """A worker thread that takes no time."""
+    await trio.lowlevel.checkpoint()
+    return work(*arguments)
 
 
 class VirtualNetwork:
@@ -36,13 +57,30 @@ class VirtualNetwork:
     """
 
     def __init__(self, seed: int = 0, delay_s: tuple[float, float] = (0.0002, 0.002)) -> None:
-        self._random = random.Random(seed)
+        self._random = Random(seed)
+        self._random_of_nodes = Random(seed)
         self.delay_s = delay_s
         self._listeners: dict[tuple[str, int], VirtualListener] = {}
         self._cut: set[tuple[str, str]] = set()
         self._ports = itertools.count(_FIRST_PORT)
         self._pipes: list[Pipe] = []
         self.healed = trio.Event()
+
+    def world(self, host: str, in_thread: InThread) -> World:
+        """The world of a node on ``host``. All nodes of a network draw from one generator, in the order of their turns.
+
+        ``in_thread`` says what becomes of work for a worker thread, which virtual time does not see.
+        """
+        chance = self._random_of_nodes
+        return World(
+            clock=VirtualClock(),
+            seconds=trio.current_time,
+            random=chance,
+            new_uuid=lambda: random_uuid(lambda: UUID(int=chance.getrandbits(128), version=4)),
+            listen=self.listen(host),
+            dial=self.dial(host),
+            in_thread=in_thread,
+        )
 
     def listen(self, host: str) -> Listen:
         """What a node on ``host`` listens with."""
@@ -57,8 +95,8 @@ class VirtualNetwork:
 
         return listen
 
-    def connect(self, host: str) -> Connect:
-        """What a node on ``host`` connects with."""
+    def dial(self, host: str) -> Dial:
+        """What a node on ``host`` dials with."""
 
         async def dial(to: str, port: int) -> Transport:
             while (host, to) in self._cut or (to, host) in self._cut:
@@ -75,8 +113,7 @@ class VirtualNetwork:
                 raise ConnectionResetError(f"{to}:{port} was closed") from None
             return VirtualTransport(back, there)
 
-        way: Dial = dial
-        return functools.partial(connect, dial=way)
+        return dial
 
     def cut(self, *pairs: tuple[str, str]) -> None:
         """Let nothing through from the first to the second of each pair."""

@@ -1,17 +1,19 @@
-"""Trio in virtual time, the same way every time: the clock jumps, the scheduler's dice, ``random`` and random UUIDs are
-seeded.
+"""Trio in virtual time, the same way every time: the clock jumps, and the scheduler's dice have a seed.
+
+Trio's scheduler is all that is patched. Nodes get clock, randomness and ids from their world
+(``kraft.simulation.virtual_network.VirtualNetwork.world``).
 
 What a run does may not depend on sockets, worker threads, real time, or the order of a set of objects. Other threads of
-the process go on as ever, and draw from chance of their own.
+the process go on as ever.
 """
 
 from __future__ import annotations
 
-import random
+import functools
 import threading
-import uuid
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from random import Random
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -22,8 +24,7 @@ from trio._core._mock_clock import MockClock  # as in trio.testing, which import
 
 T = TypeVar("T")
 
-#: What nodes draw from the module ``random``, and what Trio throws its dice for.
-_DRAWN = ("random", "randrange", "getrandbits")
+#: What Trio's scheduler throws its dice for.
 _THROWN = ("random", "shuffle", "uniform")
 
 
@@ -65,23 +66,24 @@ def _reschedule_unless_paused(runner: scheduler.Runner, task: trio.lowlevel.Task
         _reschedule(runner, task, *how)
 
 
-def _only_here(mine: Callable[..., Any], others: Callable[..., Any]) -> Callable[..., Any]:
-    """``mine`` in the thread that calls this, and ``others`` in every other."""
-    here = threading.get_ident()
-    return lambda *arguments: (mine if threading.get_ident() == here else others)(*arguments)
+def in_this_thread(replacement: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    """``replacement`` for the thread that calls this, ``original`` for every other thread of the process."""
+    mine = threading.get_ident()
+
+    @functools.wraps(original)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return (replacement if threading.get_ident() == mine else original)(*arguments, **keywords)
+
+    return call
 
 
 def run(main: Callable[..., Awaitable[T]], *arguments: Any, seed: int = 0) -> T:
     """``trio.run`` in virtual time. The same ``seed`` gives the same schedule."""
-    chance, dice, dice_of_others = random.Random(seed), random.Random(seed), scheduler._r
-    drawn = {name: _only_here(getattr(chance, name), getattr(random, name)) for name in _DRAWN}
-    thrown = {name: _only_here(getattr(dice, name), getattr(dice_of_others, name)) for name in _THROWN}
-    new_uuid = _only_here(lambda: uuid.UUID(int=chance.getrandbits(128), version=4), uuid.uuid4)
+    dice, dice_of_others = Random(seed), scheduler._r
+    thrown = {name: in_this_thread(getattr(dice, name), getattr(dice_of_others, name)) for name in _THROWN}
     with (
         patch.object(scheduler, "_ALLOW_DETERMINISTIC_SCHEDULING", True),
         patch.object(scheduler, "_r", SimpleNamespace(**thrown)),
         patch.object(scheduler.Runner, "reschedule", _reschedule_unless_paused),
-        patch.dict(vars(random), drawn),
-        patch.object(uuid, "uuid4", new_uuid),
     ):
         return trio.run(main, *arguments, clock=MockClock(autojump_threshold=0))

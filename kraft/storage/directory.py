@@ -24,6 +24,7 @@ from kraft.storage.atomic import sync_directory, write_atomically
 from kraft.storage.errors import LogDirectoryError
 from kraft.storage.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties, read_properties
 from kraft.wire.uuids import uuid_to_text
+from kraft.world.uuids import random_uuid
 
 LOCK = ".lock"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
@@ -35,14 +36,6 @@ _PARTITION = re.compile(r"([a-zA-Z0-9._-]{1,249})-([0-9]{1,10})")
 _RETIRED = re.compile(r".+\.[0-9a-f]{32}-(delete|stray|future)")
 _WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 """A write lock as C's ``struct flock``: type, whence, start, length (0: to the end), process id."""
-
-
-def random_uuid() -> uuid.UUID:
-    """Return a new id whose text does not begin with a dash, which a command line would take for an option."""
-    while True:
-        candidate = uuid.uuid4()
-        if not uuid_to_text(candidate).startswith("-"):
-            return candidate
 
 
 class LastStop(Enum):

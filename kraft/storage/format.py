@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from uuid import UUID
 
 from kraft.config.broker import NodeConfig
 from kraft.metadata.bootstrap import bootstrap_checkpoint
-from kraft.storage.directory import format_directory, random_uuid
+from kraft.storage.directory import format_directory
 from kraft.storage.errors import LogDirectoryError
 from kraft.storage.meta_properties import MetaProperties, read_meta_properties
+from kraft.world.uuids import random_uuid
 
 
-def format_directories(config: NodeConfig, cluster_id: str, level: int, *, ignore_formatted: bool) -> list[str]:
+def format_directories(
+    config: NodeConfig,
+    cluster_id: str,
+    level: int,
+    *,
+    ignore_formatted: bool,
+    new_uuid: Callable[[], UUID] = random_uuid,
+) -> list[str]:
     """Format every directory of a node that is not; ``level`` is that of ``metadata.version``. Return those formatted.
+
+    ``new_uuid`` makes the ids of the directories.
 
     Nothing is touched if any directory cannot be: raises LogDirectoryError if one is formatted already and that is not
     to be ignored, or belongs to another node or cluster; OSError if one cannot be written.
@@ -34,6 +46,6 @@ def format_directories(config: NodeConfig, cluster_id: str, level: int, *, ignor
             )
     bootstrap = bootstrap_checkpoint(level)
     for directory in fresh:
-        meta = MetaProperties(cluster_id, config.node_id, random_uuid())
+        meta = MetaProperties(cluster_id, config.node_id, new_uuid())
         format_directory(directory, meta, bootstrap, ignore_formatted=False)
     return fresh

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -95,7 +94,8 @@ class Segment:
     """Last offset of the batch that reached ``max_timestamp`` first."""
     first_timestamp: int | None = None
     """Max timestamp of the first batch: what ``segment.ms`` counts from. None until it is needed."""
-    created_ms: int = attrs.field(factory=lambda: int(time.time() * 1000))
+    created_ms: int | None = None
+    """When ``age_ms`` was first asked of a segment whose records have no timestamp."""
     recent: RecentBatches = attrs.field(factory=RecentBatches)
     was_cut: bool = False
     """Since the last flush. What was cut off may come back with a power cut, even if nothing was appended since."""
@@ -220,6 +220,8 @@ class Segment:
             self.first_timestamp = next(self.headers())[1].max_timestamp
         if self.first_timestamp is not None and self.first_timestamp >= 0:
             return max_timestamp - self.first_timestamp
+        if self.created_ms is None:
+            self.created_ms = now_ms
         return now_ms - self.created_ms
 
     def seal(self) -> None:

@@ -21,10 +21,10 @@ from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsReq
 from kraft.messages.create_topics_response import CreateTopicsResponse
 from kraft.node.node import Bound, Node, open_directories
 from kraft.rpc.client import connect
-from kraft.storage.directory import random_uuid
 from kraft.storage.format import format_directories
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import uuid_to_text
+from kraft.world.uuids import random_uuid
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0

@@ -1,1 +1,1 @@
-"""The world that a node is given: its clock."""
+"""What a node takes from outside of itself: time, randomness, sockets, worker threads, fsync."""

@@ -17,4 +17,8 @@ class Clock:
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch."""
-        return int((self.started_wall_s + time.monotonic() - self.started_monotonic_s) * 1000)
+        return int(self.now_s() * 1000)
+
+    def now_s(self) -> float:
+        """Seconds since the epoch."""
+        return self.started_wall_s + time.monotonic() - self.started_monotonic_s

@@ -1,15 +1,19 @@
-"""One node for the tests that need nothing special of it, and a connection and a topic of each test's own."""
+"""One node for the tests that need nothing special of it, and a connection and a topic of each test's own; a controller
+that is active, and one of two voters of which the other is not there."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.rpc.client import Connection, connect
-from kraft.testing import EmbeddedCluster
+from kraft.testing import EmbeddedCluster, embedded_node
+from tests.api.serving import VOTER_1, VOTER_2, Serving, serving
+from tests.support.nodes import connected
 from tests.support.talk import create
 
 _numbers = itertools.count()
@@ -41,3 +45,25 @@ async def group(broker: Connection, new_name: str) -> str:
     """A group id whose coordinator is there."""
     await broker.request(FindCoordinatorRequest(coordinator_keys=[new_name]))
     return f"group-{new_name}"
+
+
+@pytest.fixture
+async def own() -> AsyncIterator[Connection]:
+    """A node of the test's own, since settings of brokers are everybody's."""
+    async with (
+        embedded_node(topics={"orders": 1}, settings={"log.retention.hours": "5"}) as node,
+        connected(node) as broker,
+    ):
+        yield broker
+
+
+@pytest.fixture
+async def active(tmp_path: Path) -> AsyncIterator[Serving]:
+    async with serving(tmp_path) as served:
+        yield served
+
+
+@pytest.fixture
+async def standby(tmp_path: Path) -> AsyncIterator[Serving]:
+    async with serving(tmp_path, VOTER_1, VOTER_2) as served:
+        yield served

@@ -11,12 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
-from kafka.partitioner import default as kafka_python
 
 from kraft.cli.main import cli
-from kraft.cli.produce import murmur2, split_line
 from tests.support.node_process import free_ports, running_node
 
 Run = Callable[..., Result]
@@ -198,6 +194,12 @@ def test_no_cluster_is_one_line() -> None:
     assert len(result.output.splitlines()) == 1
 
 
+def test_a_controllers_port_is_no_brokers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with running_node(tmp_path_factory.mktemp("node") / "1") as node:
+        result = CliRunner().invoke(cli, ["topics", "list", "-b", node.controller_address])
+    assert (result.exit_code, result.output) == (1, "Error: UNSUPPORTED_VERSION: the node does not offer Metadata\n")
+
+
 def test_a_reader_that_goes_away_ends_the_consumer_quietly(cluster: str, run: Run, topic: str) -> None:
     run("produce", topic, text="a line\n" * 50_000)
     command = [sys.executable, "-m", "kraft", "consume", topic, "--from-beginning", "-b", cluster]
@@ -208,24 +210,3 @@ def test_a_reader_that_goes_away_ends_the_consumer_quietly(cluster: str, run: Ru
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 1
-
-
-@given(st.binary(max_size=100))
-def test_keys_are_placed_as_the_java_client_does(key: bytes) -> None:
-    """kafka-python's murmur2 is the oracle."""
-    assert murmur2(key) == kafka_python.murmur2(key) & 0xFFFFFFFF
-
-
-@pytest.mark.parametrize(
-    ("line", "separator", "expected"),
-    [
-        (b"a:b:c", b":", (b"a", b"b:c")),
-        (b"abc", b":", (None, b"abc")),
-        (b"a:b", None, (None, b"a:b")),
-        (b":b", b":", (b"", b"b")),
-    ],
-)
-def test_a_line_is_split_at_the_first_separator(
-    line: bytes, separator: bytes | None, expected: tuple[bytes | None, bytes]
-) -> None:
-    assert split_line(line, separator) == expected

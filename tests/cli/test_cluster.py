@@ -50,7 +50,8 @@ def cluster() -> Iterator[StubCluster]:
 
 
 def run(cluster: StubCluster, *arguments: str) -> Result:
-    command = ["cluster", *arguments, "--bootstrap-server", cluster.bootstrap_servers]
+    brokers = [] if "--bootstrap-controller" in arguments else ["--bootstrap-server", cluster.bootstrap_servers]
+    command = ["cluster", *arguments, *brokers]
     return CliRunner(catch_exceptions=False).invoke(cli, command)
 
 

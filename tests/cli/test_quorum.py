@@ -126,6 +126,38 @@ def test_a_controller_can_be_asked() -> None:
     assert (result.exit_code, result.stdout.splitlines()[1]) == (0, "LeaderId:               1")
 
 
+@pytest.mark.parametrize("option", ["-b", "--bootstrap-server", "-C", "--bootstrap-controller"])
+@pytest.mark.parametrize("command", [("quorum", "describe", "--status"), ("features", "describe")])
+def test_servers_are_taken_before_and_behind_the_subcommand(command: tuple[str, ...], option: str) -> None:
+    """Apache Kafka's tools have them before it; all other commands here have them behind it."""
+    group, *subcommand = command
+    with cluster_of(QUORUMS["alone"]) as cluster:
+        address = (
+            cluster.bootstrap_controllers if option in ("-C", "--bootstrap-controller") else cluster.bootstrap_servers
+        )
+        before, behind, both = (
+            CliRunner().invoke(cli, arguments)
+            for arguments in (
+                [group, option, address, *subcommand],
+                [group, *subcommand, option, address],
+                [group, "-b", "nowhere.invalid:1", *subcommand, option, address],
+            )
+        )
+    assert before.exit_code == 0, before.output
+    assert (behind.exit_code, behind.output) == (0, before.output)
+    assert (both.exit_code, both.output) == (0, before.output), "the nearer one is meant"
+
+
+@pytest.mark.parametrize(
+    "command", [["quorum", "describe", "--status"], ["features", "describe"], ["cluster", "cluster-id"]]
+)
+def test_brokers_and_controllers_are_not_asked_at_once(command: list[str]) -> None:
+    """kafka-metadata-quorum: the two options exclude each other."""
+    result = CliRunner().invoke(cli, [*command, "-b", "localhost:1", "-C", "localhost:2"])
+    assert "Give one of --bootstrap-server and --bootstrap-controller." in result.output
+    assert result.exit_code != 0
+
+
 def test_an_error_is_one_line() -> None:
     refused = PartitionData(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     with cluster_of(refused) as cluster:

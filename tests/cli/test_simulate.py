@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,10 @@ from kraft.cli.main import cli
 from tests.simulation.hunt import recorded
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.page import PROSE
+from tests.support.node_process import environment
 
+# The real command, except that it shows its progress after every seed.
+EAGER = "from kraft.cli import main, simulate; simulate._LOG_INTERVAL_S = 0.0; main.main()"
 SEED = str(recorded()["votes for a shorter log"].seed)
 
 
@@ -54,6 +60,34 @@ def test_progress_is_shown_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulate, "_LOG_INTERVAL_S", 0.0)
     result = CliRunner().invoke(cli, ["simulate", "--seeds", "0:2"], standalone_mode=False)
     assert result.stderr.splitlines() == ["1 of 2 seeds, 0 failed", "2 of 2 seeds, 0 failed"]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_reports_the_seeds_that_are_done(jobs: str, tmp_path: Path) -> None:
+    """A campaign may have run for hours."""
+    path = tmp_path / "figures.json"
+    arguments = ["simulate", "--seeds", "0:1000000", "--jobs", jobs, "--json", str(path)]
+    command = [sys.executable, "-c", EAGER, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+        assert process.stderr is not None
+        while not re.match(rb"[1-9][0-9]* of 1000000 seeds", process.stderr.readline()):
+            pass
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors.decode()
+    assert b"Traceback" not in errors
+    *_, summary, _ = output.decode().splitlines()
+    told = re.match(r"([0-9]+) of 1000000 seeds, 0 failed: ", summary)
+    assert told is not None, summary
+    figures = json.loads(path.read_text())
+    assert (figures["to"], figures["seeds"]) == (1_000_000, int(told[1]))
+    assert 0 < figures["seeds"] < 1_000_000
+
+
+def test_figures_on_stdout_are_alone_there() -> None:
+    result = CliRunner().invoke(cli, ["simulate", "--seeds", "0:2", "--json", "-"], standalone_mode=False)
+    assert json.loads(result.stdout)["seeds"] == 2
+    assert "2 seeds, 0 failed: " in result.stderr
 
 
 def test_a_long_campaign_that_never_came_to_a_rare_state_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.quorum.driver import Quorum
 from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.clock import Clock
+from kraft.world.world import World
 from tests.support.quorums import committed_image, open_quorum
 
 
@@ -40,12 +40,12 @@ async def running(
 ) -> AsyncIterator[tuple[Quorum, Metadata, Controller]]:
     """A controller that is active, on a quorum of one."""
     quorum = open_quorum(path, sync=sync)
-    metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=trio.to_thread.run_sync)
+    metadata = Metadata(quorum, World(), SnapshotPolicy())
     controller = Controller(
         quorum,
         metadata,
         ControllerConfig("c", **settings),
-        Clock(),
+        World(),
         bootstrap=[FeatureLevelRecord(name="metadata.version", feature_level=level)],
         max_idle_interval_ms=idle_ms,
     )

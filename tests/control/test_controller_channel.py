@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -139,7 +140,7 @@ async def channel_to(
         voters = {THIS_NODE: Voter(THIS_NODE, "127.0.0.1", 1)}
         for peer in peers:
             plane = Plane("control", (Endpoint("CONTROLLER", "PLAINTEXT", "127.0.0.1", 0),), 20, 1, 1)
-            quotas = ConnectionQuotas(ConnectionLimits())
+            quotas = ConnectionQuotas(ConnectionLimits(), time.perf_counter)
             service = Service(peer.handle, APIS, lambda request, error: None, quotas, Registry())
             bound = await nursery.start(serve, plane, service, trio.Event())
             voters[peer.node_id] = Voter(peer.node_id, "127.0.0.1", bound["CONTROLLER"].port)

@@ -27,7 +27,7 @@ from kraft.quorum.snapshots import MetadataSnapshots
 from kraft.raft.messages import SnapshotId
 from kraft.simulation import virtual_time
 from kraft.storage.errors import StorageError
-from kraft.world.clock import Clock
+from kraft.world.world import World
 from tests.support.quorums import append, committed_image, running
 from tests.support.scripted_leader import EPOCH, Leader, answer, at_once, follower_of, opening, piece, topics
 
@@ -178,7 +178,7 @@ def test_an_interval_of_nothing_is_never(tmp_path: Path) -> None:
 async def _restart(directory: Path, *script: FetchResponse) -> list[str]:
     """The topics that a follower knows once it says that it has caught up with a leader that begins with ``script``."""
     async with follower_of(Leader([answer(), *script]), directory) as quorum:
-        metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=at_once)
+        metadata = Metadata(quorum, World(in_thread=at_once), SnapshotPolicy())
         async with trio.open_nursery() as nursery:
             await nursery.start(metadata.run)
             with trio.fail_after(20):
@@ -233,7 +233,7 @@ async def _skip_by_a_snapshot(directory: Path) -> None:
     leader = Leader([answer(), begins, *[when_read] * 3, offered, piece(data, snapshot.end_offset)])
     (directory / "follower").mkdir()
     async with follower_of(leader, directory / "follower") as quorum, trio.open_nursery() as nursery:
-        metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=at_once)
+        metadata = Metadata(quorum, World(in_thread=at_once), SnapshotPolicy())
         await nursery.start(metadata.run)
         with trio.fail_after(60):
             await metadata.replayed(4)
@@ -259,7 +259,7 @@ async def _wait_inside_a_batch(directory: Path) -> None:
     everything = answer(opening() + topics(1, 3), high_watermark=3)
     told = [answer(high_watermark=3)] * 20
     async with follower_of(Leader([answer(), everything, *told]), directory) as quorum, trio.open_nursery() as nursery:
-        metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=at_once)
+        metadata = Metadata(quorum, World(in_thread=at_once), SnapshotPolicy())
         await nursery.start(metadata.run)
         with trio.fail_after(20):
             await quorum.committed(2)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
-from kraft.coordinator.core import Event, GroupCoordinator, Timeout
-from kraft.coordinator.effects import GroupRequest
+from kraft.coordinator.core import Committed, Event, ExpireOffsets, GroupCoordinator, Timeout
+from kraft.coordinator.effects import Effects, GroupRequest
 from kraft.coordinator.group import Group
 from kraft.coordinator.inquiry import fetched
 from kraft.coordinator.rebalance import GroupSettings
@@ -38,19 +39,26 @@ def subscription(*topics: str) -> bytes:
 
 
 class Desk:
-    """Time is ``now_ms``; ``written`` is the partition of ``__consumer_offsets``; ``answers`` goes by token."""
+    """Time is ``now_ms``; ``written`` is the partition of ``__consumer_offsets``; ``answers`` goes by token.
+
+    What is appended is committed at once; while ``is_followed`` is false it waits in ``uncommitted``. ``may_write`` is
+    whether enough replicas are in sync.
+    """
 
     def __init__(self, **settings: int) -> None:
         self.settings = GroupSettings(**({"group_initial_rebalance_delay_ms": DELAY_MS} | settings))
         self.now_ms = 1_000_000
         self.written: list[tuple[bytes, bytes | None]] = []
+        self.is_followed = True
+        self.may_write = True
+        self.uncommitted: list[Effects] = []
         self.answers: dict[int, Any] = {}
         self._tokens = count(1)
         self._ids = count(1)
         self.core = self._core()
 
     def _core(self) -> GroupCoordinator:
-        return GroupCoordinator(self.settings, lambda: f"id{next(self._ids)}")
+        return GroupCoordinator(self.settings, lambda: f"id{next(self._ids)}", lambda: self.may_write)
 
     def group(self, group_id: str = GROUP) -> Group:
         return self.core.groups[group_id]
@@ -58,10 +66,36 @@ class Desk:
     def step(self, event: Event) -> None:
         effects = self.core.step(self.now_ms, event)
         self.written += [(each.key, each.value) for each in effects.append]
-        for token, answer in effects.replies:
+        if effects.append:
+            self.uncommitted.append(effects)
+        else:
+            self._answer(effects.replies_once_committed)
+        if self.is_followed:
+            self.commit_all()
+        self._answer(effects.replies)
+        assert self.core.deadline_ms <= effects.deadline_ms
+
+    def commit_all(self) -> None:
+        """The followers have everything."""
+        while self.uncommitted:
+            effects = self.uncommitted.pop(0)
+            replayed = self.core.step(self.now_ms, Committed(effects.append))
+            assert not replayed.append
+            self._answer(replayed.replies)
+            self._answer(effects.replies_once_committed)
+
+    @property
+    def committed_log(self) -> list[tuple[bytes, bytes | None]]:
+        return self.written[: len(self.written) - sum(len(effects.append) for effects in self.uncommitted)]
+
+    @property
+    def uncommitted_tokens(self) -> list[Any]:
+        return [token for effects in self.uncommitted for token, _ in effects.replies_once_committed]
+
+    def _answer(self, replies: list[tuple[Any, Any]]) -> None:
+        for token, answer in replies:
             assert token not in self.answers, "a second answer to one request"
             self.answers[token] = answer
-        assert effects.deadline_ms == self.core.deadline_ms
 
     def send(self, message: Any, version: int, client_id: str = "c") -> int:
         """Hand a request in; its token."""
@@ -82,12 +116,25 @@ class Desk:
             assert self.core.deadline_ms > self.now_ms, "an expired deadline must move"
         self.now_ms = until_ms
 
-    def restart(self) -> list[object]:
-        """Another broker takes over: it knows only what was written. The tokens that the old one let go of."""
-        dropped = self.core.unload(lambda group_id: True)
+    def restart(self, *, has_all: bool = True) -> list[object]:
+        """Another broker takes over: it knows only what was written, or what was committed of it. The tokens that the
+        old one let go of."""
+        dropped = self.core.waiting() + self.uncommitted_tokens
+        if not has_all:
+            self.written = self.committed_log
+        self.uncommitted.clear()
         self.core = self._core()
-        self.core.load(self.now_ms, self.written)
+        self.load(self.written)
         return dropped
+
+    def load(self, written: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+        """Take over what another coordinator has written."""
+        deque(self.core.load(written), maxlen=0)
+        deque(self.core.begin(self.now_ms), maxlen=0)
+
+    def expire(self, group_id: str = GROUP) -> None:
+        """``offsets.retention.check.interval.ms`` has passed."""
+        self.step(ExpireOffsets(group_id))
 
     def join_message(
         self,
@@ -151,7 +198,12 @@ class Desk:
         message = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(*each) for each in members])
         return [each.error_code for each in self.ask(message, 5).members]
 
-    def commit(
+    def commit(self, offset: int, **what: Any) -> int:
+        """Commit one offset; the error code, which must come at once."""
+        code: int = self.answers[self.send_commit(offset, **what)].topics[0].partitions[0].error_code
+        return code
+
+    def send_commit(
         self,
         offset: int,
         *,
@@ -176,8 +228,7 @@ class Desk:
                 )
             ],
         )
-        code: int = self.ask(message, version).topics[0].partitions[0].error_code
-        return code
+        return self.send(message, version)
 
     def committed(self) -> dict[tuple[str, int], int]:
         """Every offset of the group, as OffsetFetch tells it."""

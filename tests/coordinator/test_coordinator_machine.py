@@ -1,20 +1,35 @@
 """Members of one group that come, go, repeat themselves and miss answers, before a coordinator that changes brokers.
 
-The properties are the promises of the classic protocol; the offsets are checked against a dict.
+The properties are the promises of the classic protocol; the offsets are checked against a dict. What the coordinator
+writes is committed at once, or later, or is lost with its broker: nobody may have heard of it before.
 """
 
 from __future__ import annotations
 
 import copy
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import attrs
-from hypothesis import settings
+import pytest
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
-from kraft.coordinator.core import ExpireOffsets, GroupCoordinator
-from kraft.coordinator.group import GroupState
+from kraft.coordinator import session
+from kraft.coordinator.core import GroupCoordinator
+from kraft.coordinator.group import Group, GroupState
+from kraft.coordinator.offsets import Offsets
+from kraft.coordinator.rebalance import Turn
+from kraft.coordinator.records import OffsetRecord
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.offset_delete_request import (
@@ -22,6 +37,7 @@ from kraft.messages.offset_delete_request import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.desk import GROUP, Desk, subscription
 
@@ -68,9 +84,12 @@ class Coordination(RuleBasedStateMachine):
         self.desk = Desk(group_min_session_timeout_ms=1, group_max_size=4, offset_metadata_max_bytes=10)
         self.clients: list[Client] = []
         self.joins: dict[int, Client] = {}
+        self.syncs: set[int] = set()
         self.parked: set[int] = set()
         self.last: Any = None
         self.offsets: dict[tuple[str, int], int] = {}
+        self.writes: dict[int, Callable[[], object]] = {}
+        """By token, what is done to ``offsets`` once the request is answered."""
         self.generation = 0
 
     @initialize(clients=st.lists(clients, min_size=1, max_size=6))
@@ -137,7 +156,7 @@ class Coordination(RuleBasedStateMachine):
     )
     def commit(self, who: int | None, partition: int, offset: int, metadata: str) -> None:
         client = self.client(who, joined=True) if who is not None else None
-        code = self.desk.commit(
+        token = self.desk.send_commit(
             offset,
             partition=partition,
             metadata=metadata,
@@ -145,31 +164,54 @@ class Coordination(RuleBasedStateMachine):
             generation=client.generation if client else -1,
             instance=client.instance if client else None,
         )
-        if code == ErrorCode.NONE:
+        answer = self.desk.answers.get(token)
+        if answer is None or answer.topics[0].partitions[0].error_code == ErrorCode.NONE:
             assert not metadata
-            self.offsets["t", partition] = offset
+            assert self.desk.may_write
+            self.write(token, lambda: self.offsets.update({("t", partition): offset}))
 
     @rule(partition=st.integers(0, 2))
     def delete_offset(self, partition: int) -> None:
         topics = [OffsetDeleteRequestTopic("t", partitions=[OffsetDeleteRequestPartition(partition)])]
-        answer = self.desk.ask(OffsetDeleteRequest(group_id=GROUP, topics=topics), 0)
-        if answer.topics and answer.topics[0].partitions[0].error_code == ErrorCode.NONE:
-            self.offsets.pop(("t", partition), None)
+        token = self.desk.send(OffsetDeleteRequest(group_id=GROUP, topics=topics), 0)
+        answer = self.desk.answers.get(token)
+        if answer is None or (answer.topics and answer.topics[0].partitions[0].error_code == ErrorCode.NONE):
+            self.write(token, lambda: self.offsets.pop(("t", partition), None))
 
     @rule()
     def delete_group(self) -> None:
-        answer = self.desk.ask(DeleteGroupsRequest(groups_names=[GROUP]), 2)
-        if answer.results[0].error_code == ErrorCode.NONE:
-            self.offsets.clear()
+        token = self.desk.send(DeleteGroupsRequest(groups_names=[GROUP]), 2)
+        answer = self.desk.answers.get(token)
+        if answer is None or answer.results[0].error_code == ErrorCode.NONE:
+            self.write(token, self.offsets.clear)
             self.generation = 0
+
+    def write(self, token: int, change: Callable[[], object]) -> None:
+        self.writes[token] = change
+        self.hear()
+
+    @rule()
+    def followers_stop(self) -> None:
+        self.desk.is_followed = False
+
+    @rule()
+    def followers_catch_up(self) -> None:
+        self.desk.is_followed = True
+        self.desk.commit_all()
+        self.hear()
+
+    @rule(enough=st.booleans())
+    def replicas_in_sync_change(self, enough: bool) -> None:
+        """``min.insync.replicas``"""
+        self.desk.may_write = enough
 
     @rule()
     def clean_up(self) -> None:
         """The retention is a week, and a week never passes here: only groups without offsets may go."""
         known = GROUP in self.desk.core.groups
-        self.desk.step(ExpireOffsets())
+        self.desk.expire()
         if known and GROUP not in self.desk.core.groups:
-            assert not self.offsets
+            assert not self.desk.core.offsets.written(GROUP)
             self.generation = 0
 
     @rule(milliseconds=st.sampled_from([1, 100, 499, 500, 3_000, 7_000, 25_000]))
@@ -177,10 +219,16 @@ class Coordination(RuleBasedStateMachine):
         self.desk.pass_time(milliseconds)
         self.hear()
 
-    @rule()
-    def another_broker_takes_over(self) -> None:
-        assert set(self.desk.restart()) == self.parked
+    @rule(has_all=st.booleans())
+    def another_broker_takes_over(self, has_all: bool) -> None:
+        """It has all that is committed, and perhaps the rest, which it commits before it answers."""
+        assert set(self.desk.restart(has_all=has_all)) == self.parked | self.writes.keys()
+        if has_all:
+            for change in self.writes.values():
+                change()
+        self.writes.clear()
         self.parked.clear()
+        self.syncs.clear()
         for client in self.clients:
             client.waits_for = None
         # A generation is written when its leader has assigned: one that was still gathering is forgotten.
@@ -212,6 +260,7 @@ class Coordination(RuleBasedStateMachine):
             instance=client.instance,
         )
         self.parked.add(token)
+        self.syncs.add(token)
         self.hear()
 
     def client(self, index: int, *, joined: bool = False) -> Client:
@@ -226,9 +275,13 @@ class Coordination(RuleBasedStateMachine):
 
     def hear(self) -> None:
         """Clients take in the answers that have come; those to a request they gave up on, they do not see."""
+        for token in [each for each in self.writes if each in self.desk.answers]:
+            self.writes.pop(token)()
         for token in [each for each in self.parked if each in self.desk.answers]:
             self.parked.discard(token)
             answer = self.desk.answers[token]
+            if token in self.syncs and answer.error_code == ErrorCode.NONE:
+                assert any(answer.assignment in (value or b"") for _, value in self.desk.committed_log)
             client = self.joins.pop(token, None)
             if client is None or client.waits_for != token:
                 continue
@@ -261,7 +314,7 @@ class Coordination(RuleBasedStateMachine):
             for token in (member.join, member.sync)
             if token is not None
         ]
-        assert sorted(waiting) == sorted(self.parked)
+        assert sorted(waiting + self.desk.uncommitted_tokens) == sorted(self.parked | self.writes.keys())
 
     @invariant()
     def a_group_agrees_with_itself(self) -> None:
@@ -275,7 +328,7 @@ class Coordination(RuleBasedStateMachine):
             assert all(member.join is None or member.sync is None for member in group.members.values())
             if any(member.join is not None for member in group.members.values()):
                 assert group.state is GroupState.PREPARING_REBALANCE
-            if any(member.sync is not None for member in group.members.values()):
+            if any(member.sync is not None for member in group.members.values()) or group.storing is not None:
                 assert group.state is GroupState.COMPLETING_REBALANCE
             if group.members:
                 assert group.state is not GroupState.EMPTY
@@ -313,11 +366,14 @@ class Coordination(RuleBasedStateMachine):
         assert self.desk.committed() == self.offsets
 
     @invariant()
+    def what_is_committed_is_answered_and_nothing_else(self) -> None:
+        assert heir_of(self.desk, self.desk.committed_log).offsets.by_group == self.desk.core.offsets.by_group
+
+    @invariant()
     def the_log_tells_it_all(self) -> None:
         """Who reads the partition now knows the offsets and, of a group that is settled, the members."""
-        heir = GroupCoordinator(self.desk.settings, str)
-        heir.load(self.desk.now_ms, self.desk.written)
-        assert heir.offsets == self.desk.core.offsets
+        heir = heir_of(self.desk, self.desk.written)
+        assert heir.offsets.of(GROUP).keys() == self.desk.core.offsets.written(GROUP).keys()
         group = self.desk.core.groups.get(GROUP)
         if group is None:
             assert not heir.groups
@@ -326,11 +382,20 @@ class Coordination(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Whoever waits is answered in the end, though nobody says anything more."""
+        self.followers_catch_up()
         self.desk.pass_time(LONG_MS)
         self.hear()
         assert not self.parked
+        assert not self.writes
         assert all(group.state is GroupState.EMPTY for group in self.desk.core.groups.values())
         self.the_log_tells_it_all()
+
+
+def heir_of(desk: Desk, log: list[tuple[bytes, bytes | None]]) -> GroupCoordinator:
+    heir = GroupCoordinator(desk.settings, str)
+    deque(heir.load(log), maxlen=0)
+    deque(heir.begin(desk.now_ms), maxlen=0)
+    return heir
 
 
 def described(core: GroupCoordinator) -> Any:
@@ -347,3 +412,39 @@ TestCoordination = Coordination.TestCase
 TestCoordination.settings = settings(
     max_examples=200, stateful_step_count=40, deadline=None, report_multiple_bugs=False
 )
+
+
+UNSHRUNK = settings(TestCoordination.settings, max_examples=500, phases=[Phase.generate])
+
+
+class TestPlantedBugs:
+    """The machine notices a coordinator that lets its clients hear of what is not committed."""
+
+    def notices(self) -> None:
+        with pytest.raises((AssertionError, ExceptionGroup)):
+            run_state_machine_as_test(Coordination, settings=UNSHRUNK)
+
+    def test_a_commit_that_is_applied_before_it_is_committed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        write = Offsets.write
+
+        def write_and_apply(self: Offsets, turn: Turn, record: OffsetRecord) -> None:
+            write(self, turn, record)
+            self.replay(record)
+
+        monkeypatch.setattr(Offsets, "write", write_and_apply)
+        self.notices()
+
+    def test_an_assignment_that_is_told_before_it_is_committed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assign = session._assign
+
+        def assign_and_tell(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
+            assign(turn, group, message)
+            if group.storing is not None:
+                session.assignment_committed(turn, group)
+
+        monkeypatch.setattr(session, "_assign", assign_and_tell)
+        self.notices()
+
+    def test_a_deleted_group_that_leaves_uncommitted_offsets_behind(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Offsets, "written", Offsets.of)
+        self.notices()

@@ -78,27 +78,20 @@ class TestLoad:
 
     def test_records_of_another_kind_are_passed_over(self, desk: Desk) -> None:
         pairs = [(None, b"x"), (b"\0\x0b\0\1x", b"y"), (records.offset_key("g", "t", 0), None)]
-        desk.core.load(0, pairs)
+        desk.load(pairs)
         assert not desk.core.groups
 
     @pytest.mark.parametrize("key", [records.group_key("g"), records.offset_key("g", "t", 0)])
     @pytest.mark.parametrize("value", [b"", b"\0\x09", b"\0\3\0"])
     def test_a_damaged_record_is_named_as_such(self, desk: Desk, key: bytes, value: bytes) -> None:
         with pytest.raises(DecodeError):
-            desk.core.load(0, [(key, value)])
+            desk.load([(key, value)])
 
 
-class TestUnload:
-    def test_lets_go_of_its_groups_alone(self, desk: Desk) -> None:
-        desk.commit(1)
-        waiting = desk.enter()
-        other = desk.send(desk.join_message(group_id="other", instance="i"), 9)
-        assert desk.core.unload(lambda group_id: group_id == GROUP) == [waiting]
-        assert list(desk.core.groups) == ["other"]
-        assert desk.committed() == {}
-        desk.pass_time(10_000)
-        assert desk.answers[other].error_code == ErrorCode.NONE
-        assert waiting not in desk.answers
+class TestWaiting:
+    def test_a_parked_join_is_let_go_of(self, desk: Desk) -> None:
+        waiting = [desk.enter(), desk.send(desk.join_message(group_id="other", instance="i"), 9)]
+        assert desk.restart() == waiting
 
     def test_a_parked_sync_is_let_go_of_too(self, desk: Desk) -> None:
         tokens = [desk.enter(), desk.enter()]

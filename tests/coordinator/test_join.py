@@ -139,7 +139,7 @@ class TestMaxSize:
         desk = Desk()
         members = desk.stable(3)
         smaller = Desk(group_max_size=2)
-        smaller.core.load(smaller.now_ms, desk.written)
+        smaller.load(desk.written)
         assert smaller.group().state is GroupState.PREPARING_REBALANCE
         tokens = [smaller.join(member_id) for member_id in members]
         codes = [smaller.answers[token].error_code for token in tokens]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kraft.coordinator.core import ExpireOffsets, TopicsDeleted
+from kraft.coordinator import offsets
+from kraft.coordinator.core import Committed, ForgetTopics
 from kraft.coordinator.group import GroupState
+from kraft.coordinator.records import CommittedOffset
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.desk import GROUP, Desk, subscription
 
@@ -76,12 +78,61 @@ class TestCommit:
         assert desk.core.offsets.of(GROUP)["t", 0].metadata == ""
 
 
+class TestPending:
+    """Offsets that are in the log and not committed (Apache: ``GroupMetadata.pendingOffsetCommits``)."""
+
+    def test_they_are_not_answered(self, desk: Desk) -> None:
+        desk.commit(1)
+        desk.is_followed = False
+        token = desk.send_commit(2)
+        assert token not in desk.answers
+        assert desk.committed() == {("t", 0): 1}
+        desk.commit_all()
+        assert token in desk.answers
+        assert desk.committed() == {("t", 0): 2}
+
+    def test_the_last_of_two_stays_pending(self, desk: Desk) -> None:
+        desk.is_followed = False
+        desk.send_commit(1)
+        desk.send_commit(2)
+        [first, _] = desk.uncommitted
+        desk.core.step(desk.now_ms, Committed(first.append))
+        assert desk.committed() == {("t", 0): 1}
+        assert desk.core.offsets.pending[GROUP]["t", 0].committed == CommittedOffset(2, -1, "", desk.now_ms)
+
+    def test_they_keep_a_group_and_an_offset_from_expiring(self, desk: Desk) -> None:
+        """Apache: ``hasOffsets`` and ``removeExpiredOffsets`` look at the pending ones."""
+        desk.commit(1)
+        desk.pass_time(RETENTION_MS)
+        desk.is_followed = False
+        desk.send_commit(2)
+        desk.send_commit(3, partition=1)
+        desk.expire()
+        assert GROUP in desk.core.groups
+        desk.commit_all()
+        assert desk.committed() == {("t", 0): 2, ("t", 1): 3}
+
+    def test_of_a_deleted_topic_they_are_forgotten(self, desk: Desk) -> None:
+        desk.is_followed = False
+        desk.send_commit(1)
+        desk.step(ForgetTopics(GROUP, {"t"}.__contains__))
+        desk.commit_all()
+        assert desk.committed() == {}
+
+    def test_with_too_few_in_sync_nothing_is_written(self, desk: Desk) -> None:
+        """``min.insync.replicas``: NOT_ENOUGH_REPLICAS, which clients hear as COORDINATOR_NOT_AVAILABLE."""
+        desk.may_write = False
+        assert desk.commit(1) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert not desk.written
+        assert not desk.core.groups
+
+
 class TestExpiry:
     """``offsets.retention.minutes`` as KIP-211 has it."""
 
     def clean_up_after(self, desk: Desk, milliseconds: int) -> dict[tuple[str, int], int]:
         desk.pass_time(milliseconds)
-        desk.step(ExpireOffsets())
+        desk.expire()
         return desk.committed()
 
     def test_without_members_the_time_runs_from_the_commit(self, desk: Desk) -> None:
@@ -149,24 +200,36 @@ class TestExpiry:
         """``offsets.retention.check.interval.ms``; its tombstone keeps the next coordinator from seeing it."""
         [member_id] = desk.stable()
         desk.leave((member_id, None))
-        desk.step(ExpireOffsets())
+        desk.expire()
         assert not desk.core.groups
         desk.restart()
         assert not desk.core.groups
 
     def test_not_one_that_has_just_handed_out_an_id(self, desk: Desk) -> None:
         member_id = desk.answers[desk.join()].member_id
-        desk.step(ExpireOffsets())
+        desk.expire()
         token = desk.join(member_id)
         desk.gather()
         assert desk.answers[token].error_code == ErrorCode.NONE
+
+
+def test_one_step_forgets_a_bounded_number(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event comes again until nothing is left."""
+    monkeypatch.setattr(offsets, "MAX_TOMBSTONES", 2)
+    for partition in range(3):
+        desk.commit(1, partition=partition)
+    desk.pass_time(RETENTION_MS)
+    desk.expire()
+    assert len(desk.committed()) == 1
+    desk.expire()
+    assert GROUP not in desk.core.groups
 
 
 def test_a_deleted_topic_takes_its_offsets_along(desk: Desk) -> None:
     """Else a new topic of that name would be read from where the old one was left."""
     desk.commit(1, topic="t")
     desk.commit(2, topic="u")
-    desk.step(TopicsDeleted(frozenset({"t", "never-read"})))
+    desk.step(ForgetTopics(GROUP, {"t", "never-read"}.__contains__))
     assert desk.committed() == {("u", 0): 2}
     desk.restart()
     assert desk.committed() == {("u", 0): 2}

@@ -36,6 +36,46 @@ class TestSync:
         desk.sync(leader, 1, {leader: b"l"})
         assert (desk.answers[waiting].error_code, desk.answers[waiting].assignment) == (ErrorCode.NONE, b"")
 
+    def test_nobody_hears_of_an_assignment_before_it_is_committed(self, desk: Desk) -> None:
+        """Apache answers from the callback of ``storeGroup``."""
+        leader, follower = joined(desk)
+        desk.is_followed = False
+        tokens = [desk.sync(follower, 1), desk.sync(leader, 1, {leader: b"l", follower: b"f"})]
+        assert desk.group().state is GroupState.COMPLETING_REBALANCE
+        assert not desk.answers.keys() & set(tokens)
+        desk.commit_all()
+        assert [desk.answers[token].assignment for token in tokens] == [b"f", b"l"]
+        assert desk.group().state is GroupState.STABLE
+
+    def test_one_that_is_not_committed_in_time_is_refused_and_never_told(self, desk: Desk) -> None:
+        """``offsets.commit.timeout.ms``; Apache: ``resetAndPropagateAssignmentError``, ``maybePrepareRebalance``."""
+        leader, follower = joined(desk)
+        desk.is_followed = False
+        tokens = [desk.sync(follower, 1), desk.sync(leader, 1, {leader: b"l", follower: b"f"})]
+        desk.pass_time(5_000)
+        assert {desk.answers[token].error_code for token in tokens} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+        assert desk.group().state is GroupState.PREPARING_REBALANCE
+        desk.commit_all()
+        assert desk.group().state is GroupState.PREPARING_REBALANCE
+        assert not desk.group().members[leader].assignment
+
+    def test_a_rebalance_meanwhile_makes_it_void(self, desk: Desk) -> None:
+        """Apache's callback does nothing unless the group still completes the same generation."""
+        leader, _ = joined(desk)
+        desk.is_followed = False
+        waiting = desk.sync(leader, 1, {leader: b"l"})
+        desk.join(instance="new")
+        assert desk.answers[waiting].error_code == ErrorCode.REBALANCE_IN_PROGRESS
+        desk.commit_all()
+        assert desk.group().state is GroupState.PREPARING_REBALANCE
+
+    def test_with_too_few_in_sync_it_is_refused_at_once(self, desk: Desk) -> None:
+        leader, follower = joined(desk)
+        desk.may_write = False
+        tokens = [desk.sync(follower, 1), desk.sync(leader, 1, {leader: b"l"})]
+        assert {desk.answers[token].error_code for token in tokens} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+        assert not desk.written
+
     def test_what_a_follower_assigns_does_not_count(self, desk: Desk) -> None:
         _, follower = joined(desk)
         desk.sync(follower, 1, {follower: b"all"})

@@ -11,7 +11,8 @@ from typing import Any
 
 import attrs
 
-from kraft.api.apis import BROKER_APIS, CONTROLLER_APIS, versions
+from kraft.api.row import ListenerType
+from kraft.api.table import OFFERED
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -31,8 +32,8 @@ Address = tuple[str, int]
 
 BY_RIGHT = frozenset({ApiKey.UNREGISTER_BROKER})
 """What takes a broker away from the neighbour, and may: nobody who has to be fenced off is asked for it."""
-CLIENT_APIS: Apis = {key: each for key, each in versions(BROKER_APIS).items() if key not in BY_RIGHT}
-CONTROL_APIS: Apis = {key: each for key, each in versions(CONTROLLER_APIS).items() if key not in BY_RIGHT}
+CLIENT_APIS: Apis = {key: each for key, each in OFFERED[ListenerType.BROKER].items() if key not in BY_RIGHT}
+CONTROL_APIS: Apis = {key: each for key, each in OFFERED[ListenerType.CONTROLLER].items() if key not in BY_RIGHT}
 PATIENCE_S = 0.3
 """How long an answer may stay away before it counts as parked (a long poll, a join)."""
 NEIGHBOUR_PATIENCE_S = 30.0

@@ -84,7 +84,7 @@ class Publisher:
 def lifecycle(channel: Channel, epoch: int = -1, **settings: str) -> Lifecycle:
     given = {name.replace("_", "."): value for name, value in settings.items()}
     config = from_mapping({**SETTINGS, "log.dirs": "unused", **given}).config
-    return Lifecycle(config, "cluster", cast(Any, channel), cast(Any, Publisher(epoch)), [])
+    return Lifecycle(config, "cluster", cast(Any, channel), cast(Any, Publisher(epoch)), [], uuid.UUID(int=5))
 
 
 async def test_a_broker_is_ready_when_it_is_unfenced_and_knows_it(autojump_clock: object) -> None:

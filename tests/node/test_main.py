@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -138,6 +140,16 @@ def test_a_port_that_is_in_use(node: NodeProcess, capsys: pytest.CaptureFixture[
     assert "in use" in line
 
 
+def test_a_metrics_port_that_is_in_use(node: NodeProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    """Named by its setting, and before the node is a voter that others count on: no epoch is spent."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        where = f"kraft.metrics.listener=127.0.0.1:{holder.getsockname()[1]}"
+        assert refusal(node, capsys, "--override", where) == f"{where}: Address already in use"
+    assert not list(node.log_directory.rglob("quorum-state"))
+
+
 @pytest.mark.parametrize("content", ["", "version=1\n", "version=9\ncluster.id=x\nnode.id=1\n", "version=1\\u00zz"])
 def test_damaged_meta_properties(node: NodeProcess, capsys: pytest.CaptureFixture[str], content: str) -> None:
     path = node.log_directory / "meta.properties"
@@ -237,6 +249,52 @@ def test_ready_tree_and_sigterm(node: NodeProcess, capfd: pytest.CaptureFixture[
     assert (node.log_directory / ".kafka_cleanshutdown").exists()
 
 
+def lines_about(node: NodeProcess, words: str) -> list[str]:
+    return [line for line in node.output if words in line]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_each_signal_that_stops_is_named(node: NodeProcess, name: str) -> None:
+    """The JVM runs its shutdown hooks at SIGHUP, SIGINT and SIGTERM (java.lang.Terminator), and Kafka logs "Terminating
+    process due to signal" (LoggingSignalHandler).
+    """
+    node.start()
+    try:
+        node.signal(signal.Signals[name])
+        assert node.wait_ended() == 0
+    finally:
+        node.kill()
+    (line,) = lines_about(node, name)
+    assert "INFO" in line
+    assert "controlled stop" in line
+    assert (node.log_directory / ".kafka_cleanshutdown").exists()
+
+
+def test_a_second_hangup_is_not_the_power_cord(tmp_path: Path) -> None:
+    """A terminal that goes away sends SIGHUP, and then the shell sends it again to its jobs."""
+    node = prepare(tmp_path).start()
+    trio.run(_fill_topic, node.ports[0])
+    with held_up(node):
+        node.signal(signal.SIGHUP)
+        eventually(lambda: _refuses(node.ports[0]))
+        node.signal(signal.SIGHUP)
+        eventually(lambda: len(lines_about(node, "SIGHUP")) == 2)
+    assert node.wait_ended() == 0
+
+
+def test_nohup_keeps_a_node_alive(node: NodeProcess) -> None:
+    """As the JVM does, which installs no handler for a signal that it found ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        node.start()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    node.signal(signal.SIGHUP)
+    assert node.stop() == 0
+    assert lines_about(node, "SIGTERM")
+    assert not lines_about(node, "SIGHUP")
+
+
 def test_the_tree_shows_the_lifetimes(node: NodeProcess) -> None:
     command = [sys.executable, "-m", "kraft.node", str(node.directory / "server.properties"), "--tree"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -272,15 +330,22 @@ async def _fill_topic(port: int) -> None:
             assert (await produce(broker, TOPIC, batch(bytes(1_000_000)))).error_code == 0
 
 
+@contextlib.contextmanager
+def held_up(node: NodeProcess) -> Iterator[None]:
+    """A client that does not take its answer, which is larger than its sockets: a controlled stop waits for it."""
+    with socket.create_connection(("127.0.0.1", node.ports[0])) as client:
+        body = encode(fetch_request(TOPIC, max_bytes=1 << 26, partition_max_bytes=1 << 26), 11)
+        client.sendall(struct.pack(">ihhih", len(body) + 10, 1, 11, 1, -1) + body)
+        assert client.recv(1), "the answer has begun"
+        yield
+
+
 def test_a_second_signal_is_the_power_cord(tmp_path: Path) -> None:
     """A client that does not take its answer holds the controlled stop up; the operator need not wait for it."""
     node = prepare(tmp_path).start()
     assert node.process is not None
     trio.run(_fill_topic, node.ports[0])
-    with socket.create_connection(("127.0.0.1", node.ports[0])) as client:
-        body = encode(fetch_request(TOPIC, max_bytes=1 << 26, partition_max_bytes=1 << 26), 11)
-        client.sendall(struct.pack(">ihhih", len(body) + 10, 1, 11, 1, -1) + body)
-        assert client.recv(1), "the answer has begun"
+    with held_up(node):
         node.process.send_signal(signal.SIGTERM)
         eventually(lambda: _refuses(node.ports[0]))
         node.process.send_signal(signal.SIGINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from kraft.api import list_groups
 from kraft.api.context import BrokerContext
-from kraft.api.handlers import list_groups
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.messages.api_versions_request import ApiVersionsRequest
@@ -30,6 +31,7 @@ from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS
+from tests.support.clusters import eventually
 from tests.support.node_process import free_ports
 from tests.support.nodes import CLUSTER_ID, connected, connected_to_controller, node_in
 from tests.support.talk import EARLIEST, batch, create, end_offset, list_offset, produce, topic_id_of, values
@@ -55,7 +57,7 @@ async def test_the_controller_answers_while_the_data_plane_is_stuck(monkeypatch:
         await release.wait()
         return ListGroupsResponse()
 
-    monkeypatch.setattr(list_groups, "handle", stuck)
+    monkeypatch.setattr(list_groups, "at_broker", stuck)
     answered: list[str] = []
 
     async with embedded_node(settings=SMALL_QUEUE) as node, trio.open_nursery() as nursery:
@@ -114,12 +116,7 @@ async def test_metrics_have_kafkas_names() -> None:
     async with embedded_node(topics={"orders": 1}, settings=settings) as node, connected(node) as broker:
         await produce(broker, "orders", batch(b"a"))
 
-        def scrape() -> str:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
-                text: str = response.read().decode()
-                return text
-
-        text = (await trio.to_thread.run_sync(scrape)).lower()
+        text = (await scrape(port)).lower()
     for name in (
         "kafka_network_requestchannel_requestqueuesize",
         "kafka_network_requestchannel_responsequeuesize",
@@ -133,6 +130,39 @@ async def test_metrics_have_kafkas_names() -> None:
     ):
         assert name in text, name
     assert 'request="produce"' in text
+
+
+async def scrape(port: int) -> str:
+    """What Prometheus gets."""
+
+    def ask() -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
+            text: str = response.read().decode()
+            return text
+
+    return await trio.to_thread.run_sync(ask)
+
+
+async def test_metrics_are_served_while_there_is_no_quorum(tmp_path: Path) -> None:
+    """Two of the three voters do not run, so the node does not get ready; this is when one looks at its metrics."""
+    metrics, *controllers = free_ports(4)
+    voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in enumerate(controllers, 1))
+    listeners = f"PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{controllers[0]}"
+    own = {"controller.quorum.voters": voters, "listeners": listeners, "log.dirs": str(tmp_path)}
+    config = from_mapping({**SETTINGS, **own, "kraft.metrics.listener": f"127.0.0.1:{metrics}"}).config
+    format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+    with open_directories(config) as directories:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(Node(config, directories).run)
+
+            async def served() -> str:
+                try:
+                    return await scrape(metrics)
+                except urllib.error.URLError:
+                    return ""
+
+            assert "kafka_server_raft_metrics_current_leader -1.0" in await eventually(served)
+            nursery.cancel_scope.cancel()
 
 
 async def test_retention_by_size_takes_old_segments_away(tmp_path: Path) -> None:

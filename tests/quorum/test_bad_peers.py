@@ -15,7 +15,8 @@ from kraft.messages import fetch_response as fetched
 from kraft.messages.registry import ApiKey
 from kraft.quorum.batches import leader_change_batch
 from kraft.quorum.log import MetadataLog
-from kraft.raft.events import Effects, LeaderChange
+from kraft.quorum.trace import CoreStepped
+from kraft.raft.events import LeaderChange
 from kraft.raft.state import Follower
 from kraft.records.record import Record, encode_batch
 from kraft.rpc.channel import Reply, Request
@@ -124,11 +125,11 @@ async def _insist(directory: Path, leader: Stubborn) -> set[str]:
     """A minute with this leader; why it was given up, again and again."""
     reasons = set()
 
-    def note(effects: Effects) -> None:
-        reasons.update(each.why for each in effects.transitions if (each.before, each.after) == GIVEN_UP)
+    def note(told: CoreStepped) -> None:
+        reasons.update(each.why for each in told.effects.transitions if (each.before, each.after) == GIVEN_UP)
 
     async with follower_of(leader, directory) as quorum:
-        quorum.tell(note)
+        quorum.trace.subscribe(CoreStepped, note)
         await trio.sleep(60)
     return reasons
 

@@ -15,6 +15,7 @@ from kraft.config.topic import LogConfig
 from kraft.messages.topic_record import TopicRecord
 from kraft.quorum.driver import NotLeader
 from kraft.quorum.log import METADATA_PARTITION
+from kraft.quorum.trace import RoleBegan
 from kraft.raft.messages import FetchRequest
 from kraft.raft.timing import Timing
 from kraft.records.batch import iter_headers
@@ -23,7 +24,7 @@ from kraft.storage.flush import Flush
 from kraft.storage.log import Log
 from kraft.storage.quorum_state import QuorumState, read_quorum_state, write_quorum_state
 from kraft.wire.uuids import METADATA_TOPIC_ID
-from tests.support.quorums import append, committed_image, running
+from tests.support.quorums import append, committed_image, idle, open_quorum, running
 
 
 def topic(number: int) -> TopicRecord:
@@ -155,6 +156,26 @@ async def test_a_resignation_ends_the_scope_of_the_leader_and_begins_a_new_epoch
         assert led == [("begins", 1), ("ends", 1), ("begins", 3)]
         with pytest.raises(NotLeader):
             await quorum.committed_as_leader(0, 1)
+
+
+async def test_roles_are_told_as_they_begin(tmp_path: Path) -> None:
+    """A role is a scope: the next begins when the one before has ended."""
+    told: list[str] = []
+    quorum = open_quorum(tmp_path, Timing(election_timeout_s=0.001, fetch_timeout_s=0.001))
+    quorum.trace.subscribe(RoleBegan, lambda event: told.append(event.role))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(quorum.run, idle)
+        with trio.fail_after(30):
+            while not quorum.is_leader:
+                await quorum.change(quorum.leader_id, quorum.epoch)
+            await quorum.committed(0)
+            await quorum.resign(1)
+            while quorum.epoch < 3 or not quorum.is_leader:
+                await quorum.change(quorum.leader_id, quorum.epoch)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert told[:1] + told[-1:] == ["leader in epoch 1", "leader in epoch 3"]
+    assert "resigned in epoch 1" in told
 
 
 async def test_a_flipped_bit_is_found_on_load(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ from kraft.quorum.log import MetadataLog
 from kraft.quorum.snapshots import MetadataSnapshots
 from kraft.raft.messages import BeginQuorumEpochRequest, SnapshotId
 from kraft.simulation import virtual_time
-from kraft.storage.flush import Flush
-from kraft.world.clock import Clock
+from kraft.world.world import World, sync_now
 from tests.support.quorums import append, idle, open_quorum, running
 from tests.support.scripted_leader import EPOCH, Leader, answer, follower_of, opening, piece, topics
 
@@ -63,7 +62,7 @@ async def _install_during_a_flush(directory: Path) -> None:
     disk = Disk()
 
     def parted(_: Any) -> fetched.FetchResponse:
-        disk.slow = Flush.run
+        disk.slow = sync_now
         return answer(diverging_epoch=fetched.EpochEndOffset(EPOCH, 1), high_watermark=1)
 
     script = [answer(), answer(opening(), high_watermark=1), answer(topics(1, 3), high_watermark=1)]
@@ -90,11 +89,13 @@ async def _three_snapshots(directory: Path) -> None:
     snapshot = snapshot_bytes(directory / "leader")
     disk = Disk(slow=MetadataLog.complete_snapshot)
     pieces = 0
+    is_fetched = trio.Event()
 
     def answer_of_epoch(message: Any) -> Any:
         nonlocal pieces
         if isinstance(message, FetchSnapshotRequest):
             pieces += 1
+            is_fetched.set()
             return piece(snapshot, SNAPSHOT.end_offset, message.topics[0].partitions[0].current_leader_epoch)
         epoch = max(message.topics[0].partitions[0].current_leader_epoch, EPOCH)
         leader = fetched.LeaderIdAndEpoch(1, epoch)
@@ -106,6 +107,8 @@ async def _three_snapshots(directory: Path) -> None:
             for epoch in range(EPOCH, EPOCH + 4):
                 if epoch > EPOCH:
                     await (await quorum.ask(BeginQuorumEpochRequest(epoch, 1))).answer()
+                await is_fetched.wait()
+                is_fetched = trio.Event()
                 await trio.sleep(1)
             assert (pieces, disk.waiting) == (4, 1), "each was fetched once, and the first is being looked through"
             disk.gate.set()
@@ -147,7 +150,7 @@ async def test_a_snapshot_that_is_replaced_before_it_is_loaded(tmp_path: Path) -
         image = await _grow(quorum, metadata, 3)
     disk = Disk(slow=MetadataLog.load_snapshot)
     quorum = open_quorum(tmp_path)
-    metadata = Metadata(quorum, Clock(), SnapshotPolicy(), in_thread=disk.in_thread)
+    metadata = Metadata(quorum, World(in_thread=disk.in_thread), SnapshotPolicy())
     async with trio.open_nursery() as nursery:
         await nursery.start(quorum.run, idle)
         nursery.start_soon(metadata.run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -21,12 +21,13 @@ from kraft.messages.topic_record import TopicRecord
 from kraft.quorum.driver import Quorum
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.log import MetadataLog
+from kraft.quorum.trace import CoreStepped
 from kraft.raft.messages import FetchRequest, FetchResponse, VoteRequest
 from kraft.raft.state import ElectionState, Prospective
 from kraft.raft.timing import Timing
-from kraft.rpc.client import Connection
 from kraft.storage.flush import Flush
-from kraft.world.clock import Clock
+from kraft.world.transport import Transport
+from kraft.world.world import World
 from tests.support.quorums import append, identity, idle, open_quorum, running
 
 OBSERVER = 9
@@ -184,18 +185,19 @@ async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) ->
 async def test_a_peer_that_is_away_and_asked_again_at_once_holds_up_nobody(tmp_path: Path) -> None:
     """``controller.quorum.retry.backoff.ms`` may be 0; a follower still gives its leader up in time."""
 
-    def nobody(host: str, port: int, client_id: str, timeout_s: float) -> AbstractAsyncContextManager[Connection]:
+    async def nobody(host: str, port: int) -> Transport:
+        await trio.lowlevel.checkpoint()
         raise ConnectionRefusedError("nobody listens")
 
     voters = [Voter(number, "127.0.0.1", number) for number in (1, 2, 3)]
-    clock = Clock()
-    log = MetadataLog.open(str(tmp_path), LogConfig(), now_ms=clock.now_ms())
+    world = World(dial=nobody)
+    log = MetadataLog.open(str(tmp_path), LogConfig(), now_ms=world.clock.now_ms())
     this = identity(1, *voters)
     ElectionFile(log, 1, this.voters).write(ElectionState(1, leader_id=2))
     timing = Timing(retry_backoff_s=0.0, fetch_timeout_s=0.05)
-    quorum = Quorum(this, log, clock, timing=timing, connect=nobody)
+    quorum = Quorum(this, log, world, timing=timing)
     given_up = trio.Event()
-    quorum.tell(lambda _: given_up.set() if isinstance(quorum.state, Prospective) else None)
+    quorum.trace.subscribe(CoreStepped, lambda _: given_up.set() if isinstance(quorum.state, Prospective) else None)
     async with trio.open_nursery() as nursery:
         await nursery.start(quorum.run, idle)
         with trio.fail_after(30):

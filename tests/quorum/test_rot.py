@@ -25,7 +25,7 @@ from kraft.records.batch import MINIMUM_LENGTH, BatchHeader, iter_headers
 from kraft.storage.directory import LastStop
 from kraft.storage.errors import StorageError
 from kraft.storage.quorum_state import FILE_NAME, QuorumState, read_quorum_state, write_quorum_state
-from kraft.world.clock import Clock
+from kraft.world.world import World
 from tests.support.metadata_logs import fill, flush, open_log, replayed, snapshot_of
 from tests.support.quorums import identity
 
@@ -51,7 +51,7 @@ def start(parent: Path, last_stop: LastStop, settings: LogConfig) -> Found:
     try:
         assert log.snapshot is not None
         image = log.load_snapshot(log.snapshot)
-        quorum = Quorum(identity(1, *VOTERS), log, Clock())
+        quorum = Quorum(identity(1, *VOTERS), log, World())
         batches: list[Any] = []
         offset = image.offset + 1
         while offset < log.end_offset:

@@ -24,11 +24,11 @@ from kraft.quorum import snapshots as metadata_snapshots
 from kraft.quorum.snapshots import MetadataSnapshots
 from kraft.raft.events import StoreChunk
 from kraft.raft.messages import SnapshotId
+from kraft.simulation.virtual_time import in_this_thread
 from kraft.storage.errors import StorageError
 from kraft.storage.snapshot import read_snapshot, snapshot_batches, snapshot_name, write_snapshot
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.metadata.records import histories
-from tests.support.own_thread import in_this_thread
 
 ID = SnapshotId(12, 3)
 ORPHAN = PartitionRecord(topic_id=UUID(int=7), partition_id=0, replicas=[1], isr=[1], leader=1)

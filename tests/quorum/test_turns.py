@@ -6,7 +6,6 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from types import SimpleNamespace
 from typing import cast
 
 import attrs
@@ -33,7 +32,7 @@ class Bench:
     turns: Turns = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.turns = Turns(self.step, cast(Flusher, self))
+        self.turns = Turns(self.step, cast(Flusher, self), lambda: len(self.happened))
         self.turns.deadline = math.inf
 
     def step(self, event: Event | None, data: bytes) -> None:
@@ -169,10 +168,9 @@ async def test_a_flush_that_no_answer_goes_before_is_done_by_who_brings_the_even
 
 
 @pytest.mark.parametrize("has_followers", [True, False])
-async def test_steps_and_flushes_count_as_busy(monkeypatch: pytest.MonkeyPatch, has_followers: bool) -> None:
+async def test_steps_and_flushes_count_as_busy(has_followers: bool) -> None:
     """poll-idle-ratio-avg is of the time that is left; so is a flush that gave way to answers. Each takes a second."""
     bench = Bench()
-    monkeypatch.setattr("kraft.quorum.turns.time", SimpleNamespace(perf_counter=lambda: len(bench.happened)))
     bench.turns.has_followers = has_followers
     bench.then[1] = bench.append
     async with playing(bench):

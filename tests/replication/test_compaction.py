@@ -32,7 +32,7 @@ from kraft.storage.log import Log
 from kraft.storage.meta_properties import MetaProperties
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS as EMBEDDED
-from kraft.world.clock import Clock
+from kraft.world.world import World
 from tests.storage.logs import append, config, values
 from tests.support.clusters import until
 from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
@@ -90,9 +90,9 @@ async def test_only_the_last_record_of_each_key_stays_in_sealed_segments() -> No
 
 async def test_a_new_topic_of_an_old_name_is_compacted_from_its_own_start(tmp_path: Path) -> None:
     """``cleaner-offset-checkpoint`` is of the log that was compacted, not of whatever has its name later."""
-    clock, directory = Clock(), LogDirectory(str(tmp_path), -1, MetaProperties("cluster", 1), LastStop.CLEAN)
-    replicas = Replicas(1, clock, [directory], {})
-    cleaner = Compaction(from_mapping({**EMBEDDED, "log.dirs": str(tmp_path)}).config, clock, replicas, trio.Event())
+    world, directory = World(), LogDirectory(str(tmp_path), -1, MetaProperties("cluster", 1), LastStop.CLEAN)
+    replicas = Replicas(1, world, [directory], {})
+    cleaner = Compaction(from_mapping({**EMBEDDED, "log.dirs": str(tmp_path)}).config, world, replicas, trio.Event())
 
     def host() -> Log:
         log = Log.open(tmp_path, "topic-0", config(cleanup_policy="compact"), now_ms=0)
@@ -133,7 +133,7 @@ async def leading(path: Path) -> Broker:
 
 def cleaner_of(broker: Broker, path: Path) -> Compaction:
     loaded = from_mapping({**EMBEDDED, "log.dirs": str(path), "log.cleaner.backoff.ms": "10"})
-    return Compaction(loaded.config, Clock(), broker.replicas, trio.Event())
+    return Compaction(loaded.config, broker.replicas.world, broker.replicas, trio.Event())
 
 
 async def compacted_to(broker: Broker, path: Path, *expected: bytes | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -125,7 +126,7 @@ async def following(tmp_path: Path, *leaders: Leader) -> AsyncIterator[Broker]:
     async with trio.open_nursery() as nursery:
         for leader in leaders:
             plane = Plane("data", (Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 0),), processors=1, handlers=1)
-            quotas = ConnectionQuotas(ConnectionLimits())
+            quotas = ConnectionQuotas(ConnectionLimits(), time.perf_counter)
             service = Service(leader.handle, APIS, lambda request, error: None, quotas, Registry())
             leader.port = (await nursery.start(serve, plane, service, trio.Event()))["PLAINTEXT"].port
             await broker.hear(registration(leader.node_id, 10 + leader.node_id, leader.port))

@@ -83,7 +83,7 @@ async def leading(tmp_path: Path, channel: Channel, lag_max_ms: int = 30_000) ->
 
 def fetch(broker: Broker) -> None:
     event = Fetched(FOLLOWER, EPOCHS[FOLLOWER], broker.partition.log.log_end_offset, 0)
-    broker.partition.fetched(broker.replicas.clock.now_ms(), event)
+    broker.partition.fetched(broker.replicas.world.clock.now_ms(), event)
 
 
 def in_sync(broker: Broker) -> tuple[int, ...]:

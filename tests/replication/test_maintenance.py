@@ -16,7 +16,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.storage.log import Log
 from kraft.testing.embedded import SETTINGS
-from kraft.world.clock import Clock
+from kraft.world.world import World
 from tests.storage.logs import append, config
 from tests.support.talk import batch
 
@@ -26,7 +26,7 @@ SHORT_LIVED = config(retention_ms=1, segment_bytes=1 << 20)
 
 def maintenance(**settings: str) -> Maintenance:
     loaded = from_mapping({**SETTINGS, **{name.replace("_", "."): value for name, value in settings.items()}})
-    return Maintenance(loaded.config, Clock(), Replicas(1, Clock(), [], {}))
+    return Maintenance(loaded.config, World(), Replicas(1, World(), [], {}))
 
 
 def host(replicas: Replicas, parent: Path, topic: str, **batch_fields: Any) -> HostedPartition:

@@ -72,7 +72,7 @@ async def main(profile: bool) -> None:
             handle=handle,
             apis={HEARTBEAT: (0, VERSION)},
             error_response=lambda request, error: None,
-            quotas=ConnectionQuotas(ConnectionLimits()),
+            quotas=ConnectionQuotas(ConnectionLimits(), time.perf_counter),
             registry=Registry(),
         )
         plane = Plane("data", (Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 0),))

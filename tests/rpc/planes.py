@@ -7,6 +7,7 @@ code, so the peer here needs no codec and is an oracle of its own.
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
@@ -17,9 +18,11 @@ from kraft.config.listeners import Endpoint
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc.channel import Reply, Request
-from kraft.rpc.plane import Plane, SocketSettings
+from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
+from kraft.world.listen import SocketSettings
+from kraft.world.trace import Trace
 
 HEARTBEAT = 12
 API_VERSIONS = 18
@@ -64,15 +67,17 @@ async def running(
     quotas: ConnectionQuotas | None = None,
     settings: SocketSettings | None = None,
     registry: Registry | None = None,
+    trace: Trace | None = None,
 ) -> AsyncIterator[Running]:
     """Run a plane for as long as the block lasts, then stop it gracefully."""
     service = Service(
         handle=handle,
         apis=APIS,
         error_response=unknown_server_error,
-        quotas=quotas or ConnectionQuotas(limits or ConnectionLimits()),
+        quotas=quotas or ConnectionQuotas(limits or ConnectionLimits(), time.perf_counter),
         registry=registry or Registry(),
         settings=settings or SocketSettings(),
+        trace=trace or Trace(),
     )
     stopping = trio.Event()
     async with trio.open_nursery() as nursery:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import socket
+import time
 from typing import cast
 
 import pytest
@@ -14,9 +15,8 @@ from trio.testing import wait_all_tasks_blocked
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.connections import ConnectionTable
-from kraft.rpc.listen import TcpListener
-from kraft.rpc.plane import SocketSettings
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
+from kraft.world.listen import SocketSettings, TcpListener
 from tests.rpc.planes import Peer, a_plane, running
 
 
@@ -82,7 +82,7 @@ async def test_a_protected_listener_gets_room_from_the_longest_idle_connection()
 async def test_connections_beyond_the_creation_rate_wait(autojump_clock: trio.testing.MockClock) -> None:
     """KIP-612: ``max.connection.creation.rate``, per broker and per listener."""
     limits = ConnectionLimits(max_creation_rate=1, protected_listeners=frozenset({"REPLICATION"}))
-    quotas = ConnectionQuotas(limits)
+    quotas = ConnectionQuotas(limits, time.perf_counter)
     started_at = trio.current_time()
     assert await quotas.admit("REPLICATION", "10.0.0.1")
     assert await quotas.admit("REPLICATION", "10.0.0.1")
@@ -90,7 +90,7 @@ async def test_connections_beyond_the_creation_rate_wait(autojump_clock: trio.te
     assert trio.current_time() == started_at
     assert await quotas.admit("CLIENTS", "10.0.0.1")
     assert trio.current_time() > started_at
-    quotas = ConnectionQuotas(ConnectionLimits(listener_creation_rate={"CLIENTS": 1}))
+    quotas = ConnectionQuotas(ConnectionLimits(listener_creation_rate={"CLIENTS": 1}), time.perf_counter)
     started_at = trio.current_time()
     assert await quotas.admit("CLIENTS", "10.0.0.1")
     assert trio.current_time() == started_at
@@ -99,7 +99,9 @@ async def test_connections_beyond_the_creation_rate_wait(autojump_clock: trio.te
 
 
 async def test_a_table_is_watched_only_while_its_processor_lives() -> None:
-    quotas = ConnectionQuotas(ConnectionLimits(max_connections=0, protected_listeners=frozenset({"R"})))
+    quotas = ConnectionQuotas(
+        ConnectionLimits(max_connections=0, protected_listeners=frozenset({"R"})), time.perf_counter
+    )
     table = ConnectionTable()
     quotas.watch("C", table)
     quotas.unwatch("C", table)

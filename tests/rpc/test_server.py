@@ -17,8 +17,9 @@ from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc import server
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
-from kraft.rpc.plane import SocketSettings, control_plane
+from kraft.rpc.plane import control_plane
 from kraft.wire.decode_error import DecodeError
+from kraft.world.listen import SocketSettings
 from tests.rpc.planes import API_VERSIONS, a_plane, frame, ok, running
 
 
@@ -192,6 +193,16 @@ async def test_a_malformed_body_closes_its_connection_with_one_line(caplog: pyte
         (struct.pack(">i", 0), "too short for a header"),
         (struct.pack(">i", 7) + bytes(7), "too short for a header"),
         (frame(1, api_key=999), "API key 999 is not offered"),
+        (frame(1, api_key=-1), "API key -1 is not offered"),
+        (frame(1, api_key=0), "Produce (API key 0) is not offered here; Kafka has it at listeners of brokers"),
+        (frame(1, api_key=52), "Vote (API key 52) is not offered here; Kafka has it at listeners of controllers"),
+        (frame(1, api_key=55), "Kafka has it at listeners of brokers and controllers"),
+        (
+            b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
+            "closed: an HTTP request, 'GET /metrics HTTP/1.1'; this port speaks",
+        ),
+        (b"POST /\x1b[31m\nERROR all is lost", r"an HTTP request, 'POST /\x1b[31m\nERROR all is lost'"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "closed: a TLS handshake; this port does not speak TLS"),
         (frame(1, version=5), "version 5 of API 12 is not offered"),
         (frame(1, version=-1), "version -1 of API 12 is not offered"),
         (struct.pack(">ihhih", 10, 12, 0, 1, 100), "client id of 100 bytes, 0 remain"),

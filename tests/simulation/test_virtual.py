@@ -6,6 +6,7 @@ import itertools
 import random
 import shutil
 import threading
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ import pytest
 import trio
 
 from kraft.control.controller import Controller
+from kraft.control.trace import ControllerActivated, ControllerDeactivated
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -31,7 +33,9 @@ from kraft.node.node import Node
 from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import FILE_NAME
 from kraft.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.quorum.trace import CoreStepped, RoleBegan
 from kraft.raft.state import Follower, Leader, Prospective
+from kraft.rpc.client import connect
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import PORT, VirtualNode, virtual_nodes
 from kraft.simulation.virtual_network import VirtualNetwork
@@ -40,6 +44,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 #: An election takes at most two timeouts of a second; a lost one, and a leader that fell silent, add to that.
 ELECTION_S = 20.0
+#: The wall clock of virtual nodes at the start of virtual time.
+BEGINNING_S = 1_700_000_000
 
 
 @attrs.frozen
@@ -58,10 +64,10 @@ class Controllers:
         return {key: each.node for key, each in self.nodes.items() if each.node is not None and key != but}
 
     def quorum(self, node_id: int) -> Quorum:
-        return self.alive()[node_id].core.quorum
+        return self.alive()[node_id].parts.quorum
 
     def controller(self, node_id: int) -> Controller:
-        controller = self.alive()[node_id].core.controller
+        controller = self.alive()[node_id].parts.controller
         assert controller is not None
         return controller
 
@@ -69,7 +75,7 @@ class Controllers:
         """Wait until all of the living, ``but`` one, follow the same leader, and that is active."""
         with trio.fail_after(ELECTION_S):
             while True:
-                known = {(node.core.quorum.leader_id, node.core.quorum.epoch) for node in self.alive(but).values()}
+                known = {(node.parts.quorum.leader_id, node.parts.quorum.epoch) for node in self.alive(but).values()}
                 leader, _ = known.pop()
                 if not known and leader in self.alive(but) and self.controller(leader).is_active:
                     return leader
@@ -90,8 +96,8 @@ class Controllers:
         leader = self.quorum(await self.leader())
         with trio.fail_after(ELECTION_S):
             for node in self.alive().values():
-                await node.core.metadata.replayed(leader.end_offset)
-        logs = {node.core.quorum.log.read(leader.start_offset, 2**30)[0] for node in self.alive().values()}
+                await node.parts.metadata.replayed(leader.end_offset)
+        logs = {node.parts.quorum.log.read(leader.start_offset, 2**30)[0] for node in self.alive().values()}
         assert len(logs) == 1, "LogMatching: two logs are equal up to the lower of their high watermarks"
         return logs.pop()
 
@@ -161,7 +167,7 @@ async def test_the_next_leader_takes_over_from_memory(tmp_path: Path, seed: int)
         await cluster.start(first)
         await cluster.set(12)
         await cluster.agree()
-        configs = [node.core.metadata.image.config(ResourceType.BROKER, "") for node in cluster.alive().values()]
+        configs = [node.parts.metadata.image.config(ResourceType.BROKER, "") for node in cluster.alive().values()]
         assert configs == [{"log.retention.ms": "12"}] * 3
 
 
@@ -220,7 +226,7 @@ async def test_one_frame_does_not_use_up_the_epochs(tmp_path: Path, seed: int) -
         candidate = min(cluster.nodes.keys() - {leader})
         for node, epoch in itertools.product(cluster.nodes.values(), (2**30, 2**31 - 2, 2**31 - 1)):
             vote = VoteRequest(topics=[TopicData("__cluster_metadata", [PartitionData(0, epoch, candidate)])])
-            async with cluster.network.connect("anybody")(node.host, PORT, "anybody", 5.0) as connection:
+            async with connect(node.host, PORT, dial=cluster.network.dial("anybody")) as connection:
                 response = await connection.request(vote, 0)
             assert isinstance(response, VoteResponse)
             assert response.topics[0].partitions[0].error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -256,7 +262,7 @@ async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(
         await cluster.agree()
         assert isinstance(cluster.quorum(old).state, Follower)
         assert values_in(log, committed) == ["2"]
-        assert cluster.alive()[old].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
+        assert cluster.alive()[old].parts.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
 
 
 @seeds
@@ -284,7 +290,7 @@ async def test_a_leader_that_stood_still_acknowledges_nothing_of_its_epoch(tmp_p
         with trio.fail_after(ELECTION_S):
             await refused.wait()
         await cluster.agree()
-        assert cluster.alive()[old].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
+        assert cluster.alive()[old].parts.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "2"}
 
 
 @seeds
@@ -305,10 +311,11 @@ async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, seed: int) -
         await cluster.start(wiped)
         await cluster.set(101)
         with trio.fail_after(ELECTION_S):
-            await cluster.alive()[wiped].core.metadata.replayed(cluster.quorum(leader).high_watermark)
-        assert cluster.alive()[wiped].core.metadata.snapshots_loaded == 1
+            await cluster.alive()[wiped].parts.metadata.replayed(cluster.quorum(leader).high_watermark)
+        assert cluster.alive()[wiped].parts.metadata.snapshots_loaded == 1
         assert cluster.quorum(wiped).start_offset > 0
-        assert cluster.alive()[wiped].core.metadata.image.config(ResourceType.BROKER, "") == {"log.retention.ms": "101"}
+        config = cluster.alive()[wiped].parts.metadata.image.config(ResourceType.BROKER, "")
+        assert config == {"log.retention.ms": "101"}
 
 
 @seeds
@@ -351,6 +358,32 @@ async def test_the_journal_tells_a_stop_from_a_death(tmp_path: Path, seed: int) 
     assert ['"kind":"stop"' in line for line in last] == [False, True]
 
 
+@seeds
+@virtually
+async def test_the_trace_of_a_node_tells_its_roles_and_when_its_controller_is_active(tmp_path: Path, seed: int) -> None:
+    """In the order in which it happened, in virtual time, and with what came of each step of the core."""
+    async with controllers(tmp_path, seed=seed) as cluster:
+        leader = await cluster.leader()
+        node, epoch = cluster.alive()[leader], cluster.quorum(leader).epoch
+        heard: list[tuple[str, int, bool]] = []
+        stepped: list[CoreStepped] = []
+
+        def hear(event: RoleBegan | ControllerActivated | ControllerDeactivated) -> None:
+            assert (event.time_s, event.node_id) == (BEGINNING_S + trio.current_time(), leader)
+            heard.append((type(event).__name__, event.epoch, cluster.controller(leader).is_active))
+
+        for kind in (RoleBegan, ControllerActivated, ControllerDeactivated):
+            node.trace.subscribe(kind, hear)
+        node.trace.subscribe(CoreStepped, stepped.append)
+        await cluster.quorum(leader).resign(epoch)
+        await cluster.quorum(leader).change(leader, epoch)
+        successor = await cluster.leader()
+        assert heard[:2] == [("ControllerDeactivated", epoch, False), ("RoleBegan", epoch, False)]
+        assert heard[-1] == ("RoleBegan", cluster.quorum(successor).epoch, False)
+        turns = [(each.before, each.after) for told in stepped for each in told.effects.transitions]
+        assert turns[0] == ("Leader", "Resigned")
+
+
 async def _history(directory: Path, seed: int) -> list[tuple[float, str]]:
     """When which node led, over the death of two leaders."""
     history: list[tuple[float, str]] = []
@@ -373,26 +406,49 @@ def test_the_same_seed_gives_the_same_history(tmp_path: Path) -> None:
 
 
 def test_other_threads_change_nothing(tmp_path: Path) -> None:
-    """Nor is what they draw any less random."""
+    """Trio's scheduler is the same in all of them, and so are its dice."""
     alone = virtual_time.run(_history, tmp_path / "alone", 1, seed=1)
     is_over = threading.Event()
-    drawn: list[object] = []
 
     async def live() -> None:
         while not is_over.is_set():
             async with trio.open_nursery() as nursery:
                 for _ in range(5):
                     nursery.start_soon(trio.sleep, 0)
-            drawn[:] = random.random(), random.randrange(100), uuid.uuid4()
 
     other = threading.Thread(target=trio.run, args=[live])
     other.start()
     try:
-        last_drawn = []
         for name in ("beside", "beside again"):
             assert virtual_time.run(_history, tmp_path / name, 1, seed=1) == alone
-            last_drawn.append(list(drawn))
     finally:
         is_over.set()
         other.join()
-    assert last_drawn[0] != last_drawn[1]
+
+
+def test_virtual_time_patches_nothing_but_trio() -> None:
+    """A node is given its clock and its randomness; whatever else runs in the process keeps its own."""
+
+    def of_this_process() -> list[object]:
+        return [random.random, random.randrange, random.getrandbits, uuid.uuid4, time.time, time.perf_counter]
+
+    async def look() -> list[object]:
+        await trio.lowlevel.checkpoint()
+        return of_this_process()
+
+    assert virtual_time.run(look) == of_this_process()
+
+
+async def _clocks(directory: Path, seed: int) -> tuple[int, float]:
+    """The wall clock and the metrics' clock of a node that has run for an hour."""
+    async with controllers(directory, count=1, seed=seed) as cluster:
+        await cluster.leader()
+        await trio.sleep_until(3600)
+        node = cluster.alive()[1]
+        return node.world.clock.now_ms(), node.registry.clock()
+
+
+def test_the_clocks_of_a_node_are_virtual(tmp_path: Path) -> None:
+    """The same run writes the same times, and measures the same durations."""
+    wall_ms, seconds = virtual_time.run(_clocks, tmp_path, 1, seed=1)
+    assert (wall_ms % 10_000_000_000, seconds) == (3_600_000, 3600.0)

@@ -86,7 +86,7 @@ async def test_a_lost_broker_costs_no_leader(tmp_path: Path, seed: int) -> None:
         for number in range(TOPICS):
             await create(cluster, f"t{number}")
         leader = await cluster.leader()
-        metadata = cluster.alive()[leader].core.metadata
+        metadata = cluster.alive()[leader].parts.metadata
         epoch = cluster.quorum(leader).epoch
         with patch.object(ControllerCore, "replay", replay_in_time), trio.fail_after(10 * SESSION_MS / 1000):
             while not metadata.image.brokers[BROKERS[0]].fenced:

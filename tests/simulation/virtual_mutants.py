@@ -126,7 +126,7 @@ MUTANTS = {
     ),
     "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 0, "OneVotePerEpoch"),
     "does not cut the log": Mutant(
-        "what differs is cut", MetadataLog, "truncate", _does_not_cut, 1, "cannot be durable"
+        "what differs is cut", MetadataLog, "truncate", _does_not_cut, 0, "cannot be durable"
     ),
     "takes over too soon": Mutant(
         "a controller is active once all before its epoch is replayed",

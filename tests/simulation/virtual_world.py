@@ -23,6 +23,7 @@ from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsReq
 from kraft.node.node import Node
 from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import FILE_NAME
+from kraft.quorum.trace import CoreStepped
 from kraft.raft.events import Effects
 from kraft.raft.state import Candidate, Leader, State
 from kraft.records.batch import iter_headers
@@ -82,33 +83,33 @@ class World:
         node = self.nodes[node_id]
         with within("a node starts"):
             await self.nursery.start(node.run, name=node.host)
-        quorum = self.alive()[node_id].core.quorum
+        quorum = self.alive()[node_id].parts.quorum
         self.remembers_its_vote(node_id, quorum.state)
         self.listen_to(quorum)
         self.down.discard(node_id)
 
     def listen_to(self, quorum: Quorum) -> None:
-        quorum.tell(lambda effects: self.note(quorum, effects))
+        quorum.trace.subscribe(CoreStepped, lambda told: self.note(quorum, told.effects))
 
     def active(self, among: set[int]) -> tuple[int, Node] | None:
         """The active controller of the newest epoch that any of these is in, if a majority of all follows it."""
         nodes = {key: node for key, node in self.alive().items() if key in among}
-        epoch = max((node.core.quorum.epoch for node in nodes.values()), default=-1)
+        epoch = max((node.parts.quorum.epoch for node in nodes.values()), default=-1)
         for key, node in nodes.items():
-            quorum, controller = node.core.quorum, node.core.controller
+            quorum, controller = node.parts.quorum, node.parts.controller
             assert controller is not None
             if quorum.is_leader and quorum.epoch == epoch and controller.is_active:
                 following = [
                     other
                     for other in nodes.values()
-                    if (other.core.quorum.leader_id, other.core.quorum.epoch) == (key, epoch)
+                    if (other.parts.quorum.leader_id, other.parts.quorum.epoch) == (key, epoch)
                 ]
                 return (key, node) if len(following) > len(self.nodes) / 2 else None
         return None
 
     def by_role(self) -> list[int]:
         """All nodes, whoever leads first."""
-        leaders = [(node.core.quorum.epoch, key) for key, node in self.alive().items() if node.core.quorum.is_leader]
+        leaders = [(node.parts.quorum.epoch, key) for key, node in self.alive().items() if node.parts.quorum.is_leader]
         first = max(leaders)[1] if leaders else 1
         return [first, *(key for key in self.nodes if key != first)]
 
@@ -157,7 +158,7 @@ class World:
             self.network.reset(self.nodes[target].host)
         elif fault.kind is Kind.RESIGN:
             if target in self.alive():
-                quorum = self.alive()[target].core.quorum
+                quorum = self.alive()[target].parts.quorum
                 await quorum.resign(quorum.epoch)
         elif fault.kind is Kind.DELAY:
             self.network.delay_s = (0.02, 0.5)
@@ -208,7 +209,7 @@ class World:
             await trio.sleep(TICK_S)
             self.compare(OBSERVER, self.observer.quorum)
             for key, node in self.alive().items():
-                self.compare(key, node.core.quorum)
+                self.compare(key, node.parts.quorum)
             active = self.active(set(self.nodes))
             if active is not None:
                 self.know_all_acknowledged(*active, acknowledged)
@@ -229,7 +230,7 @@ class World:
 
     def know_all_acknowledged(self, key: int, node: Node, count: int) -> None:
         """LeaderCompleteness: what was acknowledged before, the active controller of the newest epoch knows."""
-        quorum, topic_ids = node.core.quorum, node.core.metadata.image.topic_ids
+        quorum, topic_ids = node.parts.quorum, node.parts.metadata.image.topic_ids
         for name, topic_id in self.acknowledged[self.completed.get(quorum, 0) : count]:
             if name not in topic_ids or topic_id not in (None, topic_ids[name]):
                 raise Violated(f"AckedValueNotLost: {name} is not known to {key}, active in epoch {quorum.epoch}")
@@ -274,9 +275,9 @@ class World:
         active = self.active(set(self.nodes))
         if active is None:
             raise Violated("StableLeadership: nothing disturbed the leader, and it is gone")
-        leader = active[1].core.quorum
+        leader = active[1].parts.quorum
         everybody = {OBSERVER: (self.observer.quorum, self.observer.metadata)}
-        everybody |= {key: (node.core.quorum, node.core.metadata) for key, node in self.alive().items()}
+        everybody |= {key: (node.parts.quorum, node.parts.metadata) for key, node in self.alive().items()}
         await until(
             "ValuesEventuallyAcked: all have replayed all",
             lambda: all(metadata.next_offset == leader.end_offset for _, metadata in everybody.values()),
@@ -323,7 +324,7 @@ class World:
     def channel(self, chance: Chance) -> ControllerChannel:
         """The observer's, or that of a node: if it leads, there is no network between client and controller."""
         node = self.alive().get(1 + chance.below(2 * self.plan.voters))
-        return self.observer.channel if node is None else node.core.channel
+        return self.observer.channel if node is None else node.parts.channel
 
     async def create(self, client: int) -> None:
         """Create topics, and now and then one that is there already."""

@@ -15,13 +15,13 @@ from kraft.config.topic import LogConfig
 from kraft.records.batch import iter_headers
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
+from kraft.simulation.virtual_time import in_this_thread
 from kraft.storage.cleanable import cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
 from kraft.storage.scan import walk
 from tests.storage.logs import NAME, append, batch, batches, config, open_log
-from tests.support.own_thread import in_this_thread
 
 Pair = tuple[bytes | None, bytes | None]
 

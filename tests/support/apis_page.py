@@ -1,20 +1,22 @@
-"""docs/apis.md, made from the tables that the node answers from: ``python -m tests.support.apis_page`` writes it."""
+"""docs/apis.md, made from the rows of the APIs: ``python -m tests.support.apis_page`` writes it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kraft.api.apis import BROKER_APIS, BROKER_HANDLERS, CONTROLLER_APIS, CONTROLLER_HANDLERS, Api
+from kraft.api.index import rows
+from kraft.api.row import Api, ListenerType, Quota, Versions
 from kraft.messages.registry import ApiKey, listeners, request_class
 
 PAGE = Path(__file__).parents[2] / "docs" / "apis.md"
+SERVED = (ListenerType.BROKER, ListenerType.CONTROLLER)
 
 _HEAD = """# APIs
 
-Made by `python -m tests.support.apis_page` from the tables that ApiVersions is answered from; a test compares.
-"Specified" is the range of versions in the message's spec. What a listener does not offer it does not advertise, and
-a request for it closes the connection, as in Apache Kafka.
+Made by `python -m tests.support.apis_page` from the rows of the APIs, as the table that ApiVersions is answered from;
+a test compares. "Specified" is the range of versions in the message's spec. A listener advertises only the APIs that it
+offers, and a request for another one closes the connection, as in Apache Kafka.
 
 Notes:
 
@@ -23,39 +25,41 @@ Notes:
 - Transactions are not served yet: a transactional id is refused by InitProducerId and Produce, and FindCoordinator for
   a transaction is an INVALID_REQUEST.
 - The consumer group protocol of KIP-848 is not served yet: `group.protocol=consumer` is refused by the client itself.
-- Only PLAINTEXT listeners can be served yet; there are no ACLs and no quotas.
+- Only PLAINTEXT listeners can be served yet. There are no ACLs and no quotas: the columns "needs" and "quota" say what
+  Apache Kafka asks its authorizer, and which client quota it charges.
+"""
+_SERVED = """## Served
+
+"Broker" and "controller" are the versions offered at a listener of that kind. Several pairs in "needs" are for several
+resources in a request, or the second stands in for the first. Each quota includes the request quota (KIP-124).
+"Forwarded": a broker may pass the request on to the active controller in an Envelope (KIP-590).
 """
 
 
 def render() -> str:
-    sections = [_HEAD]
-    sections.append(_served("At a broker's listener", BROKER_APIS, BROKER_HANDLERS))
-    sections.append(_served("At a controller's listener", CONTROLLER_APIS, CONTROLLER_HANDLERS))
-    sections.append(_missing())
-    return "\n".join(sections)
+    served = rows()
+    return "\n".join([_HEAD, _SERVED, *_table(served), "", *_missing(served), ""])
 
 
-def _served(title: str, apis: Mapping[ApiKey, Api], package: str) -> str:
-    lines = [f"## {title}", "", "| key | API | versions offered | specified | handler |", "|---|---|---|---|---|"]
-    for key in sorted(apis):
-        api = apis[key]
-        path = f"{package.replace('.', '/')}/{api.module}.py"
-        offered = _range((api.oldest, api.newest))
-        lines.append(f"| {int(key)} | {_name(key)} | {offered} | {_specified(key)} | [{api.module}](../{path}) |")
-    return "\n".join([*lines, ""])
+def _table(served: Sequence[Api]) -> Iterator[str]:
+    yield "| key | API | broker | controller | specified | needs | quota | forwarded |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for api in served:
+        link = f"[{_name(api.key)}](../kraft/api/{api.key.name.lower()}.py)"
+        offered = (_range(api.versions[each]) if each in api.versions else "" for each in SERVED)
+        needs = ", ".join(f"{operation.name} on {resource.name}" for operation, resource in api.permissions)
+        quota = "" if api.quota is Quota.NONE else api.quota
+        cells = (int(api.key), link, *offered, _specified(api.key), needs, quota, "yes" if api.forwardable else "")
+        yield f"| {' | '.join(map(str, cells))} |"
 
 
-def _missing() -> str:
-    lines = ["## Not there yet", "", "| key | API | specified | would be at |", "|---|---|---|---|"]
+def _missing(served: Sequence[Api]) -> Iterator[str]:
+    yield from ("## Not there yet", "", "| key | API | specified | would be at |", "|---|---|---|---|")
+    versions = {api.key: api.versions for api in served}
     for key in sorted(ApiKey):
-        missing = [
-            side
-            for side, apis in (("broker", BROKER_APIS), ("controller", CONTROLLER_APIS))
-            if side in listeners(key) and key not in apis
-        ]
+        missing = [each for each in SERVED if each in listeners(key) and each not in versions.get(key, {})]
         if missing:
-            lines.append(f"| {int(key)} | {_name(key)} | {_specified(key)} | {', '.join(missing)} |")
-    return "\n".join([*lines, ""])
+            yield f"| {int(key)} | {_name(key)} | {_specified(key)} | {', '.join(missing)} |"
 
 
 def _name(key: ApiKey) -> str:
@@ -66,7 +70,7 @@ def _specified(key: ApiKey) -> str:
     return _range(request_class(key).VALID_VERSIONS)
 
 
-def _range(versions: tuple[int, int]) -> str:
+def _range(versions: Versions) -> str:
     oldest, newest = versions
     return str(oldest) if oldest == newest else f"{oldest}–{newest}"
 

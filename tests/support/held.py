@@ -17,7 +17,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 TOPIC, TOPIC_ID = "topic", UUID(int=77)
 
@@ -53,7 +53,7 @@ class Broker:
 
 def broker_in(path: Path, node_id: int) -> Broker:
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", node_id), LastStop.CLEAN)
-    return Broker(Replicas(node_id, Clock(), [directory], {}))
+    return Broker(Replicas(node_id, World(), [directory], {}))
 
 
 def registration(node_id: int, epoch: int, port: int = 1, *, fenced: bool = False) -> RegisterBrokerRecord:

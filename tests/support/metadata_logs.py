@@ -19,7 +19,7 @@ from kraft.metadata.loader import Loader
 from kraft.quorum.log import METADATA_PARTITION, MetadataLog
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.messages import SnapshotId
-from tests.support.own_thread import in_this_thread
+from kraft.simulation.virtual_time import in_this_thread
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=400, retention_ms=-1, retention_bytes=-1)
 

@@ -17,7 +17,8 @@ from kraft.metadata.image import Image
 from kraft.quorum.driver import Lead, Quorum
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.wire import Identity
-from kraft.world.clock import Clock
+from kraft.raft.timing import Timing
+from kraft.world.world import World
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 
@@ -28,11 +29,11 @@ def identity(node_id: int = 1, *voters: Voter) -> Identity:
     return Identity(node_id, CLUSTER_ID, UUID(int=1000 + node_id), known, "CONTROLLER")
 
 
-def open_quorum(path: Path, **options: Any) -> Quorum:
-    """A quorum of one; ``options`` as Quorum takes them."""
-    clock = Clock()
-    log = MetadataLog.open(str(path), LogConfig(), now_ms=clock.now_ms())
-    return Quorum(identity(), log, clock, **options)
+def open_quorum(path: Path, timing: Timing | None = None, **of_world: Any) -> Quorum:
+    """A quorum of one; ``of_world`` are fields of its world that are not the real ones."""
+    world = World(**of_world)
+    log = MetadataLog.open(str(path), LogConfig(), now_ms=world.clock.now_ms())
+    return Quorum(identity(), log, world, timing=timing)
 
 
 def append(quorum: Quorum, records: Sequence[Any], epoch: int) -> int:
@@ -46,12 +47,15 @@ async def idle(epoch: int) -> None:
 
 @asynccontextmanager
 async def running(
-    path: Path, lead: Lead | None = None, policy: SnapshotPolicy | None = None, **options: Any
+    path: Path,
+    lead: Lead | None = None,
+    policy: SnapshotPolicy | None = None,
+    timing: Timing | None = None,
+    **of_world: Any,
 ) -> AsyncIterator[tuple[Quorum, Metadata]]:
     """A quorum of one that leads, and its metadata, replayed. Its end is the power cord."""
-    in_thread = options.setdefault("in_thread", trio.to_thread.run_sync)
-    quorum = open_quorum(path, **options)
-    metadata = Metadata(quorum, Clock(), policy or SnapshotPolicy(), in_thread=in_thread)
+    quorum = open_quorum(path, timing, **of_world)
+    metadata = Metadata(quorum, World(**of_world), policy or SnapshotPolicy())
     async with trio.open_nursery() as nursery:
         await nursery.start(quorum.run, lead or idle)
         await nursery.start(metadata.run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,17 +24,17 @@ from kraft.messages.vote_request import VoteRequest
 from kraft.messages.vote_response import VoteResponse
 from kraft.metrics import Registry
 from kraft.quorum.batches import encoded_batches, leader_change_batch
-from kraft.quorum.driver import InThread, Quorum
+from kraft.quorum.driver import Quorum
 from kraft.quorum.log import MetadataLog
 from kraft.raft.events import LeaderChange
 from kraft.rpc.channel import CLOSE, Reply, Request
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
-from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import METADATA_TOPIC_ID
-from kraft.world.clock import Clock
+from kraft.world.world import InThread
 from tests.support.quorums import identity, idle
 
 VOTERS = tuple(Voter(node_id, f"node-{node_id}", 9093) for node_id in (1, 2, 3))
@@ -105,24 +106,16 @@ class Leader:
 
 
 @asynccontextmanager
-async def follower_of(leader: Leader, directory: Path, *, in_thread: InThread | None = None) -> AsyncIterator[Quorum]:
+async def follower_of(leader: Leader, directory: Path, *, in_thread: InThread = at_once) -> AsyncIterator[Quorum]:
     """Voter 2, a real driver on real files, which has only that leader to talk to."""
     network = VirtualNetwork(1)
     log = MetadataLog.open(str(directory), LogConfig(), now_ms=0)
-    connect = network.connect("node-2")
-    in_thread = in_thread or at_once
-    quorum = Quorum(
-        identity(2, *VOTERS),
-        log,
-        Clock(),
-        connect=connect,
-        in_thread=in_thread,
-    )
+    quorum = Quorum(identity(2, *VOTERS), log, network.world("node-2", in_thread))
     service = Service(
         handle=leader.handle,
         apis=APIS,
         error_response=lambda request, error: VoteResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR),
-        quotas=ConnectionQuotas(ConnectionLimits()),
+        quotas=ConnectionQuotas(ConnectionLimits(), time.perf_counter),
         registry=Registry(),
         listen=network.listen("node-1"),
     )
@@ -132,8 +125,3 @@ async def follower_of(leader: Leader, directory: Path, *, in_thread: InThread | 
         await nursery.start(quorum.run, idle)
         yield quorum
         nursery.cancel_scope.cancel()
-
-
-async def at_once(work: Callable[..., Any], *arguments: Any) -> Any:
-    await trio.lowlevel.checkpoint()
-    return work(*arguments)

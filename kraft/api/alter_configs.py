@@ -1,0 +1,33 @@
+"""AlterConfigs (key 33): replace all settings of topics or brokers. IncrementalAlterConfigs took its place (KIP-339).
+
+Versions 0 to 2: 2 is flexible.
+"""
+
+from __future__ import annotations
+
+from kraft.api.controller_requests import decide
+from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.alter_configs_request import AlterConfigsRequest
+from kraft.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
+from kraft.messages.registry import ApiKey
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.ALTER_CONFIGS,
+    versions={ListenerType.BROKER: (0, 2), ListenerType.CONTROLLER: (0, 2)},
+    permissions=((Operation.ALTER_CONFIGS, Resource.CLUSTER), (Operation.ALTER_CONFIGS, Resource.TOPIC)),
+    forwardable=True,
+)
+
+at_broker = forward
+at_controller = decide
+
+
+def error(message: AlterConfigsRequest, version: int, code: ErrorCode, text: str | None = None) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(code, text, resource.resource_type, resource.resource_name)
+            for resource in message.resources
+        ]
+    )

@@ -1,0 +1,44 @@
+"""AlterPartitionReassignments (key 45): move replicas to other brokers, or leave them where they were (KIP-455).
+
+Versions 0 and 1: 1 may forbid a change of the replication factor (KIP-860).
+"""
+
+from __future__ import annotations
+
+from kraft.api.controller_requests import decide
+from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from kraft.messages.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from kraft.messages.registry import ApiKey
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    versions={ListenerType.BROKER: (0, 1), ListenerType.CONTROLLER: (0, 1)},
+    permissions=((Operation.ALTER, Resource.CLUSTER),),
+    forwardable=True,
+)
+
+at_broker = forward
+at_controller = decide
+
+
+def error(
+    message: AlterPartitionReassignmentsRequest, version: int, code: ErrorCode, text: str | None = None
+) -> AlterPartitionReassignmentsResponse:
+    return AlterPartitionReassignmentsResponse(
+        error_code=code,
+        error_message=text,
+        responses=[
+            ReassignableTopicResponse(
+                topic.name,
+                [ReassignablePartitionResponse(each.partition_index, code, text) for each in topic.partitions],
+            )
+            for topic in message.topics
+        ],
+    )

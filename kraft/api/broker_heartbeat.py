@@ -1,0 +1,27 @@
+"""BrokerHeartbeat (key 63): a broker keeps its lease, and asks to be unfenced, fenced or let go (KIP-631).
+
+Versions 0 and 1: 1 has the ids of failed log directories (KIP-858).
+"""
+
+from __future__ import annotations
+
+from kraft.api.controller_requests import decide
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from kraft.messages.registry import ApiKey
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.BROKER_HEARTBEAT,
+    versions={ListenerType.CONTROLLER: (0, 1)},
+    permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
+)
+
+at_controller = decide
+
+
+def error(
+    message: BrokerHeartbeatRequest, version: int, code: ErrorCode, text: str | None = None
+) -> BrokerHeartbeatResponse:
+    return BrokerHeartbeatResponse(error_code=code)

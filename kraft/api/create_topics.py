@@ -1,0 +1,32 @@
+"""CreateTopics (key 19): topics with partitions, replicas and settings.
+
+Versions 2 to 7: 4 lets the broker choose the counts (KIP-464), 5 is flexible and tells what was created, 6 may say
+THROTTLING_QUOTA_EXCEEDED, 7 tells topic ids.
+"""
+
+from __future__ import annotations
+
+from kraft.api.controller_requests import decide
+from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
+from kraft.messages.create_topics_request import CreateTopicsRequest
+from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from kraft.messages.registry import ApiKey
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.CREATE_TOPICS,
+    versions={ListenerType.BROKER: (2, 7), ListenerType.CONTROLLER: (2, 7)},
+    permissions=((Operation.CREATE, Resource.CLUSTER), (Operation.CREATE, Resource.TOPIC)),
+    quota=Quota.CONTROLLER_MUTATION,
+    forwardable=True,
+)
+
+at_broker = forward
+at_controller = decide
+
+
+def error(message: CreateTopicsRequest, version: int, code: ErrorCode, text: str | None = None) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[CreatableTopicResult(name=topic.name, error_code=code, error_message=text) for topic in message.topics]
+    )

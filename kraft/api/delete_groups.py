@@ -1,0 +1,53 @@
+"""DeleteGroups (key 42): a group without members goes, with its offsets.
+
+Versions 0 to 2: 2 flexible. Parked until the tombstones are committed.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.delete_groups_request import DeleteGroupsRequest
+from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.DELETE_GROUPS,
+    versions={ListenerType.BROKER: (0, 2)},
+    permissions=((Operation.DELETE, Resource.GROUP),),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:
+    replies = [
+        (group_id, _delete(broker, request, attrs.evolve(message, groups_names=[group_id])))
+        for group_id in dict.fromkeys(message.groups_names)
+    ]
+
+    async def all_committed() -> DeleteGroupsResponse:
+        response = DeleteGroupsResponse()
+        for group_id, reply in replies:
+            try:
+                answer = await reply.wait() if isinstance(reply, Parked) else reply
+                assert isinstance(answer, DeleteGroupsResponse)
+                response.results += answer.results
+            except KafkaError as refused:
+                response.results.append(DeletableGroupResult(group_id, refused.code))
+        return response
+
+    return Parked(all_committed)
+
+
+def _delete(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:
+    try:
+        return broker.groups.shard_of(message.groups_names[0]).submit(request, message)
+    except KafkaError as refused:
+        return error(message, request.api_version, refused.code)
+
+
+def error(message: DeleteGroupsRequest, version: int, code: ErrorCode, text: str | None = None) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(results=[DeletableGroupResult(group_id, code) for group_id in message.groups_names])

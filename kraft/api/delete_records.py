@@ -1,0 +1,111 @@
+"""DeleteRecords (key 21): move the start of a log up (KIP-107).
+
+Versions 0 to 2: 2 is flexible. Offset -1 stands for the high watermark. The new start is written down before it is
+answered: what was deleted stays deleted after a kill. The answer waits, for ``timeout_ms`` at most, until the followers
+that are alive have deleted as much.
+"""
+
+from __future__ import annotations
+
+import trio
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.controller.internal_topics import is_internal
+from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
+from kraft.messages.delete_records_response import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from kraft.messages.registry import ApiKey
+from kraft.replication.partition import HostedPartition
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.DELETE_RECORDS,
+    versions={ListenerType.BROKER: (0, 2)},
+    permissions=((Operation.DELETE, Resource.TOPIC),),
+)
+
+HIGH_WATERMARK = -1
+NO_LOW_WATERMARK = -1
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: DeleteRecordsRequest) -> Reply:
+    following: list[tuple[DeleteRecordsPartitionResult, HostedPartition]] = []
+    response = DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name, partitions=[_one(broker, topic.name, wanted, following) for wanted in topic.partitions]
+            )
+            for topic in message.topics
+        ]
+    )
+
+    async def deleted() -> DeleteRecordsResponse:
+        deadline = trio.current_time() + message.timeout_ms / 1000
+        try:
+            await broker.replicas.write_start_offsets()
+        except OSError as failure:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from failure
+        for answer, partition in following:
+            await _followed(answer, partition, deadline)
+        return response
+
+    return Parked(deleted)
+
+
+async def _followed(answer: DeleteRecordsPartitionResult, partition: HostedPartition, deadline: float) -> None:
+    """Wait until every replica has deleted what the answer says."""
+    answer.error_code = ErrorCode.REQUEST_TIMED_OUT
+    with trio.move_on_at(deadline):
+        try:
+            answer.low_watermark = await partition.deleted(answer.low_watermark)
+        except KafkaError as refused:
+            answer.error_code = refused.code
+        else:
+            answer.error_code = ErrorCode.NONE
+
+
+def _one(
+    broker: BrokerContext,
+    topic: str,
+    wanted: DeleteRecordsPartition,
+    following: list[tuple[DeleteRecordsPartitionResult, HostedPartition]],
+) -> DeleteRecordsPartitionResult:
+    answer = DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=NO_LOW_WATERMARK)
+    try:
+        if is_internal(topic):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        partition = broker.replicas.leader_of(topic, wanted.partition_index)
+        if "delete" not in partition.log.config.cleanup_policy:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION)
+        offset = partition.high_watermark if wanted.offset == HIGH_WATERMARK else wanted.offset
+        if not 0 <= offset <= partition.high_watermark:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+        partition.log.delete_records(offset)
+        answer.low_watermark = partition.log.log_start_offset
+        partition.wake()
+        following.append((answer, partition))
+    except KafkaError as refused:
+        answer.error_code = refused.code
+    return answer
+
+
+def error(
+    message: DeleteRecordsRequest, version: int, code: ErrorCode, text: str | None = None
+) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=[
+                    DeleteRecordsPartitionResult(each.partition_index, NO_LOW_WATERMARK, code)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in message.topics
+        ]
+    )

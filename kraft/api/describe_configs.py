@@ -1,0 +1,128 @@
+"""DescribeConfigs (key 32): the settings of topics and nodes, and where each value comes from.
+
+Versions 1 to 4: 1 tells sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible. A
+controller answers as a broker does (KIP-919).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
+from kraft.controller.internal_topics import is_valid_topic_name
+from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kraft.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from kraft.messages.registry import ApiKey
+from kraft.metadata.image import ResourceType
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.DESCRIBE_CONFIGS,
+    versions={ListenerType.BROKER: (1, 4), ListenerType.CONTROLLER: (1, 4)},
+    permissions=((Operation.DESCRIBE_CONFIGS, Resource.CLUSTER), (Operation.DESCRIBE_CONFIGS, Resource.TOPIC)),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
+    return _describe(broker, request, message)
+
+
+async def at_controller(controller: ControllerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
+    return _describe(controller, request, message)
+
+
+def _describe(
+    node: BrokerContext | ControllerContext, request: Request, message: DescribeConfigsRequest
+) -> DescribeConfigsResponse:
+    says_default = request.api_version == 0  # later versions tell the source of each value instead
+    results = [_one(node, resource, message, says_default) for resource in message.resources]
+    return DescribeConfigsResponse(results=results)
+
+
+def _one(
+    node: BrokerContext | ControllerContext,
+    resource: DescribeConfigsResource,
+    message: DescribeConfigsRequest,
+    says_default: bool,
+) -> DescribeConfigsResult:
+    answer = DescribeConfigsResult(
+        error_message="", resource_type=resource.resource_type, resource_name=resource.resource_name
+    )
+    try:
+        entries = _entries(node, resource)
+    except KafkaError as refused:
+        answer.error_code = refused.code
+        if refused.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # the code says it all
+            answer.error_message = refused.message
+        return answer
+    answer.configs = [
+        DescribeConfigsResourceResult(
+            name=entry.name,
+            value=entry.value,
+            read_only=entry.read_only,
+            is_default=says_default and entry.is_default,
+            config_source=entry.source,
+            is_sensitive=entry.sensitive,
+            synonyms=_synonyms(entry) if message.include_synonyms else [],
+            config_type=entry.type,
+            documentation=entry.documentation if message.include_documentation else None,
+        )
+        for entry in entries
+    ]
+    return answer
+
+
+def _entries(node: BrokerContext | ControllerContext, resource: DescribeConfigsResource) -> Iterable[ConfigEntry]:
+    image, name = node.image, resource.resource_name
+    if resource.resource_type == ResourceType.TOPIC:
+        if not is_valid_topic_name(name):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        if image.topic(name) is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        overrides = image.config(ResourceType.TOPIC, name)
+        return describe_topic(overrides, _layers(node, str(node.node_id)), resource.configuration_keys)
+    if resource.resource_type == ResourceType.BROKER:
+        if name == "":
+            defaults: list[Layer] = [
+                (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, image.config(ResourceType.BROKER, ""))
+            ]
+            entries = describe_broker(defaults, resource.configuration_keys)
+            # The cluster-wide default has no settings of its own but those that were given to it.
+            return [entry for entry in entries if entry.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG]
+        if name != str(node.node_id):
+            text = f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        return describe_broker(_layers(node, name), resource.configuration_keys)
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
+
+
+def _layers(node: BrokerContext | ControllerContext, name: str) -> list[Layer]:
+    """What was set on this broker, strongest first."""
+    return [
+        (ConfigSource.DYNAMIC_BROKER_CONFIG, node.image.config(ResourceType.BROKER, name)),
+        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, node.image.config(ResourceType.BROKER, "")),
+        (ConfigSource.STATIC_BROKER_CONFIG, node.config.values),
+    ]
+
+
+def _synonyms(entry: ConfigEntry) -> list[DescribeConfigsSynonym]:
+    return [DescribeConfigsSynonym(each.name, each.value, each.source) for each in entry.synonyms]
+
+
+def error(
+    message: DescribeConfigsRequest, version: int, code: ErrorCode, text: str | None = None
+) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(code, text, resource.resource_type, resource.resource_name)
+            for resource in message.resources
+        ]
+    )

@@ -1,0 +1,54 @@
+"""DescribeGroups (key 15): state, protocol and members of classic groups.
+
+Versions 0 to 6: 3 authorized operations on request, 4 static members, 5 flexible, 6 says GROUP_ID_NOT_FOUND where older
+versions show a dead group (KIP-1043).
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kraft.api.authorized_operations import GROUP_OPERATIONS
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordinator.group import GroupState
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
+from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.DESCRIBE_GROUPS,
+    versions={ListenerType.BROKER: (0, 6)},
+    permissions=((Operation.DESCRIBE, Resource.GROUP),),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeGroupsRequest) -> Reply:
+    response = DescribeGroupsResponse()
+    for group_id in message.groups:
+        try:
+            shard = broker.groups.shard_of(group_id)
+        except KafkaError as refused:
+            response.groups += error(attrs.evolve(message, groups=[group_id]), 0, refused.code).groups
+            continue
+        answer = shard.submit(request, attrs.evolve(message, groups=[group_id]))
+        assert isinstance(answer, DescribeGroupsResponse), "a description is answered at once"
+        response.groups += answer.groups
+    if message.include_authorized_operations:
+        for group in response.groups:
+            if group.error_code == 0:
+                group.authorized_operations = GROUP_OPERATIONS
+    return response
+
+
+def error(
+    message: DescribeGroupsRequest, version: int, code: ErrorCode, text: str | None = None
+) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(
+        groups=[
+            DescribedGroup(error_code=code, group_id=group_id, group_state=GroupState.DEAD.value)
+            for group_id in message.groups
+        ]
+    )

@@ -1,0 +1,60 @@
+"""DescribeLogDirs (key 35): what lies in each log directory, and how full its disk is.
+
+Versions 1 to 4: 2 is flexible, 3 has an error for the whole, 4 tells the size of the volume (KIP-827).
+"""
+
+from __future__ import annotations
+
+import os
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from kraft.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
+from kraft.storage.directory import LogDirectory
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.DESCRIBE_LOG_DIRS,
+    versions={ListenerType.BROKER: (1, 4)},
+    permissions=((Operation.DESCRIBE, Resource.CLUSTER),),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeLogDirsRequest) -> Reply:
+    wanted = None
+    if message.topics is not None:
+        wanted = {(topic.topic, index) for topic in message.topics for index in topic.partitions}
+    return DescribeLogDirsResponse(
+        results=[_one(broker, directory, wanted) for directory in broker.replicas.directories]
+    )
+
+
+def _one(broker: BrokerContext, directory: LogDirectory, wanted: set[tuple[str, int]] | None) -> DescribeLogDirsResult:
+    topics: dict[str, DescribeLogDirsTopic] = {}
+    for partition in broker.replicas.in_directory(directory):
+        if wanted is None or (partition.topic, partition.index) in wanted:
+            topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
+            topic.partitions.append(
+                DescribeLogDirsPartition(partition_index=partition.index, partition_size=partition.log.size)
+            )
+    volume = os.statvfs(directory.path)
+    return DescribeLogDirsResult(
+        log_dir=directory.path,
+        topics=list(topics.values()),
+        total_bytes=volume.f_blocks * volume.f_frsize,
+        usable_bytes=volume.f_bavail * volume.f_frsize,
+    )
+
+
+def error(
+    message: DescribeLogDirsRequest, version: int, code: ErrorCode, text: str | None = None
+) -> DescribeLogDirsResponse:
+    return DescribeLogDirsResponse(error_code=code)

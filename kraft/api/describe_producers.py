@@ -1,0 +1,76 @@
+"""DescribeProducers (key 61): the idempotent producers that a partition remembers (KIP-664). Version 0."""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.controller.internal_topics import is_valid_topic_name
+from kraft.messages.describe_producers_request import DescribeProducersRequest
+from kraft.messages.describe_producers_response import (
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.DESCRIBE_PRODUCERS,
+    versions={ListenerType.BROKER: (0, 0)},
+    permissions=((Operation.READ, Resource.TOPIC),),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name, partitions=[_one(broker, topic.name, index) for index in topic.partition_indexes]
+            )
+            for topic in message.topics
+        ]
+    )
+
+
+def _one(broker: BrokerContext, topic: str, index: int) -> PartitionResponse:
+    answer = PartitionResponse(partition_index=index, error_message=None)
+    try:
+        if not is_valid_topic_name(topic):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        producers = broker.replicas.leader_of(topic, index).log.producers
+    except KafkaError as refused:
+        answer.error_code = refused.code
+        if not broker.replicas.partition_count(topic):
+            answer.error_message = refused.message
+        return answer
+    answer.active_producers = [
+        ProducerState(
+            producer_id=entry.producer_id,
+            producer_epoch=entry.epoch,
+            last_sequence=entry.batches[-1].last_sequence if entry.batches else -1,
+            last_timestamp=entry.last_timestamp_ms,
+            coordinator_epoch=entry.coordinator_epoch,
+            current_txn_start_offset=-1 if entry.transaction_first_offset is None else entry.transaction_first_offset,
+        )
+        for entry in producers.entries()
+    ]
+    return answer
+
+
+def error(
+    message: DescribeProducersRequest, version: int, code: ErrorCode, text: str | None = None
+) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[
+                    PartitionResponse(partition_index=index, error_code=code, error_message=text)
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in message.topics
+        ]
+    )

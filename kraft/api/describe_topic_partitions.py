@@ -1,0 +1,98 @@
+"""DescribeTopicPartitions (key 75): topics page by page (KIP-966). Version 0.
+
+Topics come by name, partitions by number. A page ends at ``max.request.partition.size.limit`` partitions (2,000) or
+at the client's own lower limit; the cursor says where the next one begins. An empty list of topics asks for all.
+"""
+
+from __future__ import annotations
+
+from kraft.api.alive_brokers import alive_brokers
+from kraft.api.authorized_operations import TOPIC_OPERATIONS
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.controller.internal_topics import is_internal, is_valid_topic_name
+from kraft.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from kraft.messages.describe_topic_partitions_response import (
+    Cursor,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+from kraft.messages.registry import ApiKey
+from kraft.metadata.partitions import NO_LEADER, Partition
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    versions={ListenerType.BROKER: (0, 0)},
+    permissions=((Operation.DESCRIBE, Resource.TOPIC),),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: DescribeTopicPartitionsRequest) -> Reply:
+    cursor = message.cursor
+    if cursor is not None and cursor.partition_index < 0:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    named = {topic.name for topic in message.topics}
+    if cursor is not None and named and cursor.topic_name not in named:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    names = sorted(named or broker.image.topic_ids)
+    if cursor is not None:
+        names = [name for name in names if name >= cursor.topic_name]
+    most = broker.config.network.max_request_partition_size_limit
+    left = max(1, min(message.response_partition_limit, most))
+    alive = {each.node_id for each in alive_brokers(broker.image, request.connection.listener)}
+    response = DescribeTopicPartitionsResponse()
+    for name in names:
+        start = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        if left == 0:
+            response.next_cursor = Cursor(name, start)
+            break
+        topic, next_index = _describe(broker, name, start, left, alive)
+        response.topics.append(topic)
+        left -= len(topic.partitions)
+        if next_index is not None:
+            response.next_cursor = Cursor(name, next_index)
+            break
+    return response
+
+
+def _describe(
+    broker: BrokerContext, name: str, start: int, limit: int, alive: set[int]
+) -> tuple[DescribeTopicPartitionsResponseTopic, int | None]:
+    """The topic with at most ``limit`` partitions from ``start`` on, and the first one that did not fit."""
+    answer = DescribeTopicPartitionsResponseTopic(name=name, is_internal=is_internal(name))
+    answer.topic_authorized_operations = TOPIC_OPERATIONS
+    topic = broker.image.topic(name)
+    if topic is None:
+        valid = is_valid_topic_name(name)
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if valid else ErrorCode.INVALID_TOPIC_EXCEPTION
+        return answer, None
+    answer.topic_id = topic.id
+    indexes = [index for index in sorted(topic.partitions) if index >= start]
+    answer.partitions = [_partition(index, topic.partitions[index], alive) for index in indexes[:limit]]
+    return answer, indexes[limit] if len(indexes) > limit else None
+
+
+def _partition(index: int, state: Partition, alive: set[int]) -> DescribeTopicPartitionsResponsePartition:
+    available = state.leader in alive
+    return DescribeTopicPartitionsResponsePartition(
+        error_code=ErrorCode.NONE if available else ErrorCode.LEADER_NOT_AVAILABLE,
+        partition_index=index,
+        leader_id=state.leader if available else NO_LEADER,
+        leader_epoch=state.leader_epoch,
+        replica_nodes=list(state.replicas),
+        isr_nodes=list(state.isr),
+        eligible_leader_replicas=[],  # null is allowed, but the Java client falls over it
+        last_known_elr=[],
+        offline_replicas=[replica for replica in state.replicas if replica not in alive],
+    )
+
+
+def error(
+    message: DescribeTopicPartitionsRequest, version: int, code: ErrorCode, text: str | None = None
+) -> DescribeTopicPartitionsResponse:
+    return DescribeTopicPartitionsResponse(
+        topics=[DescribeTopicPartitionsResponseTopic(error_code=code, name=topic.name) for topic in message.topics]
+    )

@@ -1,0 +1,95 @@
+"""FindCoordinator (key 10): which broker coordinates a group.
+
+Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 asks for several keys (KIP-699), 6 may ask for share groups.
+The first question creates ``__consumer_offsets`` and the answer waits for it. Transactions are not served: asking for
+their coordinator is an INVALID_REQUEST, so that a client fails at once and does not wait.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from kraft.api.auto_topic_creation import CREATED, create_topics
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.controller.internal_topics import OFFSETS_TOPIC
+from kraft.coordinator.core import coordinator_partition
+from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.FIND_COORDINATOR,
+    versions={ListenerType.BROKER: (0, 6)},
+    permissions=((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID)),
+)
+
+KEYS_VERSION = 4
+
+
+class KeyType(enum.IntEnum):
+    GROUP = 0
+    TRANSACTION = 1
+    SHARE = 2
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> Reply:
+    if message.key_type != KeyType.GROUP:
+        return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
+    if broker.replicas.partition_count(OFFSETS_TOPIC):
+        return _answer(broker, request, message)
+
+    async def create_then_answer() -> FindCoordinatorResponse:
+        [created] = await create_topics(broker, [OFFSETS_TOPIC])
+        if created.error_code not in CREATED:
+            text = f"Cannot create {OFFSETS_TOPIC}: {created.error_message}"
+            return error(message, request.api_version, ErrorCode.COORDINATOR_NOT_AVAILABLE, text)
+        return _answer(broker, request, message)
+
+    return Parked(create_then_answer)
+
+
+def _answer(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    keys = message.coordinator_keys if request.api_version >= KEYS_VERSION else [message.key]
+    return _shaped(request.api_version, [_find(broker, key, request.connection.listener) for key in keys])
+
+
+def _find(broker: BrokerContext, group_id: str, listener: str) -> Coordinator:
+    try:
+        count = broker.replicas.partition_count(OFFSETS_TOPIC)
+        if not count:  # a controller elsewhere has made it, and this broker does not know yet
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        leader, _ = broker.replicas.known_leader(OFFSETS_TOPIC, coordinator_partition(group_id, count))
+        registered = broker.image.brokers.get(leader)
+        endpoint = None if registered is None or registered.fenced else registered.endpoint(listener)
+        if endpoint is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    except KafkaError as refused:
+        return _refused(group_id, refused.code, refused.message)
+    return Coordinator(group_id, leader, endpoint.host, endpoint.port, ErrorCode.NONE, "")
+
+
+def _refused(key: str, code: ErrorCode, text: str | None) -> Coordinator:
+    return Coordinator(key, -1, "", -1, code, text)
+
+
+def _shaped(version: int, found: list[Coordinator]) -> FindCoordinatorResponse:
+    if version >= KEYS_VERSION:
+        return FindCoordinatorResponse(coordinators=found)
+    only = found[0]
+    return FindCoordinatorResponse(
+        error_code=only.error_code,
+        error_message=only.error_message,
+        node_id=only.node_id,
+        host=only.host,
+        port=only.port,
+    )
+
+
+def error(
+    message: FindCoordinatorRequest, version: int, code: ErrorCode, text: str | None = None
+) -> FindCoordinatorResponse:
+    keys = message.coordinator_keys if version >= KEYS_VERSION else [message.key]
+    return _shaped(version, [_refused(key, code, text) for key in keys])

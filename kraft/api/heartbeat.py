@@ -1,0 +1,28 @@
+"""Heartbeat (key 12): a member is alive, and hears whether its group rebalances.
+
+Versions 0 to 4: 3 static members, 4 flexible.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.heartbeat_request import HeartbeatRequest
+from kraft.messages.heartbeat_response import HeartbeatResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.HEARTBEAT,
+    versions={ListenerType.BROKER: (0, 4)},
+    permissions=((Operation.READ, Resource.GROUP),),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: HeartbeatRequest) -> Reply:
+    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+
+
+def error(message: HeartbeatRequest, version: int, code: ErrorCode, text: str | None = None) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=code)

@@ -1,0 +1,42 @@
+"""InitProducerId (key 22): an id for an idempotent producer.
+
+Versions 0 to 5: 2 flexible, 3 lets a producer name the id that it had (KIP-360), 4 and 5 add error codes.
+
+Without a transactional id the timeout means nothing and every call gives a new id. A transactional id is refused:
+transactions are not served.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.init_producer_id_request import InitProducerIdRequest
+from kraft.messages.init_producer_id_response import InitProducerIdResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.INIT_PRODUCER_ID,
+    versions={ListenerType.BROKER: (0, 5)},
+    permissions=((Operation.WRITE, Resource.TRANSACTIONAL_ID), (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER)),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: InitProducerIdRequest) -> Reply:
+    if message.transactional_id is not None:
+        return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
+
+    if (message.producer_id < 0) is not (message.producer_epoch < 0):
+        return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
+
+    async def answer() -> InitProducerIdResponse:
+        return InitProducerIdResponse(producer_id=await broker.producer_ids.next(), producer_epoch=0)
+
+    return Parked(answer)
+
+
+def error(
+    message: InitProducerIdRequest, version: int, code: ErrorCode, text: str | None = None
+) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code, producer_epoch=-1)

@@ -1,0 +1,41 @@
+"""JoinGroup (key 11): become a member of a classic group, or take part in its next rebalance.
+
+Versions 0 to 9.
+
+| version | change |
+|---|---|
+| 1 | rebalance timeout of its own (KIP-62) |
+| 4 | a new member is told its id first and joins with it (KIP-394) |
+| 5 | static members (KIP-345) |
+| 6 | flexible |
+| 7 | protocol type in the answer (KIP-559) |
+| 8 | the reason, for the log (KIP-800) |
+| 9 | a returning static leader is told to skip the assignment |
+
+Parked until everyone has joined or the rebalance timeout is over.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordinator.rebalance import join_error
+from kraft.messages.join_group_request import JoinGroupRequest
+from kraft.messages.join_group_response import JoinGroupResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.JOIN_GROUP,
+    versions={ListenerType.BROKER: (0, 9)},
+    permissions=((Operation.READ, Resource.GROUP),),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: JoinGroupRequest) -> Reply:
+    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+
+
+def error(message: JoinGroupRequest, version: int, code: ErrorCode, text: str | None = None) -> JoinGroupResponse:
+    return join_error(version, code, message.member_id)

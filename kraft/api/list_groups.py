@@ -1,0 +1,33 @@
+"""ListGroups (key 16): the groups that this broker coordinates.
+
+Versions 0 to 5: 3 flexible, 4 filters by state (KIP-518), 5 by type (KIP-848).
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.list_groups_request import ListGroupsRequest
+from kraft.messages.list_groups_response import ListGroupsResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.LIST_GROUPS,
+    versions={ListenerType.BROKER: (0, 5)},
+    permissions=((Operation.DESCRIBE, Resource.CLUSTER), (Operation.DESCRIBE, Resource.GROUP)),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: ListGroupsRequest) -> Reply:
+    response = ListGroupsResponse()
+    for shard in broker.groups.shards():
+        answer = shard.submit(request, message)
+        assert isinstance(answer, ListGroupsResponse), "a list is answered at once"
+        response.groups += answer.groups
+    return response
+
+
+def error(message: ListGroupsRequest, version: int, code: ErrorCode, text: str | None = None) -> ListGroupsResponse:
+    return ListGroupsResponse(error_code=code)

@@ -1,0 +1,161 @@
+"""ListOffsets (key 2): the first offset, the last one, or the one of a time.
+
+Versions 1 to 9.
+
+| version | change |
+|---|---|
+| 2 | isolation level |
+| 4 | leader epochs (KIP-320) |
+| 5 | OFFSET_NOT_AVAILABLE (KIP-207) |
+| 6 | flexible |
+| 7 | the offset of the greatest timestamp (KIP-734) |
+| 8 | the first offset on local disk (KIP-405): here the first of all |
+| 9 | the last offset in tiered storage: here none |
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+
+import attrs
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from kraft.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kraft.messages.registry import ApiKey
+from kraft.replication.partition import HostedPartition
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.LIST_OFFSETS,
+    versions={ListenerType.BROKER: (1, 9)},
+    permissions=((Operation.DESCRIBE, Resource.TOPIC),),
+)
+
+READ_COMMITTED = 1
+NOTHING = -1
+
+
+class Special(enum.IntEnum):
+    """Timestamps that are questions of their own."""
+
+    LATEST = -1
+    EARLIEST = -2
+    MAX_TIMESTAMP = -3
+    EARLIEST_LOCAL = -4
+    LATEST_TIERED = -5
+
+
+_SINCE_VERSION = {Special.MAX_TIMESTAMP: 7, Special.EARLIEST_LOCAL: 8, Special.LATEST_TIERED: 9}
+_EPOCH_SINCE_VERSION = 4
+_OFFSET_NOT_AVAILABLE_SINCE = 5
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: ListOffsetsRequest) -> Reply:
+    bound = _Bound(message.isolation_level == READ_COMMITTED, message.replica_id >= 0)
+    topics = []
+    for topic in message.topics:
+        times = Counter(wanted.partition_index for wanted in topic.partitions)
+        answers = [
+            _one(broker, topic.name, wanted, request.api_version, bound)
+            for wanted in topic.partitions
+            if times[wanted.partition_index] == 1
+        ]
+        twice = [index for index, count in times.items() if count > 1]
+        answers += [ListOffsetsPartitionResponse(index, ErrorCode.INVALID_REQUEST) for index in twice]
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+    return ListOffsetsResponse(topics=topics)
+
+
+def _one(
+    broker: BrokerContext, topic: str, wanted: ListOffsetsPartition, version: int, bound: _Bound
+) -> ListOffsetsPartitionResponse:
+    answer = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
+    try:
+        if version < _SINCE_VERSION.get(wanted.timestamp, 0) or wanted.timestamp < min(Special):  # type: ignore[call-overload]
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        partition = broker.replicas.leader_of(topic, wanted.partition_index)
+        partition.check_epoch(wanted.current_leader_epoch)
+        answer.timestamp, answer.offset, epoch = _look_up(partition, wanted.timestamp, bound, version)
+        if version >= _EPOCH_SINCE_VERSION:
+            answer.leader_epoch = epoch
+    except KafkaError as refused:
+        answer.error_code = refused.code
+    return answer
+
+
+@attrs.frozen
+class _Bound:
+    """How far the reader sees: what is committed, what is stable too, or as a follower everything."""
+
+    is_stable: bool
+    is_follower: bool
+
+    def upper(self, partition: HostedPartition) -> int:
+        if self.is_follower:
+            return partition.log.log_end_offset
+        return partition.last_stable_offset if self.is_stable else partition.high_watermark
+
+
+def _look_up(partition: HostedPartition, timestamp: int, bound: _Bound, version: int) -> tuple[int, int, int]:
+    """Timestamp, offset, leader epoch; -1 each where there is nothing to say.
+
+    Raises:
+        KafkaError: as ``_check_known``, or why the log cannot be read.
+    """
+    log = partition.log
+    upper = bound.upper(partition)
+    if timestamp == Special.LATEST:
+        _check_known(partition, bound, version)
+        return NOTHING, upper, partition.state.leader_epoch
+    if timestamp in (Special.EARLIEST, Special.EARLIEST_LOCAL):
+        return NOTHING, log.log_start_offset, _first_epoch(partition)
+    if timestamp == Special.LATEST_TIERED:
+        return NOTHING, NOTHING, NOTHING
+    found = log.newest_record() if timestamp == Special.MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    if found is None or found.offset >= upper:
+        _check_known(partition, bound, version)
+        return NOTHING, NOTHING, NOTHING
+    return found.timestamp, found.offset, found.leader_epoch
+
+
+def _check_known(partition: HostedPartition, bound: _Bound, version: int) -> None:
+    """A new leader does not know yet how much is committed of what it found: its answer must not go back (KIP-207).
+
+    Raises:
+        KafkaError: OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE.
+    """
+    leadership = partition.leadership
+    if not bound.is_follower and leadership is not None and partition.high_watermark < leadership.epoch_start_offset:
+        known = version >= _OFFSET_NOT_AVAILABLE_SINCE
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE if known else ErrorCode.LEADER_NOT_AVAILABLE)
+
+
+def _first_epoch(partition: HostedPartition) -> int:
+    """The epoch of the first record; that of now for a log that has none."""
+    log = partition.log
+    if log.log_start_offset == log.log_end_offset:
+        return partition.state.leader_epoch
+    return log.epochs.epoch_at(log.log_start_offset)
+
+
+def error(message: ListOffsetsRequest, version: int, code: ErrorCode, text: str | None = None) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=code)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in message.topics
+        ]
+    )

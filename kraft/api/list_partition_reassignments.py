@@ -1,0 +1,30 @@
+"""ListPartitionReassignments (key 46): which replicas are on the move (KIP-455).
+
+Version 0.
+"""
+
+from __future__ import annotations
+
+from kraft.api.controller_requests import decide
+from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from kraft.messages.registry import ApiKey
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    versions={ListenerType.BROKER: (0, 0), ListenerType.CONTROLLER: (0, 0)},
+    permissions=((Operation.DESCRIBE, Resource.CLUSTER),),
+    forwardable=True,
+)
+
+at_broker = forward
+at_controller = decide
+
+
+def error(
+    message: ListPartitionReassignmentsRequest, version: int, code: ErrorCode, text: str | None = None
+) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(error_code=code, error_message=text)

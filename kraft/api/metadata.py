@@ -1,0 +1,174 @@
+"""Metadata (key 3): the cluster's brokers, and topics with their leaders.
+
+Versions 0 to 13.
+
+| version | change |
+|---|---|
+| 0 | an empty list asks for all topics; from 1 on null does |
+| 4 | topics are created by asking only if the client allows it |
+| 7 | leader epochs |
+| 8 | authorized operations on request |
+| 9 | flexible |
+| 10 | topic ids |
+| 12 | topics may be asked for by id alone |
+| 13 | an error for the whole response |
+
+Only brokers that are not fenced and have the listener of the request are named. The controller that is named is one
+of them: clients send it admin requests, and any broker passes these on. ``auto.create.topics.enable`` creates what a
+client names and allows, with ``num.partitions`` and ``default.replication.factor``; the answer waits for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kraft.api.alive_brokers import alive_brokers
+from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from kraft.api.auto_topic_creation import CREATED, create_topics
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.controller.internal_topics import is_internal, is_valid_topic_name
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kraft.messages.registry import ApiKey
+from kraft.metadata.image import Image, Topic
+from kraft.metadata.partitions import NO_LEADER, Partition
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import ZERO_UUID
+
+ROW = Api(
+    ApiKey.METADATA,
+    versions={ListenerType.BROKER: (0, 13)},
+    permissions=(
+        (Operation.DESCRIBE, Resource.TOPIC),
+        (Operation.CREATE, Resource.CLUSTER),
+        (Operation.CREATE, Resource.TOPIC),
+    ),
+)
+
+NULL_MEANS_ALL_VERSION = 1
+BY_ID_VERSION = 12
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: MetadataRequest) -> Reply:
+    if request.api_version < BY_ID_VERSION and any(_by_id(topic) for topic in message.topics or []):
+        # Versions 10 and 11 have the fields already, but no way to answer.
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    missing = _to_create(broker, message)
+    if not missing:
+        return _answer(broker, request, message, {})
+
+    async def create_then_answer() -> MetadataResponse:
+        refused = await _create(broker, missing)
+        return _answer(broker, request, message, refused)
+
+    return Parked(create_then_answer)
+
+
+def _by_id(topic: MetadataRequestTopic) -> bool:
+    return topic.name is None or topic.topic_id != ZERO_UUID
+
+
+def _to_create(broker: BrokerContext, message: MetadataRequest) -> list[str]:
+    """Topics that are named, allowed, valid and not there."""
+    allowed = broker.config.topics.auto_create_topics_enable and message.allow_auto_topic_creation
+    if not allowed or not message.topics:
+        return []
+    known = broker.image.topic_ids
+    names = dict.fromkeys(topic.name for topic in message.topics if topic.name is not None)
+    return [name for name in names if name not in known and is_valid_topic_name(name)]
+
+
+async def _create(broker: BrokerContext, names: Iterable[str]) -> dict[str, ErrorCode]:
+    """Create topics; those that could not be created, with the reason."""
+    refused: dict[str, ErrorCode] = {}
+    for topic in await create_topics(broker, names):
+        if topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
+            refused[topic.name] = ErrorCode.INVALID_REPLICATION_FACTOR
+        elif topic.error_code not in CREATED:
+            refused[topic.name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return refused
+
+
+def _answer(
+    broker: BrokerContext, request: Request, message: MetadataRequest, refused: dict[str, ErrorCode]
+) -> MetadataResponse:
+    image = broker.image
+    listener = request.connection.listener
+    brokers = alive_brokers(image, listener)
+    wants_all = message.topics is None or (not message.topics and request.api_version < NULL_MEANS_ALL_VERSION)
+    operations = TOPIC_OPERATIONS if message.include_topic_authorized_operations else -(2**31)
+    alive = {each.node_id for each in brokers}
+    if wants_all:
+        every = (image.topics[topic_id] for _, topic_id in sorted(image.topic_ids.items()))
+        topics = [_described(topic, alive, operations) for topic in every]
+    else:
+        wanted_topics = _distinct(message.topics or [])
+        topics = [_wanted(image, wanted, alive, operations, refused) for wanted in wanted_topics]
+    wants_cluster = message.include_cluster_authorized_operations
+    return MetadataResponse(
+        brokers=brokers,
+        cluster_id=broker.cluster_id,
+        controller_id=broker.node_id if broker.node_id in alive else min(alive, default=NO_LEADER),
+        topics=topics,
+        cluster_authorized_operations=CLUSTER_OPERATIONS if wants_cluster else -(2**31),
+    )
+
+
+def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTopic]:
+    """Each topic once. Who asks for one by id asks for all by id: names are left out then."""
+    by_id = {topic.topic_id: topic for topic in topics if topic.topic_id != ZERO_UUID}
+    return list(by_id.values()) or list({topic.name: topic for topic in topics}.values())
+
+
+def _wanted(
+    image: Image, wanted: MetadataRequestTopic, alive: set[int], operations: int, refused: dict[str, ErrorCode]
+) -> MetadataResponseTopic:
+    if wanted.name is None or wanted.topic_id != ZERO_UUID:  # the Java client sends an empty name beside an id
+        topic = image.topics.get(wanted.topic_id)
+        if topic is None:
+            return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
+        return _described(topic, alive, operations)
+    topic = image.topic(wanted.name)
+    if topic is not None:
+        return _described(topic, alive, operations)
+    if not is_valid_topic_name(wanted.name):
+        code = ErrorCode.INVALID_TOPIC_EXCEPTION
+    else:
+        code = refused.get(wanted.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return MetadataResponseTopic(code, wanted.name, ZERO_UUID, is_internal(wanted.name))
+
+
+def _described(topic: Topic, alive: set[int], operations: int) -> MetadataResponseTopic:
+    partitions = topic.partitions
+    return MetadataResponseTopic(
+        0,
+        topic.name,
+        topic.id,
+        is_internal(topic.name),
+        [_partition(index, partitions[index], alive) for index in sorted(partitions)],
+        operations,
+    )
+
+
+def _partition(index: int, state: Partition, alive: set[int]) -> MetadataResponsePartition:
+    available = state.leader in alive
+    return MetadataResponsePartition(
+        0 if available else ErrorCode.LEADER_NOT_AVAILABLE,
+        index,
+        state.leader if available else NO_LEADER,
+        state.leader_epoch,
+        list(state.replicas),
+        list(state.isr),
+        [replica for replica in state.replicas if replica not in alive],
+    )
+
+
+def error(message: MetadataRequest, version: int, code: ErrorCode, text: str | None = None) -> MetadataResponse:
+    topics = [MetadataResponseTopic(code, topic.name or "", topic.topic_id) for topic in message.topics or []]
+    return MetadataResponse(topics=topics, error_code=code if version >= 13 else ErrorCode.NONE)

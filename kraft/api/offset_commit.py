@@ -1,0 +1,76 @@
+"""OffsetCommit (key 8): remember how far a group has read.
+
+Versions 2 to 9.
+
+| version | change |
+|---|---|
+| 2 | retention asked for by the client (up to 4) |
+| 6 | leader epoch of the committed offset (KIP-320) |
+| 7 | static members |
+| 8 | flexible |
+| 9 | the error codes of KIP-848 |
+
+A partition that the metadata does not know is refused by itself; the others are one batch in ``__consumer_offsets``.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
+from kraft.messages.offset_commit_response import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.OFFSET_COMMIT,
+    versions={ListenerType.BROKER: (2, 9)},
+    permissions=((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
+    shard = broker.groups.shard_of(message.group_id)
+    unknown = [_unknown_partitions(broker, topic) for topic in message.topics]
+    if not any(unknown):
+        return shard.submit(request, message)
+    known = [
+        attrs.evolve(topic, partitions=[each for each in topic.partitions if each.partition_index not in missing])
+        for topic, missing in zip(message.topics, unknown, strict=True)
+    ]
+    reply = shard.submit(request, attrs.evolve(message, topics=known))
+
+    async def with_unknown() -> OffsetCommitResponse:
+        response = await reply.wait() if isinstance(reply, Parked) else reply
+        assert isinstance(response, OffsetCommitResponse)
+        for topic, missing in zip(response.topics, unknown, strict=True):
+            topic.partitions += [
+                OffsetCommitResponsePartition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for index in missing
+            ]
+        return response
+
+    return Parked(with_unknown)
+
+
+def _unknown_partitions(broker: BrokerContext, topic: OffsetCommitRequestTopic) -> list[int]:
+    count = broker.replicas.partition_count(topic.name)
+    return [each.partition_index for each in topic.partitions if not 0 <= each.partition_index < count]
+
+
+def error(message: OffsetCommitRequest, version: int, code: ErrorCode, text: str | None = None) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[OffsetCommitResponsePartition(each.partition_index, code) for each in topic.partitions],
+            )
+            for topic in message.topics
+        ]
+    )

@@ -1,0 +1,61 @@
+"""OffsetForLeaderEpoch (key 23): where a leader epoch ends in the log, so that a reader finds where it parted
+(KIP-320).
+
+Versions 2 to 4: 3 names the replica that asks, 4 is flexible.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest, OffsetForLeaderPartition
+from kraft.messages.offset_for_leader_epoch_response import (
+    EpochEndOffset,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    versions={ListenerType.BROKER: (2, 4)},
+    permissions=((Operation.DESCRIBE, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: OffsetForLeaderEpochRequest) -> Reply:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic, partitions=[_one(broker, topic.topic, wanted) for wanted in topic.partitions]
+            )
+            for topic in message.topics
+        ]
+    )
+
+
+def _one(broker: BrokerContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+    answer = EpochEndOffset(partition=wanted.partition)
+    try:
+        partition = broker.replicas.leader_of(topic, wanted.partition)
+        partition.check_epoch(wanted.current_leader_epoch)
+        answer.leader_epoch, answer.end_offset = partition.end_of_epoch(wanted.leader_epoch)
+    except KafkaError as refused:
+        answer.error_code = refused.code
+    return answer
+
+
+def error(
+    message: OffsetForLeaderEpochRequest, version: int, code: ErrorCode, text: str | None = None
+) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[EpochEndOffset(partition=each.partition, error_code=code) for each in topic.partitions],
+            )
+            for topic in message.topics
+        ]
+    )

@@ -1,0 +1,29 @@
+"""SyncGroup (key 14): the leader hands in the assignment, every member takes its part of it.
+
+Versions 0 to 5: 3 static members, 4 flexible, 5 says which protocol the member believes elected (KIP-559).
+Parked until the leader has spoken.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.registry import ApiKey
+from kraft.messages.sync_group_request import SyncGroupRequest
+from kraft.messages.sync_group_response import SyncGroupResponse
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.SYNC_GROUP,
+    versions={ListenerType.BROKER: (0, 5)},
+    permissions=((Operation.READ, Resource.GROUP),),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: SyncGroupRequest) -> Reply:
+    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+
+
+def error(message: SyncGroupRequest, version: int, code: ErrorCode, text: str | None = None) -> SyncGroupResponse:
+    return SyncGroupResponse(error_code=code)

@@ -1,0 +1,30 @@
+"""UpdateFeatures (key 57): move the cluster to other levels of its features (KIP-584).
+
+Versions 0 to 2: 1 names the kind of upgrade and may only validate (KIP-778), 2 is all or nothing.
+"""
+
+from __future__ import annotations
+
+from kraft.api.controller_requests import decide
+from kraft.api.forwarding import forward
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.registry import ApiKey
+from kraft.messages.update_features_request import UpdateFeaturesRequest
+from kraft.messages.update_features_response import UpdateFeaturesResponse
+from kraft.wire.errors import ErrorCode
+
+ROW = Api(
+    ApiKey.UPDATE_FEATURES,
+    versions={ListenerType.BROKER: (0, 2), ListenerType.CONTROLLER: (0, 2)},
+    permissions=((Operation.ALTER, Resource.CLUSTER),),
+    forwardable=True,
+)
+
+at_broker = forward
+at_controller = decide
+
+
+def error(
+    message: UpdateFeaturesRequest, version: int, code: ErrorCode, text: str | None = None
+) -> UpdateFeaturesResponse:
+    return UpdateFeaturesResponse(error_code=code, error_message=text)

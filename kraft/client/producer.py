@@ -1,0 +1,170 @@
+"""Produce to one topic: records are stored once and in order, whichever broker leads their partitions meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kraft.client.cluster import TIMEOUT_MS, Cluster, check, version_for
+from kraft.client.retry import retried
+from kraft.messages.init_producer_id_request import InitProducerIdRequest
+from kraft.messages.init_producer_id_response import InitProducerIdResponse
+from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.messages.produce_response import PartitionProduceResponse
+from kraft.records.batch import NO_PRODUCER_ID, NO_SEQUENCE
+from kraft.records.compression import Compression
+from kraft.records.record import Record, encode_batch
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.clock import Clock
+
+DELIVERY_TIMEOUT_S = 120.0
+"""``delivery.timeout.ms``: how long a batch is sent again and again."""
+ALL_REPLICAS = -1
+NO_ACKNOWLEDGEMENT = 0
+
+KeyValue = tuple[bytes | None, bytes | None]
+
+_MAX_SEQUENCE = 2**31 - 1
+_PERHAPS_APPENDED = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
+
+class Producer:
+    """Sends records to the partitions of one topic; used by one task. Records of one partition stay in order.
+
+    With ``acks=ALL_REPLICAS`` the producer is idempotent (KIP-98): batches carry a producer id and sequence numbers, so
+    the leader recognises a batch that it has stored already. With ``acks=1`` a retry may store a batch twice. With
+    ``acks=NO_ACKNOWLEDGEMENT`` nobody says what was stored: ``stored`` counts the records that were sent.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        topic: str,
+        *,
+        partition: int | None = None,
+        acks: int = ALL_REPLICAS,
+        compression: Compression = Compression.NONE,
+        delivery_timeout_s: float = DELIVERY_TIMEOUT_S,
+    ) -> None:
+        self.stored = 0
+        """Records that the cluster acknowledged."""
+        self.uncertain = 0
+        """Records that were sent and not acknowledged: they may be stored or not."""
+        self._cluster = cluster
+        self._topic = topic
+        self._partition = partition
+        self._acks = acks
+        self._compression = compression
+        self._delivery_timeout_s = delivery_timeout_s
+        self._partition_count = 0
+        self._leaders: dict[int, int] = {}
+        self._id = (NO_PRODUCER_ID, -1)
+        self._sequences: dict[int, int] = {}
+        self._turn = 0
+        self._clock = Clock()
+
+    async def start(self) -> None:
+        """Learn the topic's partitions, creating it where the cluster does that, and get a producer id.
+
+        Raises:
+            KafkaError: the topic or the partition does not exist, or the cluster refuses the producer.
+            GaveUp: the cluster did not answer in time.
+        """
+        topic = await self._cluster.topic(self._topic, create=True)
+        self._partition_count = len(topic.partitions)
+        if self._partition is not None and self._partition >= self._partition_count:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {self._topic} has no partition {self._partition}"
+            )
+        if self._acks == ALL_REPLICAS:
+            answer = await retried(self._ask_for_id, "producer id", self._delivery_timeout_s)
+            self._id = (answer.producer_id, answer.producer_epoch)
+
+    async def send(self, records: Sequence[KeyValue]) -> None:
+        """Send keys and values; return when they are acknowledged (at once with acks=0).
+
+        Raises:
+            KafkaError: a leader refused a batch; the records before it are stored, those after it were not sent.
+            GaveUp: no leader acknowledged a batch within ``delivery_timeout_s``.
+            RuntimeError: an earlier call left records uncertain.
+        """
+        if self.uncertain:  # their sequence numbers may be taken: the next batch would pass for a duplicate of theirs
+            raise RuntimeError(f"{self.uncertain} records are uncertain; make another producer")
+        self._turn += 1
+        by_partition: dict[int, list[KeyValue]] = {}
+        for key, value in records:
+            by_partition.setdefault(self._choose(key), []).append((key, value))
+        for partition, chosen in sorted(by_partition.items()):
+            await self._send_batch(partition, chosen)
+
+    def _choose(self, key: bytes | None) -> int:
+        if self._partition is not None:
+            return self._partition
+        if key is None:
+            return self._turn % self._partition_count
+        return (murmur2(key) & 0x7FFFFFFF) % self._partition_count
+
+    async def _ask_for_id(self) -> InitProducerIdResponse:
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=_MAX_SEQUENCE)
+        answer: InitProducerIdResponse = await self._cluster.request(request)
+        check(answer.error_code)
+        return answer
+
+    async def _send_batch(self, partition: int, chosen: Sequence[KeyValue]) -> None:
+        now_ms = self._clock.now_ms()
+        sequence = self._sequences.get(partition, 0)
+        producer_id, producer_epoch = self._id
+        is_idempotent = producer_id != NO_PRODUCER_ID
+        batch = encode_batch(
+            [Record(offset, now_ms, key, value) for offset, (key, value) in enumerate(chosen)],
+            compression=self._compression,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=sequence if is_idempotent else NO_SEQUENCE,
+        )
+        name, count = f"{self._topic}-{partition}", len(chosen)
+        await retried(lambda: self._attempt(partition, batch, count), name, self._delivery_timeout_s)
+        self.uncertain = 0
+        self.stored += count
+        self._sequences[partition] = (sequence + count) & _MAX_SEQUENCE
+
+    async def _attempt(self, partition: int, batch: bytes, count: int) -> None:
+        """Send a batch to the partition's leader, which the next attempt asks for again if this one fails."""
+        if partition not in self._leaders:
+            self._leaders = await self._cluster.leaders(self._topic)
+        leader = self._leaders.pop(partition, None)
+        if leader is None:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
+        data = TopicProduceData(name=self._topic, partition_data=[PartitionProduceData(partition, batch)])
+        request = ProduceRequest(acks=self._acks, timeout_ms=TIMEOUT_MS, topic_data=[data])
+        connection = await self._cluster.connection(leader)
+        version = version_for(connection, request)
+        before, self.uncertain = self.uncertain, count
+        if self._acks == NO_ACKNOWLEDGEMENT:
+            await connection.send(request, version)
+        else:
+            answer = await connection.request(request, version)
+            self._check(answer.responses[0].partition_responses[0], before)  # type: ignore[attr-defined]
+        self._leaders[partition] = leader
+
+    def _check(self, answer: PartitionProduceResponse, uncertain_before: int) -> None:
+        """Raises KafkaError; a batch that this attempt did not store may be stored by one before it."""
+        if answer.error_code not in _PERHAPS_APPENDED:
+            self.uncertain = uncertain_before
+        # A leader says "duplicate" if it has the batch, and no longer the offset that it gave to it.
+        if answer.error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
+            check(answer.error_code, answer.error_message)
+
+
+def murmur2(data: bytes) -> int:
+    """The hash that Kafka's Java client places keys by, as an unsigned 32-bit number (32-bit MurmurHash2)."""
+    mixer, mask = 0x5BD1E995, 0xFFFFFFFF
+    result = 0x9747B28C ^ len(data)
+    whole = len(data) & ~3
+    for position in range(0, whole, 4):
+        word = int.from_bytes(data[position : position + 4], "little") * mixer & mask
+        word = (word ^ word >> 24) * mixer & mask
+        result = (result * mixer & mask) ^ word
+    if whole < len(data):
+        result = (result ^ int.from_bytes(data[whole:], "little")) * mixer & mask
+    result = (result ^ result >> 13) * mixer & mask
+    return result ^ result >> 15

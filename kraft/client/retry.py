@@ -1,0 +1,86 @@
+"""Trying again: which failures pass by waiting, and how long to wait for that."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import trio
+
+from kraft.config.setting import one_line
+from kraft.wire.errors import ErrorCode, KafkaError
+
+logger = logging.getLogger("kraft.client")
+
+T = TypeVar("T")
+
+RETRY_S = 0.1
+"""``retry.backoff.ms``"""
+
+PASSING = frozenset(
+    {
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NETWORK_EXCEPTION,
+    }
+)
+"""Errors that a change of leader brings and that pass (Kafka's RetriableException)."""
+
+
+class ClusterUnreachable(Exception):
+    """No known broker can be connected to; the text names them and the last reason."""
+
+
+class GaveUp(Exception):
+    """The failure had not passed when the time for retries was over; the text says what failed and why."""
+
+
+async def retried(attempt: Callable[[], Awaitable[T]], what: str, timeout_s: float) -> T:
+    """Return the result of ``attempt``, repeated after each failure that can pass. The first of them is logged.
+
+    Raises:
+        GaveUp: ``timeout_s`` is over; ``what`` names the operation in its text.
+        KafkaError: an error that does not pass by waiting.
+    """
+    failure = ""
+    with trio.move_on_after(timeout_s):
+        while True:
+            try:
+                return await attempt()
+            except Exception as error:
+                if not passes(error):
+                    raise
+                if not failure:
+                    logger.warning("%s: %s; trying again for up to %g seconds", what, reason(error), timeout_s)
+                failure = reason(error)
+            await trio.sleep(RETRY_S)
+    raise GaveUp(f"{what}: gave up after {timeout_s:g} seconds: {failure or 'no answer in time'}")
+
+
+def passes(error: Exception) -> bool:
+    """Whether an attempt that failed with this error may succeed later."""
+    if isinstance(error, KafkaError):
+        return error.code in PASSING
+    return isinstance(error, OSError | trio.TooSlowError | ClusterUnreachable)
+
+
+def reason(error: Exception) -> str:
+    """Return the text of a failed attempt on one line."""
+    if isinstance(error, trio.TooSlowError):
+        return "no answer in time"
+    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

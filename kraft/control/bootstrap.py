@@ -1,0 +1,30 @@
+"""``bootstrap.checkpoint``: the records that an empty metadata log begins with (KIP-778)."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from kraft.metadata.bootstrap import read_bootstrap
+from kraft.metadata.delta import MetadataError, UnsupportedMetadata
+from kraft.quorum.support import require_supported_file
+from kraft.storage.directory import BOOTSTRAP_CHECKPOINT
+from kraft.storage.errors import StorageError, UnsupportedFormat
+
+
+def load_bootstrap(directory: str) -> tuple[Any, ...] | None:
+    """The records that an empty metadata log begins with; None if the file is missing: a log that has some needs none.
+
+    Raises StorageError for one that is damaged, or of a later Kafka; OSError.
+    """
+    path = os.path.join(directory, BOOTSTRAP_CHECKPOINT)
+    try:
+        require_supported_file(path)
+        with open(path, "rb") as file:
+            return read_bootstrap(file.read())
+    except FileNotFoundError:
+        return None
+    except UnsupportedMetadata as error:
+        raise UnsupportedFormat(f"{path}: {error}") from error
+    except MetadataError as error:
+        raise StorageError(f"{path}: {error}; restore it from a copy") from error

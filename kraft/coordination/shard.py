@@ -1,0 +1,244 @@
+"""One coordinated partition: load, decide, append, wait until it is committed, then replay and reply.
+
+The task of the request steps the core and appends without an ``await`` in between, so no other task sees a state
+between them. Records that wait for followers are queued in log order. The shard's own task replays them when the high
+watermark has passed them, and wakes the core at its deadlines.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import attrs
+import trio
+
+from kraft.broker.leadership import Leadership
+from kraft.coordinator.core import Committed, Event, GroupCoordinator, Timeout
+from kraft.coordinator.effects import Effects, GroupRequest
+from kraft.coordinator.records import CoordinatorRecord
+from kraft.records.record import Record, encode_batch
+from kraft.replication.partition import HostedPartition
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.clock import Clock
+
+logger = logging.getLogger("kraft.coordinator")
+
+SLICE_BYTES = 32 * 1024
+"""Not a Kafka setting. How many bytes of records are loaded before other tasks run: some milliseconds' work."""
+
+
+async def in_slices(work: Iterable[int]) -> None:
+    """Draw all pieces of ``work``, which say how many bytes each of them was, and let other tasks run in between."""
+    done = 0
+    for size in work:
+        done += size
+        if done >= SLICE_BYTES:
+            done = 0
+            await trio.lowlevel.checkpoint()
+
+
+class ReplySlot:
+    """Where the reply to one group request goes, or the KafkaError that refuses it; also its token in the core."""
+
+    __slots__ = ("_arrived", "answer", "deadline_s")
+
+    def __init__(self) -> None:
+        self.answer: Any = None
+        self.deadline_s = math.inf
+        self._arrived: trio.Event | None = None
+
+    def put(self, answer: Any) -> None:
+        self.answer = answer
+        if self._arrived is not None:
+            self._arrived.set()
+
+    def get(self) -> Any:
+        """Raises: KafkaError, if that is the answer."""
+        if isinstance(self.answer, KafkaError):
+            raise self.answer
+        return self.answer
+
+    async def wait(self) -> Any:
+        """The answer, once it is there.
+
+        Raises:
+            KafkaError: if that is the answer; COORDINATOR_NOT_AVAILABLE if its records are not committed in time.
+        """
+        if self.answer is None:
+            self._arrived = trio.Event()
+            with trio.move_on_at(self.deadline_s):
+                await self._arrived.wait()
+        if self.answer is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return self.get()
+
+
+@attrs.frozen
+class Written:
+    """What one step appended, up to ``end_offset``, and the replies that wait until it is committed."""
+
+    end_offset: int
+    records: list[CoordinatorRecord]
+    replies: list[tuple[object, Any]]
+
+
+@attrs.define(eq=False)
+class Shard:
+    """One partition, from when this broker began to lead it until it no longer does.
+
+    ``is_active`` is false while the partition is loaded. ``deleted`` are topics that were deleted meanwhile.
+    """
+
+    index: int
+    partition: HostedPartition
+    core: GroupCoordinator
+    clock: Clock
+    is_active: bool = False
+    must_reload: bool = False
+    deleted: set[str] = attrs.Factory(set)
+    scope: trio.CancelScope = attrs.Factory(trio.CancelScope)
+    _leadership: Leadership | None = attrs.field(init=False)
+    _uncommitted: deque[Written] = attrs.Factory(deque)
+    _deadline_ms: int = 0
+    _woken: trio.Event = attrs.Factory(trio.Event)
+    """Set to wake :meth:`serve`: by the high watermark, while something is uncommitted, and by an earlier deadline."""
+    _stop_watching: Callable[[], None] = lambda: None
+
+    def __attrs_post_init__(self) -> None:
+        self._leadership = self.partition.leadership
+
+    # Loading.
+
+    async def load(self) -> None:
+        """Read the whole log. Raises: DecodeError, KafkaError, OSError."""
+        await in_slices(self.core.load(_pairs(self.partition)))
+
+    async def committed(self) -> None:
+        """Return once all of the log is committed: the former leader may have answered from any of it, so offsets could
+        go back if this one answered earlier.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER.
+        """
+        try:
+            await self.partition.committed(self.partition.log.log_end_offset)
+        except KafkaError as refused:
+            if refused.code is not ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+                raise
+
+    # Serving.
+
+    def submit(self, request: Request, message: Any) -> Reply:
+        """Give one request to the core: its answer, or Parked until its records are committed or a rebalance is over.
+
+        Raises:
+            KafkaError: COORDINATOR_NOT_AVAILABLE if what was decided could not be written.
+        """
+        slot = ReplySlot()
+        self.step(
+            GroupRequest(slot, message, request.api_version, request.client_id or "", f"/{request.connection.host}")
+        )
+        return Parked(slot.wait) if slot.answer is None else slot.get()
+
+    def step(self, event: Event) -> int:
+        """Step the core and perform its effects. How many records it appended."""
+        effects = self.core.step(self.clock.now_ms(), event)
+        if effects.append:
+            try:
+                self._append(effects)
+            except (KafkaError, OSError) as error:
+                self._append_failed(effects, error)
+                return 0
+        else:
+            _answer(effects.replies_once_committed)
+        _answer(effects.replies)
+        if self.core.deadline_ms < self._deadline_ms:
+            self._woken.set()
+        return len(effects.append)
+
+    def _append(self, effects: Effects) -> None:
+        """One batch.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER if the leadership is over, or as the log. OSError.
+        """
+        if self.partition.leadership is not self._leadership:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        now_ms = self.clock.now_ms()
+        records = [
+            Record(offset=i, timestamp=now_ms, key=each.key, value=each.value, headers=())
+            for i, each in enumerate(effects.append)
+        ]
+        end_offset = self.partition.append(bytearray(encode_batch(records)), now_ms).last_offset + 1
+        if not self._uncommitted and self.partition.high_watermark >= end_offset:
+            self.step(Committed(effects.append))
+            _answer(effects.replies_once_committed)
+            return
+        deadline_s = trio.current_time() + self.core.settings.offsets_commit_timeout_ms / 1000
+        for slot, _ in effects.replies_once_committed:
+            assert isinstance(slot, ReplySlot)
+            slot.deadline_s = deadline_s
+        if not self._uncommitted:
+            self._stop_watching = self.partition.watch(self._woken)
+        self._uncommitted.append(Written(end_offset, effects.append, effects.replies_once_committed))
+
+    def _append_failed(self, effects: Effects, error: Exception) -> None:
+        """Give up the core, whose state is ahead of the log, and have the partition loaded again. Clients retry."""
+        logger.error("cannot write to %s: %s; loading it again", self.partition.name, error)
+        refused = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        for slot, _ in (*effects.replies, *effects.replies_once_committed):
+            assert isinstance(slot, ReplySlot)
+            slot.put(refused)
+        self.resign(refused)
+        self.must_reload = True
+
+    def resign(self, reason: KafkaError) -> None:
+        """Serve no more; requests that are parked here are answered with ``reason``."""
+        self.is_active = False
+        self.scope.cancel()
+        self._stop_watching()
+        for slot in self.core.waiting():
+            assert isinstance(slot, ReplySlot)
+            slot.put(reason)
+        for written in self._uncommitted:
+            _answer([(slot, reason) for slot, _ in written.replies])
+        self._uncommitted.clear()
+
+    async def serve(self) -> None:
+        """Replay what is committed, and wake the core when its deadline comes."""
+        while True:
+            self._stop_watching()
+            self._woken = trio.Event()
+            self._replay_committed()
+            if self._uncommitted:
+                self._stop_watching = self.partition.watch(self._woken)
+            if self.core.deadline_ms <= self.clock.now_ms():
+                self.step(Timeout())
+            self._deadline_ms = self.core.deadline_ms
+            with trio.move_on_after(max(self._deadline_ms - self.clock.now_ms(), 0) / 1000):
+                await self._woken.wait()
+
+    def _replay_committed(self) -> None:
+        """Nothing, once the leadership is over: another leader may have put other records at these offsets."""
+        if self.partition.leadership is not self._leadership:
+            return
+        while self._uncommitted and self._uncommitted[0].end_offset <= self.partition.high_watermark:
+            written = self._uncommitted.popleft()
+            self.step(Committed(written.records))
+            _answer(written.replies)
+
+
+def _answer(replies: list[tuple[object, Any]]) -> None:
+    for slot, answer in replies:
+        assert isinstance(slot, ReplySlot)
+        slot.put(answer)
+
+
+def _pairs(partition: HostedPartition) -> Iterator[tuple[bytes | None, bytes | None]]:
+    for record in partition.records():
+        yield record.key, record.value

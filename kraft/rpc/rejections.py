@@ -1,0 +1,50 @@
+"""The log of peers that broke the protocol: a bounded number of lines, however often they come."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+
+import attrs
+
+from kraft.rpc.channel import ConnectionInfo
+
+logger = logging.getLogger("kraft.rpc")
+
+LINES = 5
+INTERVAL_S = 60.0
+MAX_ADDRESSES = 1_000
+
+
+@attrs.define(eq=False)
+class _Window:
+    ends_at: float
+    count: int = 0
+
+
+@attrs.define(eq=False)
+class RejectionLog:
+    """At most ``LINES`` lines in ``INTERVAL_S`` for an address at a listener; the rest is counted.
+
+    A health check that speaks HTTP, or a client that connects to the wrong port, tries again for ever.
+    """
+
+    now: Callable[[], float]
+    _windows: OrderedDict[tuple[str, str], _Window] = attrs.field(factory=OrderedDict, init=False)
+
+    def closed(self, peer: ConnectionInfo, why: object) -> None:
+        """Log that the connection of ``peer`` was closed, and why."""
+        key, now = (peer.listener, peer.host), self.now()
+        window = self._windows.get(key)
+        if window is None or now >= window.ends_at:
+            if window is not None and window.count > LINES:
+                logger.warning("%s %s: %d more connections were closed", *key, window.count - LINES)
+            window = self._windows[key] = _Window(now + INTERVAL_S)
+            self._windows.move_to_end(key)
+            if len(self._windows) > MAX_ADDRESSES:
+                self._windows.popitem(last=False)
+        window.count += 1
+        if window.count <= LINES:
+            silent = f"; more from {peer.host} are only counted for a while" if window.count == LINES else ""
+            logger.warning("%s %s: closed: %s%s", peer.listener, peer.name, why, silent)

@@ -1,0 +1,33 @@
+"""Connections to others, by TCP. Simulations dial by ways of their own."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from kraft.world.transport import PlainTransport, Transport
+
+Dial = Callable[[str, int], Awaitable[Transport]]
+"""Opens a connection to (host, port)."""
+
+
+async def dial_by_tcp(host: str, port: int) -> Transport:
+    """The first of the host's addresses that answers. OSError if there is none."""
+    failure: OSError = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            await trio.socket.from_stdlib_socket(sock).connect(address)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            failure = error
+            sock.close()
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            return PlainTransport(sock)
+    raise failure

@@ -1,0 +1,19 @@
+"""Random UUIDs, as Kafka makes them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from kraft.wire.uuids import uuid_to_text
+
+
+def random_uuid(draw: Callable[[], uuid.UUID] = uuid.uuid4) -> uuid.UUID:
+    """Return a new id whose text does not begin with a dash, which a command line would take for an option.
+
+    As Kafka's ``Uuid.randomUuid``.
+    """
+    while True:
+        candidate = draw()
+        if not uuid_to_text(candidate).startswith("-"):
+            return candidate

@@ -1,0 +1,44 @@
+"""ApiVersions: what a client is told of features, at a broker's listener and at a controller's."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.no_op_record import NoOpRecord
+from kraft.rpc.client import connect
+from kraft.testing import embedded_node
+from tests.api.serving import Serving
+from tests.support.quorums import append, committed_image
+
+
+@pytest.mark.parametrize(
+    ("version", "features"),
+    [
+        (2, {}),
+        (3, {"metadata.version": (7, 21)}),
+        (4, {"kraft.version": (0, 0), "metadata.version": (7, 21)}),
+    ],
+)
+async def test_a_feature_that_begins_at_0_is_only_told_from_version_4(
+    version: int, features: dict[str, tuple[int, int]]
+) -> None:
+    """KAFKA-17011: a Java client before 3.9 fails on a feature whose lowest version is 0."""
+    request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+    async with embedded_node() as node:
+        host, _, port = node.bootstrap_servers.rpartition(":")
+        async with connect(host, int(port)) as connection:
+            response = await connection.request(request, version)
+    told = {feature.name: (feature.min_version, feature.max_version) for feature in response.supported_features}
+    assert told == features
+
+
+async def test_the_epoch_of_the_features_stays_while_the_log_grows(active: Serving) -> None:
+    """KIP-584: FinalizedFeaturesEpoch is at a controller, as at Apache Kafka's, the offset of their last change."""
+    request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+    plane = active.plane
+    first = (await active.ask(request)).finalized_features_epoch
+    await plane.quorum.committed(append(plane.quorum, [NoOpRecord()], plane.quorum.epoch))
+    image = await committed_image(plane.quorum, plane.metadata)
+    assert 0 <= first < image.offset
+    assert (await active.ask(request)).finalized_features_epoch == first

@@ -1,0 +1,114 @@
+"""What only the active controller decides, over its listener; and what the others say to it (KIP-631)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from kraft.api.row import ListenerType
+from kraft.api.table import OFFERED
+from kraft.controller.core import HANDLERS
+from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.describe_cluster_request import DescribeClusterRequest
+from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from kraft.messages.registry import ApiKey, request_class
+from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+from kraft.wire.errors import ErrorCode
+from kraft.wire.schema import Message
+from tests.api.serving import Serving
+from tests.support.quorums import CLUSTER_ID
+
+OFFERED_HERE = OFFERED[ListenerType.CONTROLLER]
+DECIDED = [ApiKey(key) for key in OFFERED_HERE if request_class(key) in HANDLERS]
+
+
+def error_codes(answer: Any) -> Iterator[int]:
+    """Every error code in an answer, however deep."""
+    for field in answer.FIELDS:
+        value = getattr(answer, field.name)
+        if field.name == "error_code":
+            yield value
+        elif field.struct is not None and value is not None:
+            for each in value if field.is_array else (value,):
+                yield from error_codes(each)
+
+
+def test_whatever_a_controller_decides_is_offered() -> None:
+    assert {request_class(key) for key in DECIDED} == set(HANDLERS)
+
+
+#: Requests whose refusal is in their parts: with no part there would be none.
+WITH_A_PART: dict[ApiKey, Message] = {
+    ApiKey.CREATE_TOPICS: CreateTopicsRequest(
+        topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)]
+    ),
+    ApiKey.ELECT_LEADERS: ElectLeadersRequest(topic_partitions=[TopicPartitions("t", [0])]),
+}
+
+
+async def test_a_controller_on_standby_says_that_it_is_not_the_one(standby: Serving) -> None:
+    """KIP-631: NOT_CONTROLLER, in whatever form the API has for it."""
+    for key in DECIDED:
+        message = WITH_A_PART.get(key, request_class(key)())
+        oldest, newest = OFFERED_HERE[key]
+        for version in range(oldest, newest + 1):
+            answer = await standby.ask(message, version)
+            assert set(error_codes(answer)) - {0} <= {ErrorCode.NOT_CONTROLLER}, (key, version)
+            has_a_part = key in WITH_A_PART or "error_code" in {field.name for field in answer.FIELDS}
+            assert not has_a_part or ErrorCode.NOT_CONTROLLER in error_codes(answer), (key, version)
+
+
+async def register(served: Serving, broker_id: int = 5) -> int:
+    """The epoch of a broker that has just registered."""
+    registration = BrokerRegistrationRequest(
+        broker_id=broker_id,
+        cluster_id=CLUSTER_ID,
+        incarnation_id=UUID(int=500),
+        listeners=[Listener("PLAINTEXT", "broker5", 9092, 0)],
+        features=[Feature("metadata.version", 7, 21)],
+        log_dirs=[UUID(int=5000)],
+    )
+    answer = await served.ask(registration, 4)
+    assert answer.error_code == 0
+    epoch: int = answer.broker_epoch
+    return epoch
+
+
+async def test_the_life_of_a_broker_over_the_wire(active: Serving) -> None:
+    """KIP-631: registered, fenced until it has caught up, then unfenced; and in the end unregistered."""
+    epoch = await register(active)
+    heartbeat = BrokerHeartbeatRequest(broker_id=5, broker_epoch=epoch, current_metadata_offset=0, want_fence=False)
+    assert (await active.ask(heartbeat, 1)).is_fenced
+    heartbeat.current_metadata_offset = epoch
+    assert not (await active.ask(heartbeat, 0)).is_fenced
+    topics = CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)])
+    [created] = (await active.ask(topics)).topics
+    assert created.error_code == 0
+    block = await active.ask(AllocateProducerIdsRequest(broker_id=5, broker_epoch=epoch))
+    assert (block.error_code, block.producer_id_len) == (0, 1000)
+    election = ElectLeadersRequest(topic_partitions=[TopicPartitions("t", [0])])
+    [result] = (await active.ask(election)).replica_election_results[0].partition_result
+    assert result.error_code == ErrorCode.ELECTION_NOT_NEEDED
+    assert (await active.ask(UnregisterBrokerRequest(5))).error_code == 0
+    assert (await active.ask(heartbeat)).error_code, "it is not registered any more"
+
+
+async def test_a_standby_names_the_active_controller(active: Serving, standby: Serving) -> None:
+    """KIP-919: DescribeCluster at a controller's listener."""
+    asked = DescribeClusterRequest(endpoint_type=2)
+    assert (await active.ask(asked)).controller_id == 1
+    assert (await standby.ask(asked)).controller_id == -1
+    brokers = await active.ask(DescribeClusterRequest(endpoint_type=1))
+    assert brokers.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+
+
+async def test_a_controller_tells_its_own_settings(standby: Serving) -> None:
+    """KIP-919: tools may ask a controller itself."""
+    asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(4, "1", ["node.id"])])
+    [result] = (await standby.ask(asked)).results
+    assert [(each.name, each.value) for each in result.configs] == [("node.id", "1")]

@@ -1,0 +1,47 @@
+"""DeleteRecords: the start of a log moves up (KIP-107)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kraft.messages.delete_records_response import DeleteRecordsPartitionResult
+from kraft.rpc.client import Connection
+from kraft.wire.errors import ErrorCode
+from tests.support.talk import EARLIEST, batch, create, fetch, list_offset, produce, values
+
+
+async def _delete(
+    broker: Connection, topic: str, offset: int, partition: int = 0, version: int = 2
+) -> DeleteRecordsPartitionResult:
+    topics = [DeleteRecordsTopic(topic, [DeleteRecordsPartition(partition, offset)])]
+    response = await broker.request(DeleteRecordsRequest(topics=topics, timeout_ms=1000), version)
+    answer: DeleteRecordsPartitionResult = response.topics[0].partitions[0]
+    return answer
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+async def test_delete_records_moves_the_start(broker: Connection, topic: str, version: int) -> None:
+    """KIP-107."""
+    for value in (b"a", b"b", b"c"):
+        await produce(broker, topic, batch(value))
+    answer = await _delete(broker, topic, 2, version=version)
+    assert (answer.error_code, answer.low_watermark) == (0, 2)
+    assert (await fetch(broker, topic, 0)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert await values(broker, topic, 2) == [b"c"]
+    assert (await list_offset(broker, topic, EARLIEST)).offset == 2
+    back = await _delete(broker, topic, 1)
+    assert (back.error_code, back.low_watermark) == (0, 2), "the start never goes back"
+    everything = await _delete(broker, topic, -1)
+    assert (everything.error_code, everything.low_watermark) == (0, 3)
+    assert await values(broker, topic, 3) == []
+
+
+async def test_delete_records_refuses(broker: Connection, topic: str, new_name: str) -> None:
+    assert (await _delete(broker, topic, 1)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert (await _delete(broker, topic, -2)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert (await _delete(broker, topic, 0, partition=4)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (await _delete(broker, "__consumer_offsets", 0)).error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    await create(broker, f"{new_name}-compacted", configs={"cleanup.policy": "compact"})
+    refused = await _delete(broker, f"{new_name}-compacted", 0)
+    assert (refused.error_code, refused.low_watermark) == (ErrorCode.POLICY_VIOLATION, -1)

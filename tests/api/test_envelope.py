@@ -1,0 +1,159 @@
+"""Envelope: a client's request in a broker's hands (KIP-590)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kraft.api.envelope import FORWARDED_ELSEWHERE, unseal
+from kraft.api.forwarding import disclose, seal
+from kraft.api.index import rows
+from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.delete_acls_request import DeleteAclsRequest
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from kraft.messages.envelope_request import EnvelopeRequest
+from kraft.messages.registry import request_header_version
+from kraft.rpc.channel import ConnectionInfo, Request
+from kraft.rpc.header import parse_request
+from kraft.wire.codec import encode
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.schema import Message
+from tests.api.serving import Serving
+
+CLIENT = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "10.1.2.3", 5000, "10.1.2.3:5000", principal="User:alice")
+CREATE = CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)])
+DESCRIBE = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
+
+
+def received(message: Message, version: int, client: ConnectionInfo = CLIENT) -> Request:
+    """A request as a broker has it from its client."""
+    key = message.API_KEY
+    header = struct.pack(">hhih", key, version, 77, 4) + b"here"
+    if request_header_version(key, version) == 2:
+        header += b"\0"
+    return parse_request(header + encode(message, version), client, {key: (version, version)})
+
+
+@pytest.mark.parametrize("version", range(2, 8))
+async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, version: int) -> None:
+    """KIP-590: the response in the Envelope is as the client is to get it, in the version that it asked in."""
+    request = received(CREATE, version)
+    answer: Any = disclose(request, await active.ask(seal(request)))
+    [topic] = answer.topics
+    assert topic.name == "t"
+    assert topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR, "no broker is registered"
+
+
+@pytest.mark.parametrize(
+    "message", [CREATE, DESCRIBE, CreateTopicsRequest()], ids=["create", "describe quorum", "no topic to say it of"]
+)
+async def test_not_controller_is_said_by_the_envelope(standby: Serving, message: Message) -> None:
+    """KIP-590: so that the broker asks again elsewhere; the client hears nothing of it."""
+    request = received(message, message.VALID_VERSIONS[1])
+    answer = await standby.ask(seal(request))
+    assert (answer.error_code, answer.response_data) == (ErrorCode.NOT_CONTROLLER, None)
+    with pytest.raises(KafkaError) as refused:
+        disclose(request, answer)
+    assert refused.value.code is ErrorCode.NOT_CONTROLLER
+
+
+async def test_the_request_inside_is_decoded_once(active: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if its answer is an error that comes late."""
+    decoded: list[int] = []
+    monkeypatch.setattr(Request, "message", _counted(Request.message, decoded))
+
+    async def late(*_: Any) -> Any:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+
+    monkeypatch.setattr(type(active.plane.controller), "committed", late)
+    request = received(CREATE, 7)
+    answer: Any = disclose(request, await active.ask(seal(request)))
+    assert [topic.error_code for topic in answer.topics] == [ErrorCode.REQUEST_TIMED_OUT]
+    assert decoded.count(CREATE.API_KEY) == 1
+
+
+def _counted(message: Callable[[Request], Message], keys: list[int]) -> Callable[[Request], Message]:
+    def counted(request: Request) -> Message:
+        keys.append(request.api_key)
+        return message(request)
+
+    return counted
+
+
+def test_what_is_forwarded_elsewhere_has_no_file_here() -> None:
+    """With its file it gets a row, which says that it is forwardable."""
+    assert not FORWARDED_ELSEWHERE & {row.key for row in rows()}
+
+
+def test_the_client_is_known_on_the_other_side() -> None:
+    inner = unseal(seal(received(CREATE, 7)), CLIENT)
+    assert (inner.connection.principal, inner.connection.host) == ("User:alice", "10.1.2.3")
+    assert (inner.client_id, inner.correlation_id, inner.message()) == ("here", 77, CREATE)
+
+
+@pytest.mark.parametrize("host", ["10.1.2.3", "2001:db8::1", "fe80::1%eth0"])
+def test_an_address_is_4_or_16_bytes(host: str) -> None:
+    client = ConnectionInfo("PLAINTEXT", "PLAINTEXT", host, 5000, host)
+    envelope = seal(received(CREATE, 7, client))
+    assert len(envelope.client_host_address) == (4 if "." in host else 16)
+    assert unseal(envelope, client).connection.host == host.partition("%")[0]
+
+
+def sealed(**changes: Any) -> EnvelopeRequest:
+    envelope = seal(received(CREATE, 7))
+    for name, value in changes.items():
+        setattr(envelope, name, value)
+    return envelope
+
+
+@pytest.mark.parametrize(
+    ("envelope", "error"),
+    [
+        (sealed(request_principal=None), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
+        (sealed(request_principal=b""), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
+        (sealed(request_principal=b"\0\1\0"), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
+        (sealed(request_principal=b"\0\0\xff\xff"), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
+        (sealed(client_host_address=b"\1\2\3"), ErrorCode.INVALID_REQUEST),
+        (seal(received(ApiVersionsRequest("a", "1"), 3)), ErrorCode.INVALID_REQUEST),
+        (seal(received(EnvelopeRequest(), 0)), ErrorCode.INVALID_REQUEST),
+        (sealed(request_data=b""), ErrorCode.UNSUPPORTED_VERSION),
+        (sealed(request_data=struct.pack(">hhih", 30_000, 0, 1, -1)), ErrorCode.UNSUPPORTED_VERSION),
+        (sealed(request_data=struct.pack(">hhih", 19, 99, 1, -1)), ErrorCode.UNSUPPORTED_VERSION),
+        (sealed(request_data=struct.pack(">hhih", 19, 2, 1, -1) + b"\xff"), ErrorCode.UNSUPPORTED_VERSION),
+        (seal(received(DeleteAclsRequest(), 3)), ErrorCode.UNSUPPORTED_VERSION),
+    ],
+    ids=[
+        "no principal",
+        "an empty principal",
+        "a principal of another version",
+        "a principal that ends early",
+        "no address",
+        "a request that is not to be passed on",
+        "an Envelope in an Envelope",
+        "no request",
+        "an unknown API",
+        "an unknown version",
+        "a request that ends early",
+        "an API that is not there yet",
+    ],
+)
+async def test_what_cannot_be_passed_on_is_refused(
+    active: Serving, envelope: EnvelopeRequest, error: ErrorCode
+) -> None:
+    """KIP-590: the error of the Envelope tells a fault in it from one in the request."""
+    answer = await active.ask(envelope)
+    assert (answer.error_code, answer.response_data) == (error, None)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0\0\1\0", b"\0\0\0\x4d\1", b"\0\0\0\x4d\0\xff"])
+async def test_an_answer_that_is_none_is_a_failure(active: Serving, data: bytes) -> None:
+    request = received(CREATE, 7)
+    answer = await active.ask(seal(request))
+    answer.response_data = data
+    with pytest.raises(KafkaError) as refused:
+        disclose(request, answer)
+    assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,0 +1,92 @@
+"""IncrementalAlterConfigs: single settings change, and have effect."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.rpc.client import Connection
+from kraft.wire.errors import ErrorCode
+from tests.api.configs import (
+    APPEND,
+    BROKER,
+    DEFAULT,
+    DELETE,
+    DYNAMIC_BROKER,
+    DYNAMIC_DEFAULT,
+    SET,
+    SUBTRACT,
+    TOPIC,
+    alter,
+    describe,
+)
+from tests.support.talk import batch, produce
+
+
+async def test_dynamic_settings_of_brokers_are_the_defaults_of_topics(own: Connection) -> None:
+    """KIP-226: of one broker before those of all, before the file."""
+    assert (await describe(own, BROKER, "")).configs == []
+    assert await alter(own, BROKER, "", ("log.retention.ms", SET, "111")) == 0
+    (default,) = (await describe(own, BROKER, "")).configs
+    assert (default.name, default.value, default.config_source) == ("log.retention.ms", "111", DYNAMIC_DEFAULT)
+    topic = (await describe(own, TOPIC, "orders", "retention.ms")).configs[0]
+    assert (topic.value, topic.config_source) == ("111", DYNAMIC_DEFAULT)
+    assert await alter(own, BROKER, "1", ("log.retention.ms", SET, "222")) == 0
+    topic = (await describe(own, TOPIC, "orders", "retention.ms")).configs[0]
+    assert (topic.value, topic.config_source) == ("222", DYNAMIC_BROKER)
+    assert await alter(own, BROKER, "1", ("log.retention.ms", DELETE, None)) == 0
+    assert await alter(own, BROKER, "", ("log.retention.ms", DELETE, None)) == 0
+    assert (await describe(own, TOPIC, "orders", "retention.ms")).configs[0].value == "18000000"
+
+
+async def test_a_change_has_effect_at_once(broker: Connection, topic: str) -> None:
+    assert (await produce(broker, topic, batch(b"a" * 500))).error_code == 0
+    assert await alter(broker, TOPIC, topic, ("max.message.bytes", SET, "200")) == 0
+    assert (await produce(broker, topic, batch(b"a" * 500))).error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert await alter(broker, TOPIC, topic, ("max.message.bytes", DELETE, None)) == 0
+    assert (await produce(broker, topic, batch(b"a" * 500))).error_code == 0
+
+
+async def test_lists_grow_and_shrink(broker: Connection, topic: str) -> None:
+    """KIP-339: append and subtract, for settings that are lists."""
+
+    async def policy() -> set[str]:
+        value = (await describe(broker, TOPIC, topic, "cleanup.policy")).configs[0].value
+        return set((value or "").split(","))
+
+    assert await alter(broker, TOPIC, topic, ("cleanup.policy", APPEND, "compact")) == 0
+    assert await policy() == {"delete", "compact"}
+    assert await alter(broker, TOPIC, topic, ("cleanup.policy", SUBTRACT, "delete")) == 0
+    assert await policy() == {"compact"}
+    assert await alter(broker, TOPIC, topic, ("retention.ms", APPEND, "1")) == ErrorCode.INVALID_CONFIG
+
+
+async def test_validate_only_changes_nothing(broker: Connection, topic: str) -> None:
+    assert await alter(broker, TOPIC, topic, ("retention.ms", SET, "9"), validate_only=True) == 0
+    assert (await describe(broker, TOPIC, topic, "retention.ms")).configs[0].config_source == DEFAULT
+    bad = await alter(broker, TOPIC, topic, ("retention.ms", SET, "nine"), validate_only=True)
+    assert bad == ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "code"),
+    [
+        (TOPIC, "nowhere", ("retention.ms", SET, "1"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, None, ("no.such.key", SET, "1"), ErrorCode.INVALID_CONFIG),
+        (TOPIC, None, ("retention.ms", SET, "-7"), ErrorCode.INVALID_CONFIG),
+        (TOPIC, None, ("retention.ms", SET, None), ErrorCode.INVALID_REQUEST),
+        (TOPIC, None, ("retention.ms", 9, "1"), ErrorCode.INVALID_REQUEST),
+        (BROKER, "x", ("log.retention.ms", SET, "1"), ErrorCode.INVALID_REQUEST),
+        (99, "x", ("retention.ms", SET, "1"), ErrorCode.INVALID_REQUEST),
+    ],
+    ids=str,
+)
+async def test_changes_that_are_refused(
+    broker: Connection, topic: str, kind: int, name: str | None, change: tuple[str, int, str | None], code: ErrorCode
+) -> None:
+    assert await alter(broker, kind, topic if name is None else name, change) == code
+
+
+async def test_a_bad_change_takes_the_good_ones_of_its_resource_with_it(broker: Connection, topic: str) -> None:
+    bad = await alter(broker, TOPIC, topic, ("retention.ms", SET, "5"), ("segment.bytes", SET, "many"))
+    assert bad == ErrorCode.INVALID_CONFIG
+    assert (await describe(broker, TOPIC, topic, "retention.ms")).configs[0].config_source == DEFAULT

@@ -1,0 +1,61 @@
+"""OffsetCommit: what is kept, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kraft.rpc.client import Connection
+from kraft.wire.errors import ErrorCode
+from tests.api.groups import commit, committed
+
+
+@pytest.mark.parametrize("version", range(2, 10))
+async def test_every_version_commits_and_fetches(broker: Connection, group: str, topic: str, version: int) -> None:
+    assert await commit(broker, group, topic, version, version=version) == 0
+    assert await committed(broker, group, topic) == version
+
+
+async def test_unknown_partitions_are_not_committed(broker: Connection, group: str, topic: str) -> None:
+    assert await commit(broker, group, "nowhere", 1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    request = OffsetCommitRequest(
+        group_id=group,
+        topics=[
+            OffsetCommitRequestTopic(
+                topic, partitions=[OffsetCommitRequestPartition(9, 1), OffsetCommitRequestPartition(0, 3)]
+            )
+        ],
+    )
+    (answer,) = (await broker.request(request, 9)).topics
+    codes = {each.partition_index: each.error_code for each in answer.partitions}
+    assert codes == {9: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0: 0}
+    assert await committed(broker, group, topic) == 3
+
+
+@pytest.mark.parametrize("retention_ms", [-1, 0, 2**63 - 1, -(2**63)])
+async def test_any_retention_may_be_asked_for(broker: Connection, group: str, topic: str, retention_ms: int) -> None:
+    """Up to version 4 the client says how long the offset is to be kept: forever may be said in many ways."""
+    partition = OffsetCommitRequestPartition(0, 3)
+    request = OffsetCommitRequest(
+        group_id=group,
+        retention_time_ms=retention_ms,
+        topics=[OffsetCommitRequestTopic(topic, partitions=[partition])],
+    )
+    response = await broker.request(request, 4)
+    assert response.topics[0].partitions[0].error_code == 0
+    assert await committed(broker, group, topic) == 3
+
+
+async def test_offsets_of_a_deleted_topic_are_gone(broker: Connection, group: str, new_name: str) -> None:
+    request = CreateTopicsRequest(topics=[CreatableTopic(new_name, 1, 1)])
+    await broker.request(request)
+    assert await commit(broker, group, new_name, 3) == 0
+    await broker.request(DeleteTopicsRequest(topics=[DeleteTopicState(new_name)], timeout_ms=5000), 6)
+    await broker.request(request)
+    assert await committed(broker, group, new_name) == -1

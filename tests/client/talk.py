@@ -1,0 +1,100 @@
+"""Clusters for the tests of the client: one whose responses get lost, one whose leader may go."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import attrs
+import trio
+
+from kraft.client.cluster import EARLIEST_TIMESTAMP, Cluster, open_cluster
+from kraft.client.consumer import Consumer
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.registry import ApiKey
+from kraft.testing.embedded import EmbeddedNode, embedded_node
+from tests.support import clusters
+from tests.support.node_process import free_ports
+
+TOPIC = "orders"
+
+
+@attrs.define(eq=False)
+class Relay:
+    """Passes one request and its response after the other. Closes the connection instead of a lost response."""
+
+    port: int
+    loses: dict[ApiKey, int] = attrs.Factory(dict)
+    """How many responses of an API are lost from now on."""
+
+    async def serve(self, client: trio.SocketStream) -> None:
+        async with client, await trio.open_tcp_stream("127.0.0.1", self.port) as broker:
+            while (request := await _frame(client)) is not None:
+                await broker.send_all(request)
+                response = await _frame(broker)
+                key = ApiKey(int.from_bytes(request[4:6], "big"))
+                if response is None or self.loses.get(key, 0) > 0:
+                    self.loses[key] = self.loses.get(key, 0) - 1
+                    return
+                await client.send_all(response)
+
+
+async def _frame(stream: trio.SocketStream) -> bytes | None:
+    """The next frame with its length; None at the end of the stream."""
+    data = b""
+    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
+        try:
+            more = await stream.receive_some(65_536)
+        except trio.BrokenResourceError:
+            return None
+        if not more:
+            return None
+        data += more
+    return data
+
+
+@asynccontextmanager
+async def relayed_node() -> AsyncIterator[tuple[Relay, str]]:
+    """A node that all clients reach through a relay, with a topic of one partition; and its bootstrap servers."""
+    behind, port = free_ports(2)
+    settings = {
+        "listeners": f"PLAINTEXT://127.0.0.1:{behind},CONTROLLER://127.0.0.1:0",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+    }
+    relay = Relay(behind)
+    node: EmbeddedNode
+    async with embedded_node({TOPIC: 1}, settings) as node, trio.open_nursery() as nursery:
+        assert node.bootstrap_servers == f"127.0.0.1:{behind}"
+        await nursery.start(trio.serve_tcp, relay.serve, port)
+        yield relay, f"127.0.0.1:{port}"
+        nursery.cancel_scope.cancel()
+
+
+async def lead_a_topic(brokers: clusters.Cluster, partitions: int = 1) -> int:
+    """Create the topic with a replica on every broker; return who leads its partition 0."""
+    wanted = CreatableTopic(name=TOPIC, num_partitions=partitions, replication_factor=len(brokers.members))
+    async with open_cluster(servers_of(brokers)) as cluster:
+        created = await cluster.request(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000))
+        assert created.topics[0].error_code == 0
+
+        async def leader() -> int:
+            """0, which is no broker, as long as none is known."""
+            (topic,) = (await cluster.metadata([TOPIC])).topics
+            led = {each.partition_index: each.leader_id for each in topic.partitions if each.leader_id > 0}
+            return led[0] if len(led) == partitions else 0
+
+        return await clusters.eventually(leader)
+
+
+def servers_of(brokers: clusters.Cluster) -> str:
+    return ",".join(f"127.0.0.1:{member.port}" for member in brokers.members.values())
+
+
+async def values(cluster: Cluster, count: int) -> list[bytes | None]:
+    """The values of the topic: at least ``count``, and all that come with the last of them."""
+    consumer = Consumer(cluster, TOPIC)
+    await consumer.start(EARLIEST_TIMESTAMP)
+    found: list[bytes | None] = []
+    while len(found) < count:
+        found += [record.value for _, record in await consumer.poll(1.0)]
+    return found

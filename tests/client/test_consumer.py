@@ -1,0 +1,178 @@
+"""The consumer: through changes of leader, over what is no record, up to what is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from kraft.client.cluster import EARLIEST_TIMESTAMP, Cluster, open_cluster
+from kraft.client.consumer import Consumer
+from kraft.client.producer import Producer
+from kraft.client.retry import GaveUp
+from kraft.messages.fetch_request import FetchRequest
+from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kraft.messages.metadata_response import MetadataResponsePartition as Partition
+from kraft.messages.metadata_response import MetadataResponseTopic
+from kraft.records.record import Record, encode_batch
+from kraft.wire.errors import ErrorCode, KafkaError
+from tests.client.talk import TOPIC, lead_a_topic, relayed_node, servers_of
+from tests.support.clusters import QUICK_LEASES, cluster_in
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])
+async def test_a_leader_that_goes_is_succeeded(tmp_path: Path, is_killed: bool) -> None:
+    async with cluster_in(tmp_path, QUICK_LEASES) as brokers:
+        leader = await lead_a_topic(brokers)
+        other = next(node_id for node_id in brokers.members if node_id != leader)
+        async with (
+            open_cluster(f"127.0.0.1:{brokers.members[leader].port}") as cluster,
+            open_cluster(servers_of(brokers)) as others,
+        ):
+            producer, consumer = Producer(others, TOPIC), Consumer(cluster, TOPIC)
+            await producer.start()
+            await consumer.start(EARLIEST_TIMESTAMP)
+            await producer.send([(None, b"before")])
+            assert await next_values(consumer) == [b"before"]
+            await (brokers.members[leader].kill() if is_killed else brokers.members[leader].stop())
+            await producer.send([(None, b"after")])
+            assert await next_values(consumer) == [b"after"]
+            assert (await others.leaders(TOPIC))[0] != leader
+            assert brokers.members[other].node is not None
+
+
+async def next_values(consumer: Consumer) -> list[bytes | None]:
+    while not (found := await consumer.poll(0.5)):
+        pass
+    return [record.value for _, record in found]
+
+
+async def test_a_cluster_that_is_gone_is_given_up_in_time() -> None:
+    async with relayed_node() as (_, bootstrap):
+        async with open_cluster(bootstrap) as cluster:
+            consumer = Consumer(cluster, TOPIC, retry_timeout_s=0.5)
+            await consumer.start(EARLIEST_TIMESTAMP)
+            cluster.close()
+            assert await consumer.poll(0) == [], "a connection that was lost is opened again"
+    with pytest.raises(GaveUp, match=r"topic orders: gave up after 0\.5 seconds: Cannot connect to "):
+        await consumer.poll(0)
+
+
+@attrs.define
+class FakeCluster(Cluster):
+    """Partitions of node 1, whose answers a test writes; ``asked`` has the offsets of each fetch."""
+
+    logs: dict[int, PartitionData]
+    led: dict[int, int] = attrs.Factory(dict)
+    asked: list[dict[int, int]] = attrs.Factory(list)
+
+    async def topic(self, name: str, *, create: bool = False) -> MetadataResponseTopic:
+        return MetadataResponseTopic(name=name, partitions=[Partition(partition_index=index) for index in self.logs])
+
+    async def leaders(self, topic: str) -> dict[int, int]:
+        return dict.fromkeys(self.logs, 1) | self.led
+
+    async def request(self, message: Any, node_id: int | None = None) -> Any:
+        assert isinstance(message, FetchRequest)
+        offsets = {each.partition: each.fetch_offset for each in message.topics[0].partitions}
+        self.asked.append(offsets)
+        if node_id == 13:
+            raise ConnectionRefusedError("nobody listens")
+        return FetchResponse(
+            responses=[FetchableTopicResponse(TOPIC, partitions=[self.logs[each] for each in offsets])]
+        )
+
+
+def log(index: int, *batches: bytes, error: ErrorCode = ErrorCode.NONE) -> PartitionData:
+    return PartitionData(partition_index=index, error_code=error, records=b"".join(batches))
+
+
+def batch(first: int, count: int, **fields: Any) -> bytes:
+    records = [Record(offset, 0, None, b"%d" % offset) for offset in range(first, first + count)]
+    return encode_batch(records, base_offset=first, **fields)
+
+
+async def started(logs: dict[int, PartitionData], **led: int) -> tuple[Consumer, FakeCluster]:
+    cluster = FakeCluster(logs, {int(name[1:]): leader for name, leader in led.items()})
+    consumer = Consumer(cluster, TOPIC, retry_timeout_s=0.3)
+    await consumer.start(0)
+    return consumer, cluster
+
+
+async def offsets(consumer: Consumer, max_records: float = 1000) -> list[tuple[int, int]]:
+    return [(partition, record.offset) for partition, record in await consumer.poll(0, max_records)]
+
+
+async def test_a_batch_that_lost_its_last_records_does_not_hold_the_position() -> None:
+    """Compaction removes records and keeps the batch's last offset, so Kafka's CompletedFetch goes on at its
+    ``nextOffset()``. Else the same batch would be fetched for ever.
+    """
+    consumer, _ = await started({0: log(0, batch(0, 2, last_offset=9))})
+    assert await offsets(consumer) == [(0, 0), (0, 1)]
+    assert consumer.positions == {0: 10}
+
+
+async def test_a_control_batch_is_passed_over() -> None:
+    consumer, _ = await started({0: log(0, batch(0, 1), batch(1, 1, control=True, transactional=True), batch(2, 1))})
+    assert await offsets(consumer) == [(0, 0), (0, 2)]
+    assert consumer.positions == {0: 3}
+
+
+async def test_what_was_not_returned_is_not_behind_the_position() -> None:
+    """``max_records`` cuts within a partition and before the next one, whose control batch is no reason to move on."""
+    marker = batch(2, 1, control=True, transactional=True)
+    consumer, _ = await started({0: log(0, batch(0, 2)), 1: log(1, batch(0, 2), marker)})
+    assert await offsets(consumer, 1) == [(0, 0)]
+    assert consumer.positions == {0: 1, 1: 0}
+    assert await offsets(consumer, 2) == [(0, 1), (1, 0)]
+    assert consumer.positions == {0: 2, 1: 1}
+
+
+async def test_records_before_the_position_are_left_out() -> None:
+    consumer, _ = await started({0: log(0, batch(0, 4))})
+    consumer.positions = {0: 2}
+    assert await offsets(consumer) == [(0, 2), (0, 3)]
+
+
+async def test_records_before_a_damaged_batch_are_returned_first() -> None:
+    damaged = bytearray(batch(2, 2))
+    damaged[-1] ^= 1
+    consumer, _ = await started({0: log(0, batch(0, 2), bytes(damaged))})
+    assert await offsets(consumer) == [(0, 0), (0, 1)]
+    with pytest.raises(KafkaError, match="partition orders-0 has a batch that cannot be read") as error:
+        await offsets(consumer)
+    assert error.value.code == ErrorCode.CORRUPT_MESSAGE
+
+
+async def test_a_batch_that_was_cut_is_fetched_again() -> None:
+    consumer, _ = await started({0: log(0, batch(0, 2), batch(2, 2)[:-3])})
+    assert await offsets(consumer) == [(0, 0), (0, 1)]
+    assert consumer.positions == {0: 2}
+
+
+@pytest.mark.parametrize("how", ["no leader", "refused", "not leader"])
+async def test_a_partition_without_a_leader_does_not_hold_up_the_others(how: str) -> None:
+    error = ErrorCode.NOT_LEADER_OR_FOLLOWER if how == "not leader" else ErrorCode.NONE
+    consumer, cluster = await started({0: log(0, error=error), 1: log(1, batch(0, 1))})
+    if how == "no leader":
+        cluster.logs[2] = cluster.logs.pop(0)
+    if how == "refused":
+        cluster.led = {0: 13}
+    assert await offsets(consumer) == [(1, 0)]
+    cluster.logs[1] = log(1)
+    with pytest.raises(GaveUp):
+        await offsets(consumer)
+
+
+async def test_an_offset_outside_the_log_is_refused_at_once() -> None:
+    consumer, cluster = await started({0: log(0, error=ErrorCode.OFFSET_OUT_OF_RANGE)})
+    with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE: offset 0 is not in the log of orders-0"):
+        await offsets(consumer)
+    assert len(cluster.asked) == 1
+
+
+async def test_a_partition_that_does_not_exist() -> None:
+    with pytest.raises(KafkaError, match="topic orders has no partition 3"):
+        await Consumer(FakeCluster({0: log(0)}), TOPIC).start(0, partitions=[0, 3])

@@ -1,0 +1,93 @@
+"""The producer: once and in order, through lost answers and lost leaders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.partitioner import default as kafka_python
+
+from kraft.client.cluster import open_cluster
+from kraft.client.producer import ALL_REPLICAS, NO_ACKNOWLEDGEMENT, Producer, murmur2
+from kraft.client.retry import GaveUp
+from kraft.messages.registry import ApiKey
+from kraft.wire.errors import ErrorCode, KafkaError
+from tests.client.talk import TOPIC, lead_a_topic, relayed_node, values
+from tests.support.clusters import QUICK_LEASES, cluster_in
+
+
+@pytest.mark.parametrize(("acks", "copies"), [(ALL_REPLICAS, 1), (1, 2)])
+async def test_a_batch_whose_answer_was_lost_is_stored_once(acks: int, copies: int) -> None:
+    """KIP-98: "the broker will reject a produce request if its sequence number is not exactly one greater than the last
+    committed message". With acks=1 there is no sequence number, and the retry is stored again: the test can fail.
+    """
+    async with relayed_node() as (relay, bootstrap), open_cluster(bootstrap) as cluster:
+        producer = Producer(cluster, TOPIC, acks=acks)
+        await producer.start()
+        await producer.send([(None, b"a")])
+        relay.loses[ApiKey.PRODUCE] = 1
+        await producer.send([(None, b"b")])
+        await producer.send([(None, b"c")])
+        assert (producer.stored, producer.uncertain) == (3, 0)
+        assert await values(cluster, 2 + copies) == [b"a", *[b"b"] * copies, b"c"]
+
+
+async def test_what_was_never_acknowledged_is_uncertain() -> None:
+    async with relayed_node() as (relay, bootstrap), open_cluster(bootstrap) as cluster:
+        producer = Producer(cluster, TOPIC, delivery_timeout_s=1.0)
+        await producer.start()
+        await producer.send([(None, b"a")])
+        relay.loses[ApiKey.PRODUCE] = 1_000_000
+        with pytest.raises(GaveUp, match=r"orders-0: gave up after 1 seconds: "):
+            await producer.send([(None, b"b"), (None, b"c")])
+        assert (producer.stored, producer.uncertain) == (1, 2)
+        relay.loses.clear()
+        with pytest.raises(RuntimeError, match="make another producer"):
+            await producer.send([(None, b"d"), (None, b"e")])
+        assert await values(cluster, 3) == [b"a", b"b", b"c"]
+
+
+async def test_a_batch_that_the_leader_refuses_is_not_uncertain() -> None:
+    async with relayed_node() as (_, bootstrap), open_cluster(bootstrap) as cluster:
+        producer = Producer(cluster, TOPIC)
+        await producer.start()
+        with pytest.raises(KafkaError) as refused:
+            await producer.send([(None, bytes(2_000_000))])
+        assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE
+        assert (producer.stored, producer.uncertain) == (0, 0)
+        await producer.send([(None, b"small")])
+        assert producer.stored == 1
+
+
+async def test_a_partition_that_does_not_exist() -> None:
+    async with relayed_node() as (_, bootstrap), open_cluster(bootstrap) as cluster:
+        with pytest.raises(KafkaError, match="topic orders has no partition 7"):
+            await Producer(cluster, TOPIC, partition=7).start()
+
+
+@pytest.mark.parametrize(
+    ("acks", "is_killed"), [(ALL_REPLICAS, False), (ALL_REPLICAS, True), (1, False), (NO_ACKNOWLEDGEMENT, True)]
+)
+async def test_a_leader_that_goes_is_succeeded(tmp_path: Path, acks: int, is_killed: bool) -> None:
+    """The only server that was named goes: a client lives on what the metadata told it. With acks=0 nobody knows what
+    the leader that went has stored.
+    """
+    async with cluster_in(tmp_path, QUICK_LEASES) as brokers:
+        leader = await lead_a_topic(brokers)
+        async with open_cluster(f"127.0.0.1:{brokers.members[leader].port}") as cluster:
+            producer = Producer(cluster, TOPIC, acks=acks)
+            await producer.start()
+            await producer.send([(None, b"before")])
+            await (brokers.members[leader].kill() if is_killed else brokers.members[leader].stop())
+            await producer.send([(None, b"after")])
+            assert (producer.stored, producer.uncertain) == (2, 0)
+            if acks == ALL_REPLICAS:
+                assert await values(cluster, 2) == [b"before", b"after"]
+
+
+@given(st.binary(max_size=100))
+def test_keys_are_placed_as_the_java_client_does(key: bytes) -> None:
+    """kafka-python's murmur2 is the oracle."""
+    assert murmur2(key) == kafka_python.murmur2(key) & 0xFFFFFFFF

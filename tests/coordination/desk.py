@@ -1,0 +1,240 @@
+"""The group coordinator of a broker on real files and in virtual time; the test says the metadata and the followers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+from uuid import UUID
+
+import attrs
+import trio
+import trio.testing
+
+from kraft.api import join_group, offset_commit, offset_fetch, sync_group
+from kraft.api.context import BrokerContext
+from kraft.broker.leadership import Fetched
+from kraft.control.metadata import Metadata
+from kraft.controller.internal_topics import OFFSETS_TOPIC
+from kraft.coordination.groups import Groups
+from kraft.coordinator.rebalance import GroupSettings
+from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.messages.partition_record import PartitionRecord
+from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kraft.messages.topic_record import TopicRecord
+from kraft.metadata.delta import Changes
+from kraft.metadata.image import Image
+from kraft.metadata.loader import Loader
+from kraft.node.publisher import Publisher
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import Replicas
+from kraft.rpc.channel import Parked, Request
+from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.meta_properties import MetaProperties
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.clock import Clock
+from kraft.world.world import World
+from tests.support.held import registration
+
+LEADER, FOLLOWER = 1, 2
+LEADER_EPOCH, FOLLOWER_EPOCH = 11, 12
+GROUP = "g"
+OFFSETS_ID = UUID(int=50)
+TOPIC_IDS = {"t": UUID(int=51), "u": UUID(int=52)}
+
+settle = trio.testing.wait_all_tasks_blocked
+
+
+class VirtualClock(Clock):
+    def now_ms(self) -> int:
+        return int(trio.current_time() * 1000)
+
+
+@attrs.frozen
+class Connection:
+    host: str = "127.0.0.1"
+
+
+@attrs.frozen
+class Context:
+    """Of a broker, what the handlers of groups look at."""
+
+    replicas: Replicas
+    groups: Groups
+
+
+@attrs.define
+class Feed:
+    """The committed metadata, as a publisher subscribes to it."""
+
+    loader: Loader
+    image: Image
+    _news: list[tuple[Image, Changes]] = attrs.Factory(list)
+    _arrived: trio.Event = attrs.Factory(trio.Event)
+
+    def subscribe(self) -> Feed:
+        return self
+
+    def commit(self, *records: Any) -> None:
+        published = self.loader.load(records, self.loader.image.offset + len(records), 0, 0)
+        assert published is not None
+        self._news.append(published)
+        self._arrived.set()
+
+    async def next(self) -> tuple[Image, Changes]:
+        while not self._news:
+            await self._arrived.wait()
+            self._arrived = trio.Event()
+        return self._news.pop(0)
+
+
+def topic_records(name: str, topic_id: UUID, *replicas: int) -> tuple[TopicRecord, PartitionRecord]:
+    """A topic of one partition, led by the first of ``replicas``, all of them in sync."""
+    partition = PartitionRecord(
+        partition_id=0,
+        topic_id=topic_id,
+        replicas=list(replicas),
+        isr=list(replicas),
+        leader=replicas[0],
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=[UUID(int=100)] * len(replicas),
+    )
+    return TopicRecord(name=name, topic_id=topic_id), partition
+
+
+@attrs.define
+class Desk:
+    replicas: Replicas
+    groups: Groups
+    feed: Feed
+    publisher: Publisher
+
+    @property
+    def partition(self) -> HostedPartition:
+        return self.replicas.partitions[OFFSETS_TOPIC][0]
+
+    async def publish(self, *records: Any) -> None:
+        """Commit metadata; return once the broker acts on it."""
+        self.feed.commit(*records)
+        await self.publisher.until(lambda image: image.offset == self.feed.loader.image.offset)
+
+    async def change(self, **what: Any) -> None:
+        """Change the partition of ``__consumer_offsets``."""
+        await self.publish(PartitionChangeRecord(partition_id=0, topic_id=OFFSETS_ID, **what))
+
+    async def lead(self) -> None:
+        """Lead the partition, and be followed until all of it is committed."""
+        self.publisher.registered(LEADER_EPOCH)
+        if len(self.partition.state.replicas) > 1:
+            self.follower_fetches()
+        await settle()
+
+    def follower_fetches(self, end_offset: int | None = None) -> None:
+        """The follower has everything below ``end_offset``: all that there is, if it is not given."""
+        end = self.partition.log.log_end_offset if end_offset is None else end_offset
+        self.partition.fetched(trio.current_time() * 1000, Fetched(FOLLOWER, FOLLOWER_EPOCH, end, 0))
+
+    async def send(self, handler: ModuleType, message: Any, version: int) -> Any:
+        """What the broker answers, when it does."""
+        request = Request(0, version, 0, "c", b"", 0, cast(Any, Connection()))
+        try:
+            reply = await handler.handle(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
+            return await reply.wait() if isinstance(reply, Parked) else reply
+        except KafkaError as refused:
+            return handler.error(message, version, refused.code)
+
+    async def commit(self, offset: int, topic: str = "t", group_id: str = GROUP) -> ErrorCode:
+        partitions = [OffsetCommitRequestPartition(0, offset)]
+        message = OffsetCommitRequest(group_id, topics=[OffsetCommitRequestTopic(topic, partitions=partitions)])
+        answer = await self.send(offset_commit, message, 8)
+        return ErrorCode(answer.topics[0].partitions[0].error_code)
+
+    async def committed(self) -> dict[str, int] | ErrorCode:
+        """What OffsetFetch answers for the whole group, by topic."""
+        message = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP, topics=None)])
+        [group] = (await self.send(offset_fetch, message, 9)).groups
+        if group.error_code:
+            return ErrorCode(group.error_code)
+        return {each.name: each.partitions[0].committed_offset for each in group.topics}
+
+    async def join(self, instance: str = "i") -> Any:
+        message = JoinGroupRequest(
+            group_id=GROUP,
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=60_000,
+            group_instance_id=instance,
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol("range", b"\0")],
+        )
+        return await self.send(join_group, message, 9)
+
+    async def sync(self, joined: Any, *assignments: tuple[str, bytes], instance: str = "i") -> Any:
+        message = SyncGroupRequest(
+            group_id=GROUP,
+            generation_id=joined.generation_id,
+            member_id=joined.member_id,
+            group_instance_id=instance,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=[SyncGroupRequestAssignment(*each) for each in assignments],
+        )
+        return await self.send(sync_group, message, 5)
+
+
+class Later:
+    """The result of a call that runs beside the test."""
+
+    def __init__(self, nursery: trio.Nursery, call: Any, *args: Any) -> None:
+        self.result: Any = None
+        self._done = trio.Event()
+        nursery.start_soon(self._run, call, args)
+
+    async def _run(self, call: Any, args: Any) -> None:
+        self.result = await call(*args)
+        self._done.set()
+
+    @property
+    def is_done(self) -> bool:
+        return self._done.is_set()
+
+    async def wait(self) -> Any:
+        await self._done.wait()
+        return self.result
+
+
+@asynccontextmanager
+async def desk_in(path: Path, *, replicas: tuple[int, ...] = (LEADER, FOLLOWER), **static: str) -> AsyncIterator[Desk]:
+    """A broker that leads ``__consumer_offsets-0`` from when the test calls ``registered``; topics ``t`` and ``u``."""
+    directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
+    world = World(clock=VirtualClock())
+    held = Replicas(LEADER, world, [directory], {each.replace("_", "."): static[each] for each in static})
+    settings = GroupSettings(group_initial_rebalance_delay_ms=0)
+    groups = Groups(held, world, settings, 600_000)
+    loader = Loader()
+    records = (
+        registration(LEADER, LEADER_EPOCH),
+        registration(FOLLOWER, FOLLOWER_EPOCH),
+        *topic_records(OFFSETS_TOPIC, OFFSETS_ID, *replicas),
+        *(each for name, topic_id in TOPIC_IDS.items() for each in topic_records(name, topic_id, FOLLOWER)),
+    )
+    published = loader.load(records, len(records), 0, 0)
+    assert published is not None
+    feed = Feed(loader, published[0])
+    publisher = Publisher(cast(Metadata, feed), held, groups)
+    await publisher.load()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(groups.run)
+        nursery.start_soon(publisher.run)
+        yield Desk(held, groups, feed, publisher)
+        nursery.cancel_scope.cancel()
+    await held.close()

@@ -1,0 +1,108 @@
+"""Partitions of ``__consumer_offsets`` that a broker takes over, with what was deleted meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import trio
+
+from kraft.api import list_groups
+from kraft.controller.internal_topics import OFFSETS_TOPIC
+from kraft.coordinator.records import CommittedOffset, OffsetRecord
+from kraft.messages.list_groups_request import ListGroupsRequest
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.records.record import Record, encode_batch
+from kraft.wire.errors import ErrorCode
+from tests.coordination.desk import (
+    FOLLOWER,
+    GROUP,
+    LEADER,
+    LEADER_EPOCH,
+    TOPIC_IDS,
+    Desk,
+    desk_in,
+    settle,
+    topic_records,
+)
+
+
+def write_commits(desk: Desk, count: int, topic: str = "t") -> None:
+    """What a former leader left in the log: commits of 0 for the first ``count`` partitions."""
+    for base in range(0, count, 1000):
+        commits = [
+            OffsetRecord(GROUP, topic, partition, CommittedOffset(partition, -1, "", 0))
+            for partition in range(base, min(base + 1000, count))
+        ]
+        records = [Record(i, 0, each.key, each.value, ()) for i, each in enumerate(commits)]
+        desk.partition.append(bytearray(encode_batch(records)), 0)
+
+
+def shard_tasks() -> list[trio.lowlevel.Task]:
+    """The tasks of the partition, in the whole program."""
+    found, tasks = [], [trio.lowlevel.current_root_task()]
+    while tasks:
+        task = tasks.pop()
+        assert task is not None
+        tasks += [child for nursery in task.child_nurseries for child in nursery.child_tasks]
+        if task.name == f"{OFFSETS_TOPIC}-0":
+            found.append(task)
+    return found
+
+
+class TestLoading:
+    async def test_other_tasks_run_meanwhile(self, tmp_path: Path) -> None:
+        """A follower that is not answered for ``controller.quorum.fetch.timeout.ms`` elects another controller."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            write_commits(desk, 20_000)
+            desk.publisher.registered(LEADER_EPOCH)
+            turns = 0
+            while await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                answer = await desk.send(list_groups, ListGroupsRequest(), 5)
+                assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                turns += 1
+                await trio.lowlevel.checkpoint()
+            assert turns >= 20
+            found = await desk.committed()
+            assert isinstance(found, dict)
+
+    async def test_a_leader_that_goes_meanwhile_stops_reading(self, tmp_path: Path) -> None:
+        async with desk_in(tmp_path) as desk:
+            write_commits(desk, 20_000)
+            desk.publisher.registered(LEADER_EPOCH)
+            for _ in range(5):
+                await trio.lowlevel.checkpoint()
+            assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            await desk.change(leader=FOLLOWER)
+            await settle()
+            assert await desk.committed() == ErrorCode.NOT_COORDINATOR
+            assert not shard_tasks()
+            await desk.change(leader=LEADER)
+            desk.follower_fetches()
+            await settle()
+            assert await desk.committed() == {"t": 0}
+
+    @pytest.mark.parametrize("when", ["before", "meanwhile"])
+    async def test_offsets_of_topics_that_are_gone_are_forgotten(self, tmp_path: Path, when: str) -> None:
+        """Apache removes them in ``GroupCoordinator.onPartitionsDeleted``, whoever leads then; a partition without a
+        leader had nobody to do it."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            write_commits(desk, 2_000)
+            write_commits(desk, 1, "u")
+            if when == "before":
+                await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
+            desk.publisher.registered(LEADER_EPOCH)
+            if when == "meanwhile":
+                await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
+            await settle()
+            assert await desk.committed() == {"u": 0}
+            tombstones = [each.key for each in desk.partition.records() if each.value is None]
+            assert len(tombstones) == 2_000
+            await desk.publish(*topic_records("t", UUID(int=99), FOLLOWER))
+            assert await desk.committed() == {"u": 0}
+            assert await desk.commit(7) == ErrorCode.NONE
+            await desk.change(leader=-1)
+            await desk.change(leader=LEADER)
+            await settle()
+            assert await desk.committed() == {"t": 7, "u": 0}

@@ -1,0 +1,78 @@
+"""A peer's tool that hangs is run again, and never silently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from tests.support import apache_tool as module
+from tests.support.apache_process import Apache
+from tests.support.apache_tool import RERUNS, HungTool, apache_tool, take_hangs
+from tests.support.node_process import environment
+
+pytest_plugins = ["pytester"]
+
+LIMIT_S = 3.0
+TESTS = """
+from tests.support import apache_tool
+
+def test_that_passes():
+    apache_tool._hangs.append("org.apache.Tool did not end within 60 s")
+
+def test_of_something_else():
+    pass
+"""
+
+
+@attrs.frozen
+class Hanging(Apache):
+    """A tool that says something, and ends only from its run number ``hangs`` + 1 on."""
+
+    version: str = "none"
+    hangs: int = 0
+    runs: Path = Path()
+
+    def java(self, main_class: str, *arguments: str) -> list[str]:
+        so_far = len(self.runs.read_text()) if self.runs.exists() else 0
+        self.runs.write_text("x" * (so_far + 1))
+        end = "exec sleep 1000" if so_far < self.hangs else "exit 3"
+        return ["sh", "-c", f"echo out; echo InitializeNewPublishers >&2; {end}"]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RUN_LIMIT_S", LIMIT_S)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_tool_that_hangs_once_is_run_again_and_noted(tmp_path: Path) -> None:
+    kind = Hanging(hangs=1, runs=tmp_path / "runs")
+    assert apache_tool("org.apache.Tool", "--x", kind=kind, status=3) == "out\n"
+    (hang,) = take_hangs()
+    assert hang == f"org.apache.Tool did not end within {LIMIT_S:g} s; it last said: InitializeNewPublishers"
+    assert take_hangs() == [], "each is taken once"
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_tool_that_hangs_always_fails_its_test(tmp_path: Path) -> None:
+    kind = Hanging(hangs=1000, runs=tmp_path / "runs")
+    with pytest.raises(HungTool, match=r"org\.apache\.Tool did not end"):
+        apache_tool("org.apache.Tool", kind=kind)
+    assert len(take_hangs()) == len(kind.runs.read_text()) == 1 + RERUNS
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_the_summary_has_every_hang(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
+    """Also those of a test that passed, in whichever process it ran."""
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    pytester.makeconftest("from tests.conftest import *")
+    pytester.makepyfile(**{"tests/test_tools": TESTS})
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *workers)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["*1 runs of Apache Kafka's tools hung*", "*test_that_passes: org.apache.Tool did not end*"]
+    )
