@@ -379,7 +379,7 @@ class Node:
         lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
         return broker, lifecycle
 
-    def _service(self, dispatcher: Dispatcher[Any]) -> Service:
+    def _service(self, dispatcher: Dispatcher[BrokerContext] | Dispatcher[ControllerContext]) -> Service:
         return Service(
             handle=dispatcher.handle,
             apis=OFFERED[dispatcher.listener],

@@ -148,7 +148,7 @@ class Desk:
         """What the broker answers, when it does."""
         request = Request(0, version, 0, "c", b"", 0, cast(Any, Connection()))
         try:
-            reply = await handler.handle(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
+            reply = await handler.at_broker(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
             return await reply.wait() if isinstance(reply, Parked) else reply
         except KafkaError as refused:
             return handler.error(message, version, refused.code)
