@@ -153,7 +153,7 @@ async def test_a_deleted_topic_leaves_the_cleaner_s_checkpoint(tmp_path: Path) -
 
 def _compaction(broker: Broker, directory: Path) -> Compaction:
     config = from_mapping({**EMBEDDED, "log.dirs": str(directory), "log.cleaner.backoff.ms": "10"}).config
-    return Compaction(config, broker.replicas.clock, broker.replicas, trio.Event())
+    return Compaction(config, broker.replicas.world, broker.replicas, trio.Event())
 
 
 def _write_twice(partition: HostedPartition) -> None:
