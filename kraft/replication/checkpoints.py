@@ -1,5 +1,9 @@
-"""What each log directory says of its logs in Kafka's checkpoint files: where they begin, what of them is durable, what
-of them is committed, and what of them is compacted."""
+"""Kafka's offset checkpoints of a log directory: where its logs begin, what is durable, committed and compacted.
+
+The files know a log by topic name and partition, so an entry can outlive the log, or the records, that it speaks of.
+Rule: no entry on disk is higher than what the log has. It is lowered before a log is cut, and removed before a log is
+deleted. After a crash at any point an entry claims too little, never too much.
+"""
 
 from __future__ import annotations
 
@@ -20,52 +24,63 @@ from kraft.storage.checkpoint import (
 )
 from kraft.world.world import InThread
 
+FILES = (RECOVERY_POINT, LOG_START_OFFSET, HIGH_WATERMARK, CLEANER_OFFSET)
+
 
 @attrs.frozen
 class Checkpoints:
-    """Those of one directory, as they were found."""
+    """The entries of one directory, by file name."""
 
-    start_offsets: Mapping[TopicPartition, int]
-    recovery_points: Mapping[TopicPartition, int]
-    high_watermarks: Mapping[TopicPartition, int]
-    cleaned_offsets: Mapping[TopicPartition, int]
+    files: Mapping[str, Mapping[TopicPartition, int]] = attrs.Factory(dict)
 
     @classmethod
     def read(cls, directory: str) -> Checkpoints:
-        """An absent or damaged file is as good as one that says nothing."""
-        names = (LOG_START_OFFSET, RECOVERY_POINT, HIGH_WATERMARK, CLEANER_OFFSET)
-        return cls(*(known_offsets(os.path.join(directory, name)) for name in names))
+        """An absent or damaged file has no entries."""
+        return cls({name: known_offsets(os.path.join(directory, name)) for name in FILES})
 
-    @property
-    def known(self) -> frozenset[TopicPartition]:
-        """Every partition that is spoken of."""
-        return frozenset((*self.start_offsets, *self.recovery_points, *self.high_watermarks, *self.cleaned_offsets))
+    @classmethod
+    def of(cls, hosted: Iterable[HostedPartition]) -> Checkpoints:
+        """What the partitions of a directory have now."""
+        each_of = {each.where: each for each in hosted}
+        return cls(
+            {
+                RECOVERY_POINT: {where: each.log.recovery_point for where, each in each_of.items()},
+                LOG_START_OFFSET: {where: each.log.log_start_offset for where, each in each_of.items()},
+                HIGH_WATERMARK: {where: each.high_watermark for where, each in each_of.items()},
+                CLEANER_OFFSET: {where: each.cleaned_offset for where, each in each_of.items() if each.cleaned_offset},
+            }
+        )
 
+    def offset(self, name: str, where: TopicPartition) -> int:
+        """The entry of a partition in one of the files, 0 if there is none."""
+        return self.files.get(name, {}).get(where, 0)
 
-async def write_checkpoints(directory: str, hosted: Collection[HostedPartition], in_thread: InThread) -> None:
-    """Write those that follow from the logs, for the partitions in a directory. Raises: OSError."""
-    recovered = {(each.topic, each.index): each.log.recovery_point for each in hosted}
-    await in_thread(write_offsets, os.path.join(directory, RECOVERY_POINT), recovered)
-    await write_start_offsets(directory, hosted, in_thread)
-    await write_high_watermarks(directory, hosted, in_thread)
+    def only(self, names: Collection[str]) -> Checkpoints:
+        """Some of the files."""
+        return Checkpoints({name: offsets for name, offsets in self.files.items() if name in names})
 
+    def lowered(self, where: TopicPartition, offset: int) -> Checkpoints:
+        """The same, but no entry of one partition is higher than ``offset``."""
+        return Checkpoints(
+            {
+                name: {each: min(known, offset) if each == where else known for each, known in offsets.items()}
+                for name, offsets in self.files.items()
+            }
+        )
 
-async def write_start_offsets(directory: str, hosted: Iterable[HostedPartition], in_thread: InThread) -> None:
-    """Write where the logs begin. Raises: OSError."""
-    starts = {each: each.log.log_start_offset for each in hosted}
-    offsets = {(each.topic, each.index): offset for each, offset in starts.items()}
-    await in_thread(write_offsets, os.path.join(directory, LOG_START_OFFSET), offsets)
-    for each, offset in starts.items():
-        each.checkpointed_start_offset = offset
+    def exceed(self, present: Checkpoints) -> bool:
+        """Whether an entry speaks of a partition that is not in ``present``, or is higher than the one there."""
+        held = present.files[RECOVERY_POINT]
+        return any(
+            where not in held or offset > present.offset(name, where)
+            for name, offsets in self.files.items()
+            for where, offset in offsets.items()
+        )
 
+    async def write(self, directory: str, in_thread: InThread) -> None:
+        """Replace these files of a directory, durably. Raises: OSError."""
+        await in_thread(self._write, directory)
 
-async def write_high_watermarks(directory: str, hosted: Iterable[HostedPartition], in_thread: InThread) -> None:
-    """Write what is committed. Raises: OSError."""
-    committed = {(each.topic, each.index): each.high_watermark for each in hosted}
-    await in_thread(write_offsets, os.path.join(directory, HIGH_WATERMARK), committed)
-
-
-async def write_cleaned_offsets(directory: str, hosted: Iterable[HostedPartition], in_thread: InThread) -> None:
-    """Write what is compacted. Raises: OSError."""
-    cleaned = {(each.topic, each.index): each.cleaned_offset for each in hosted if each.cleaned_offset}
-    await in_thread(write_offsets, os.path.join(directory, CLEANER_OFFSET), cleaned)
+    def _write(self, directory: str) -> None:
+        for name, offsets in self.files.items():
+            write_offsets(os.path.join(directory, name), offsets)

@@ -1,7 +1,7 @@
 """The log cleaner of a broker: compacts the dirtiest log that is due, then looks again (``log.cleaner.*``).
 
 A worker thread reads sealed segments and writes their compacted copies; they are put in place on the node's own
-thread. How far each log is compacted stands in ``cleaner-offset-checkpoint``. A log that cannot be compacted because
+thread. ``HostedPartition.cleaned_offset`` says how far each log is compacted. A log that cannot be compacted because
 it is damaged is left alone from then on, and said so once; a disk that is full is tried again.
 """
 
@@ -18,6 +18,7 @@ from kraft.config.broker import NodeConfig
 from kraft.records.batch import CorruptBatch
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
+from kraft.storage.atomic import sync_directory
 from kraft.storage.cleanable import Cleanable, cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.errors import StorageError
@@ -38,6 +39,7 @@ class Compaction:
     replicas: Replicas
     stopping: trio.Event
     _uncleanable: set[tuple[UUID, int]] = attrs.Factory(set)
+    """By topic id and partition, for a name may come back with another log."""
 
     async def run(self) -> None:
         """Compact for as long as the node lives."""
@@ -78,16 +80,20 @@ class Compaction:
     async def _clean(self, partition: HostedPartition, extent: Cleanable) -> None:
         log = partition.log
         cleaning = Cleaning.begin(log.segments, extent.clean_end, extent.dirty_end, log.config, log.producers)
-        cuts = partition.cuts
+        cuts, first_offset = log.cuts, log.segments[0].base_offset
 
         def unwanted() -> bool:
-            return self.stopping.is_set() or partition.cuts != cuts or not self.replicas.holds(partition)
+            return self.stopping.is_set() or log.cuts != cuts or not self.replicas.holds(partition)
 
         cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted)
-        if unwanted():
+        if unwanted() or log.segments[0].base_offset != first_offset:
+            cleaned.discard()
             return
         files = log.replace_segments(cleaned)
-        partition.cleaned_offset = cleaned.clean_end
-        await self.replicas.write_cleaned_offsets()
+        # A power cut must not undo the renames once the checkpoint says that they were made.
+        await self.world.in_thread(sync_directory, log.directory)
+        if log.cuts == cuts:
+            partition.cleaned_offset = cleaned.clean_end
+        await self.replicas.write_checkpoints()
         # Who reads an old segment holds its file open; the name may go at once.
         await self.world.in_thread(remove_files, files)

@@ -104,8 +104,6 @@ class Fetcher:
     _followed: dict[HostedPartition, int] = attrs.Factory(dict)
     """The partitions with their leader epochs, in the order in which they are asked for."""
     _resting: dict[HostedPartition, float] = attrs.Factory(dict)
-    _has_moved_start: bool = False
-    """Whether a log begins further on than it would after a kill."""
     _changed: trio.Event = attrs.Factory(trio.Event)
     _is_reached: bool = True
 
@@ -160,6 +158,9 @@ class Fetcher:
         Raises: as the connection; KafkaError if the whole Fetch is refused; OSError if a checkpoint cannot be written.
         """
         changed = self._changed
+        if not all(each.is_start_durable for each in self._followed):
+            # The Fetch says where the logs begin, and then DeleteRecords is answered (KIP-107).
+            await self.replicas.write_start_offsets()
         asked = self._next()
         if not asked:
             with trio.move_on_at(min(self._resting.values(), default=float("inf"))):
@@ -177,10 +178,6 @@ class Fetcher:
                 if wanted is not None and self._is_current(wanted):
                     await self._take(connection, wanted, data)
                 await trio.lowlevel.checkpoint()
-        if self._has_moved_start:
-            # The next Fetch says where the logs begin, and then DeleteRecords is answered (KIP-107).
-            self._has_moved_start = False
-            await self.replicas.write_start_offsets()
 
     def _next(self) -> dict[tuple[UUID, int], _Asked]:
         """What to ask for now: everything that does not rest."""
@@ -237,9 +234,9 @@ class Fetcher:
             elif code:
                 raise KafkaError(code)
             elif data.diverging_epoch.end_offset >= 0 or data.diverging_epoch.epoch >= 0:
-                self._cut(partition, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+                await self._cut(asked, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
             else:
-                self._append(asked, data)
+                await self._append(asked, data)
         except Disconnected:
             raise
         except (KafkaError, CorruptBatch, OSError) as failure:
@@ -250,32 +247,42 @@ class Fetcher:
             pause_s = min(_SHORT_REST_S, self._backoff_s) if soon else self._backoff_s
             self._resting[partition] = trio.current_time() + pause_s
 
-    def _append(self, asked: _Asked, data: PartitionData) -> None:
+    async def _append(self, asked: _Asked, data: PartitionData) -> None:
         """Append what came, as far as it is whole. Raises: CorruptBatch, KafkaError, OSError."""
         partition = asked.partition
         records = data.records or b""
         assert isinstance(records, bytes | bytearray | memoryview), "what was received is in memory"
-        end = 0
+        base_offset = end = 0
         for position, header in whole_batches(records):
             check_batch(records, position, header)
             if header.leader_epoch > asked.leader_epoch:
                 raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {asked.leader_epoch}")
+            if not position:
+                base_offset = header.base_offset
             end = position + header.size
         if end:
-            partition.append_fetched(memoryview(records)[:end], self.clock.now_ms())
+            fetched = memoryview(records)[:end]
+            if partition.begins_within(base_offset):
+                async with self.replicas.cutting(partition, base_offset):
+                    if not self._is_current(asked):
+                        return
+                    partition.append_fetched(fetched, self.clock.now_ms())
+            else:
+                partition.append_fetched(fetched, self.clock.now_ms())
             self._followed[partition] = self._followed.pop(partition)  # to the end: others have their turn
         partition.learn(data.high_watermark, data.log_start_offset)
-        if not partition.is_start_durable:
-            self._has_moved_start = True
 
-    def _cut(self, partition: HostedPartition, epoch: int, end_offset: int) -> None:
+    async def _cut(self, asked: _Asked, epoch: int, end_offset: int) -> None:
         """Drop what the leader does not have. Raises: KafkaError if there is nothing to drop, OSError."""
-        log = partition.log
+        partition, log = asked.partition, asked.partition.log
         before = log.log_end_offset, log.epochs.latest
         offset = truncation_offset(
             epoch, end_offset, log.end_offset_for_epoch, log.log_end_offset, partition.high_watermark
         )
-        partition.truncate_to(offset, self.clock.now_ms())
+        async with self.replicas.cutting(partition, log.end_if_cut(offset)):
+            if not self._is_current(asked):
+                return
+            partition.truncate_to(offset, self.clock.now_ms())
         if (log.log_end_offset, log.epochs.latest) == before:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no cut at epoch {epoch}, {end_offset} helps")
         logger.info("%s: cut to %d, where it parted from broker %d", partition.name, log.log_end_offset, self.leader_id)
@@ -291,7 +298,10 @@ class Fetcher:
         if not self._is_current(asked):
             return
         if end_offset < asked.offset:
-            partition.truncate_to(end_offset, self.clock.now_ms())
+            async with self.replicas.cutting(partition, partition.log.end_if_cut(end_offset)):
+                if not self._is_current(asked):
+                    return
+                partition.truncate_to(end_offset, self.clock.now_ms())
         if start_offset > partition.log.log_end_offset:
             partition.restart_at(start_offset)
         if partition.log.log_end_offset == asked.offset:

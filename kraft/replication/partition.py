@@ -16,6 +16,7 @@ from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
 from kraft.records.produced import ProduceRules
 from kraft.records.record import Record, read_records
+from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.log import AppendInfo, Log
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
@@ -45,7 +46,7 @@ class HostedPartition:
     state: Partition
     high_watermark: int = 0
     checkpointed_start_offset: int = 0
-    """Where the log begins according to ``log-start-offset-checkpoint``."""
+    """The entry in ``log-start-offset-checkpoint``: the log begins there or at its first segment after a kill."""
     cleaned_offset: int = 0
     """Everything below is compacted."""
     propose: Callable[[HostedPartition, Proposal], None] = _keep
@@ -54,8 +55,6 @@ class HostedPartition:
     """When the log was last made durable because of ``flush.ms``."""
     produce_rules: tuple[LogConfig, ProduceRules] | None = None
     """What a client may append, and the configuration that says so."""
-    cuts: int = 0
-    """How often the end of the log was cut off."""
     _waiting: set[trio.Event] = attrs.Factory(set)
     _waiting_for_more: set[trio.Event] = attrs.Factory(set)
 
@@ -64,12 +63,22 @@ class HostedPartition:
         return f"{self.topic}-{self.index}"
 
     @property
+    def where(self) -> TopicPartition:
+        """Its key in the checkpoint files."""
+        return self.topic, self.index
+
+    @property
     def is_leader(self) -> bool:
         return self.leadership is not None
 
     @property
     def last_stable_offset(self) -> int:
         return self.high_watermark
+
+    @property
+    def highest_checkpoint(self) -> int:
+        """No checkpoint has a higher offset for this partition."""
+        return max(self.log.recovery_point, self.log.log_start_offset, self.high_watermark, self.cleaned_offset)
 
     @property
     def is_start_durable(self) -> bool:
@@ -157,14 +166,21 @@ class HostedPartition:
         """
         log = self.log
         base_offset = parse_header(batches).base_offset
-        if base_offset < log.log_end_offset == log.log_start_offset:
-            # The leader's log begins within its first batch (KIP-107); what was deleted of it comes along.
+        if self.begins_within(base_offset):
             start_offset = log.log_start_offset
             log.truncate_fully_and_start_at(base_offset)
             log.append_as_follower(batches, now_ms)
             log.delete_records(min(start_offset, log.log_end_offset))
+            self._cut_to(log.log_end_offset)
         else:
             log.append_as_follower(batches, now_ms)
+
+    def begins_within(self, base_offset: int) -> bool:
+        """Whether the leader's log begins within a batch (KIP-107); its records that were deleted come along.
+
+        The log, which has nothing yet, then begins anew at ``base_offset``.
+        """
+        return base_offset < self.log.log_end_offset == self.log.log_start_offset
 
     def learn(self, high_watermark: int, log_start_offset: int) -> None:
         """Take over from the leader what is committed and what is deleted, as far as it is here."""
@@ -178,17 +194,19 @@ class HostedPartition:
         """Drop what the leader does not have. Raises: OSError."""
         if offset < self.high_watermark:
             logger.warning("%s: cut to %d, below what was committed, %d", self.name, offset, self.high_watermark)
-        self.cuts += 1
         self.log.truncate_to(offset, now_ms)
-        self.high_watermark = min(self.high_watermark, self.log.log_end_offset)
-        self.cleaned_offset = min(self.cleaned_offset, self.log.log_end_offset)
+        self._cut_to(self.log.log_end_offset)
 
     def restart_at(self, offset: int) -> None:
         """Drop everything and go on at ``offset``, where the leader's log begins. Raises: OSError."""
         logger.warning("%s: the leader's log begins at %d: nothing here is kept", self.name, offset)
-        self.cuts += 1
         self.log.truncate_fully_and_start_at(offset)
         self.high_watermark = offset
+        self._cut_to(offset)
+
+    def _cut_to(self, end_offset: int) -> None:
+        self.high_watermark = min(self.high_watermark, end_offset)
+        self.cleaned_offset = min(self.cleaned_offset, end_offset)
 
     # Waiting.
 

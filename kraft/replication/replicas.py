@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 import attrs
@@ -23,15 +24,9 @@ from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
-from kraft.replication.checkpoints import (
-    Checkpoints,
-    write_checkpoints,
-    write_cleaned_offsets,
-    write_high_watermarks,
-    write_start_offsets,
-)
+from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.partition import HostedPartition
-from kraft.storage.checkpoint import TopicPartition
+from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
 from kraft.storage.directory import LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
@@ -41,7 +36,7 @@ from kraft.world.world import World
 logger = logging.getLogger("kraft.replicas")
 
 METADATA_TOPIC = "__cluster_metadata"
-NOTHING_CHECKPOINTED = Checkpoints({}, {}, {}, {})
+NOTHING_CHECKPOINTED = Checkpoints()
 
 
 @attrs.frozen
@@ -74,7 +69,8 @@ class Replicas:
     _has_roles: bool = False
     _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
     _proposed: trio.Event = attrs.Factory(trio.Event)
-    _dropped: bool = False
+    _outdated: bool = False
+    """An entry on disk may be higher than what its log has, or speak of a log that is no more."""
     _checkpointing: trio.Lock = attrs.Factory(trio.Lock)
 
     # What handlers ask.
@@ -135,20 +131,16 @@ class Replicas:
         if changes.brokers:
             self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
-        for gone in changes.topics_deleted.values():
-            for partition in self.partitions.pop(gone.name, {}).values():
-                self._drop(partition, result)
-        for topic_id, indexes in changes.partitions.items():
-            topic = image.topics.get(topic_id)
-            if topic is not None:
-                for index in sorted(indexes):
-                    self._partition_changed(topic, index, topic.partitions[index], result)
+        await self._delete(self._take_away(image, changes), result)
+        for topic, index, state in _changed(image, changes):
+            if self.node_id in state.replicas:
+                partition = self.partitions.get(topic.name, {}).get(index)
+                if partition is None:
+                    partition = self._host(topic, index, state, self._emptiest())
+                self._take_role(partition, state, result)
         if changes.brokers:
             # After the partitions: a replica that the same step brought into an ISR is one whose epoch may be news.
             self._tell_leaders(self.all())
-        if self._dropped:
-            self._dropped = False
-            await self._forget_deleted()
         self._retune(changes)
         if changes.partitions or changes.topics_deleted or changes.brokers:
             self._announce()
@@ -224,7 +216,6 @@ class Replicas:
             StorageError: a log is damaged in a way that nobody but a person may mend, or OSError.
         """
         self.image, self._active_epochs = image, _active_epochs(image)
-        checkpointed: set[TopicPartition] = set()
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
@@ -232,21 +223,26 @@ class Replicas:
                     self._load_one(directory, (name, index), checkpoints)
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
-            checkpointed |= checkpoints.known
-        if any(index not in self.partitions.get(name, {}) for name, index in checkpointed):
-            await self._forget_deleted()
+            self._outdated |= checkpoints.exceed(Checkpoints.of(self.in_directory(directory)))
+        await self._forget_deleted()
         for topic, index, state in image.partitions():
             if self.node_id in state.replicas and index not in self.partitions.get(topic.name, {}):
                 self._host(topic, index, state, self._emptiest())
 
     async def _forget_deleted(self) -> None:
-        """Take what is not here any more out of the checkpoints: after a kill, a new topic of the same name would begin
-        at the old one's start offset, and lose what lies before it, or never be compacted before what was cleaned."""
+        """Remove the entries of deleted logs from the checkpoints, and those beyond the end of a log.
+
+        Else, after a kill, a new topic of the same name would begin at the old one's start offset and lose the records
+        before it. Its first records would never be compacted.
+        """
+        if not self._outdated:
+            return
         try:
             await self.write_checkpoints()
-            await self.write_cleaned_offsets()
         except OSError as error:  # a full disk must not keep topics from being deleted
-            logger.error("cannot write checkpoints: %s", error)
+            logger.error("cannot write checkpoints, the next change of the metadata tries again: %s", error)
+        else:
+            self._outdated = False
 
     def _load_one(self, directory: LogDirectory, where: TopicPartition, checkpoints: Checkpoints) -> None:
         name, index = where
@@ -264,27 +260,32 @@ class Replicas:
         if partition.log.recovery:
             logger.warning("%s: %s", path, partition.log.recovery)
 
-    def _drop(self, partition: HostedPartition, result: LeaderChanges) -> None:
-        """Let go of a partition that is not this broker's any more; its files are deleted later."""
-        if partition.is_leader:
-            result.lost.append(partition)
-        partition.follow(partition.state)
-        partition.log.abandon()
-        directory = self._directory_of(partition)
-        self.retired.append(directory.retire_partition(partition.name, self.world.new_uuid()))
-        self._dropped = True
+    def _take_away(self, image: Image, changes: Changes) -> list[HostedPartition]:
+        """Hold no longer what the metadata has taken from this broker."""
+        gone: list[HostedPartition] = []
+        for deleted in changes.topics_deleted.values():
+            gone += self.partitions.pop(deleted.name, {}).values()
+        for topic, index, state in _changed(image, changes):
+            hosted = self.partitions.get(topic.name, {})
+            if self.node_id not in state.replicas and index in hosted:
+                gone.append(hosted.pop(index))
+        return gone
 
-    def _partition_changed(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:
-        hosted = self.partitions.get(topic.name, {})
-        partition = hosted.get(index)
-        if self.node_id not in state.replicas:
-            if partition is not None:
-                del hosted[index]
-                self._drop(partition, result)
-            return
-        if partition is None:
-            partition = self._host(topic, index, state, self._emptiest())
-        self._take_role(partition, state, result)
+    async def _delete(self, gone: Sequence[HostedPartition], result: LeaderChanges) -> None:
+        """Let go of logs whose partitions are not this broker's any more; maintenance deletes the files.
+
+        The checkpoints go first: they know a log by its name, and a new topic may have it from the rename on.
+        """
+        for partition in gone:
+            if partition.is_leader:
+                result.lost.append(partition)
+            partition.follow(partition.state)
+            partition.log.abandon()
+            self._outdated = True
+        await self._forget_deleted()
+        for partition in gone:
+            directory = self._directory_of(partition)
+            self.retired.append(directory.retire_partition(partition.name, self.world.new_uuid()))
 
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
@@ -319,22 +320,22 @@ class Replicas:
             config,
             now_ms=self.world.clock.now_ms(),
             last_stop=directory.last_stop,
-            recovery_point=checkpoints.recovery_points.get(where, 0),
-            log_start_offset=checkpoints.start_offsets.get(where, 0),
+            recovery_point=checkpoints.offset(RECOVERY_POINT, where),
+            log_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
             roll_jitter_ms=self.world.random.randrange(config.segment_jitter_ms + 1),
         )
         if log.topic_id is None:
             log.assign_topic_id(topic.id)
-        high_watermark = min(max(checkpoints.high_watermarks.get(where, 0), log.log_start_offset), log.log_end_offset)
+        committed = checkpoints.offset(HIGH_WATERMARK, where)
         partition = HostedPartition(
             topic.name,
             topic.id,
             index,
             log,
             state,
-            high_watermark,
-            checkpointed_start_offset=checkpoints.start_offsets.get(where, 0),
-            cleaned_offset=checkpoints.cleaned_offsets.get(where, 0),
+            high_watermark=min(max(committed, log.log_start_offset), log.log_end_offset),
+            checkpointed_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
+            cleaned_offset=min(checkpoints.offset(CLEANER_OFFSET, where), log.log_end_offset),
             propose=self._propose,
         )
         self.partitions.setdefault(topic.name, {})[index] = partition
@@ -356,28 +357,49 @@ class Replicas:
     # What is written down now and then, and at the end.
 
     async def write_checkpoints(self) -> None:
-        """Recovery points, log starts and high watermarks, as Kafka keeps them in each directory. Raises: OSError."""
-        async with self._checkpointing:
-            for directory in self.directories:
-                await write_checkpoints(directory.path, list(self.in_directory(directory)), self.world.in_thread)
+        """Write the four offsets that Kafka keeps of each log in its directory. Raises: OSError."""
+        await self._write_present(FILES)
 
     async def write_start_offsets(self) -> None:
-        """Where logs begin, so that deleted records stay deleted after a kill (KIP-107). Raises: OSError."""
-        async with self._checkpointing:
-            for directory in self.directories:
-                await write_start_offsets(directory.path, list(self.in_directory(directory)), self.world.in_thread)
+        """Write where logs begin, so that deleted records stay deleted after a kill (KIP-107). Raises: OSError."""
+        await self._write_present((LOG_START_OFFSET,))
 
     async def write_high_watermarks(self) -> None:
-        """What is committed, for a start after a kill. Raises: OSError."""
-        async with self._checkpointing:
-            for directory in self.directories:
-                await write_high_watermarks(directory.path, list(self.in_directory(directory)), self.world.in_thread)
+        """Write what is committed, for a start after a kill. Raises: OSError."""
+        await self._write_present((HIGH_WATERMARK,))
 
-    async def write_cleaned_offsets(self) -> None:
-        """What is compacted. Raises: OSError."""
+    async def _write_present(self, names: Collection[str]) -> None:
         async with self._checkpointing:
             for directory in self.directories:
-                await write_cleaned_offsets(directory.path, list(self.in_directory(directory)), self.world.in_thread)
+                await self._write(directory, Checkpoints.of(self.in_directory(directory)).only(names))
+
+    async def _write(self, directory: LogDirectory, checkpoints: Checkpoints) -> None:
+        """Write the files of one directory, and keep in memory which start offsets are durable. Raises: OSError."""
+        starts = checkpoints.files.get(LOG_START_OFFSET, {})
+        written = [(each, starts[where]) for each in self.in_directory(directory) if (where := each.where) in starts]
+        for each, start_offset in written:
+            # A write that fails may have lowered the entry already.
+            each.checkpointed_start_offset = min(each.checkpointed_start_offset, start_offset)
+        await checkpoints.write(directory.path, self.world.in_thread)
+        for each, start_offset in written:
+            each.checkpointed_start_offset = start_offset
+
+    @asynccontextmanager
+    async def cutting(self, partition: HostedPartition, end_offset: int) -> AsyncIterator[None]:
+        """Lower the checkpoints of ``partition``, whose log the block then cuts to end at ``end_offset``.
+
+        The block checks again whether the cut is still wanted, and awaits nothing. Raises: OSError.
+        """
+        # No entry on disk is higher than its value in memory, unless one could not be lowered.
+        if end_offset >= partition.highest_checkpoint and not self._outdated:
+            yield
+            return
+        # A flush may raise the recovery point again before the cut: nobody writes that down while the lock is held.
+        async with self._checkpointing:
+            directory = self._directory_of(partition)
+            present = Checkpoints.of(self.in_directory(directory))
+            await self._write(directory, present.lowered(partition.where, end_offset))
+            yield
 
     async def close(self) -> None:
         """A controlled stop: everything durable. Raises: OSError."""
@@ -385,6 +407,14 @@ class Replicas:
             partition.log.close()
             await trio.lowlevel.checkpoint()
         await self.write_checkpoints()
+
+
+def _changed(image: Image, changes: Changes) -> Iterator[tuple[Topic, int, Partition]]:
+    """The partitions that have changed and still exist."""
+    for topic_id, indexes in changes.partitions.items():
+        topic = image.topics.get(topic_id)
+        if topic is not None:
+            yield from ((topic, index, topic.partitions[index]) for index in sorted(indexes))
 
 
 def _active_epochs(image: Image) -> dict[int, int]:

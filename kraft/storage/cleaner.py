@@ -62,6 +62,11 @@ class Cleaned:
     clean_end: int
     groups: tuple[Group, ...]
 
+    def discard(self) -> None:
+        """Delete the copies: the log has changed meanwhile. Raises OSError."""
+        for group in self.groups:
+            discard(group.new)
+
 
 @attrs.frozen
 class Cleaning:

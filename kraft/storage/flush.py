@@ -22,6 +22,17 @@ class Flush:
     files: tuple[SegmentFile, ...]
     paths: tuple[str, ...]
     directories: tuple[str, ...]
+    cuts: int
+    """How often the log was cut before the flush began."""
+
+    def including(self, unfinished: Flush) -> Flush:
+        """The same, with the files of one that began before and may end later."""
+        return attrs.evolve(
+            self,
+            files=tuple(dict.fromkeys((*unfinished.files, *self.files))),
+            paths=tuple(dict.fromkeys((*unfinished.paths, *self.paths))),
+            directories=self.directories or unfinished.directories,
+        )
 
     def run(self) -> None:
         """Sync it all. Raises OSError, after which nothing that was written to these files is certain."""

@@ -10,6 +10,7 @@ kernel may have dropped what it could not write.
 
 from __future__ import annotations
 
+import errno
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -74,9 +75,15 @@ class Log:
         self.epochs = LeaderEpochs(directory)
         self.producers = ProducerStates()
         self.topic_id: UUID | None = None
+        self._is_id_unsynced = False
+        self.cuts = 0
+        """How often the end of the log was cut off."""
         self.failure: OSError | None = None
         """Why a flush failed, or a failed append could not be taken back. From then on nothing is appended or flushed:
         nobody knows what is on the disk."""
+        self.is_closed = False
+        """From then on nothing is appended or flushed: the path may be that of another log."""
+        self._unfinished: Flush | None = None
         self._roll_jitter_ms = roll_jitter_ms
         self._snapshots = ProducerSnapshots(directory)
 
@@ -134,6 +141,9 @@ class Log:
         self.log_start_offset = min(max(log_start_offset, self.segments[0].base_offset), self.log_end_offset)
         self.recovery_point = min(recovery_point, self.log_end_offset)
         known = self._load_epochs()
+        if last_stop is LastStop.POWER_LOST:
+            # The file may be from before the last cut. Every batch from there on was scanned.
+            self.epochs.truncate_from_end(self.recovery_point)
         if strict or not known:
             if not strict:
                 learned.clear()  # the scan may have begun in the middle
@@ -164,8 +174,9 @@ class Log:
         return sum(segment.size for segment in self.segments)
 
     def assign_topic_id(self, topic_id: UUID) -> None:
-        """Write ``partition.metadata``."""
+        """Write ``partition.metadata``, which the next flush makes durable."""
         partition_metadata.write_topic_id(self.directory, topic_id)
+        self._is_id_unsynced = True
         self.topic_id = topic_id
 
     # -- Appending
@@ -254,6 +265,8 @@ class Log:
     def _check_sound(self) -> None:
         if self.failure is not None:
             raise OSError(self.failure.errno, "an earlier write failed", self.directory)
+        if self.is_closed:
+            raise FileNotFoundError(errno.ENOENT, "the log is closed", self.directory)
 
     def _flush_at_once(self) -> None:
         try:
@@ -355,7 +368,10 @@ class Log:
         if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
             return
-        self.log_end_offset = self.segments.truncate_to(offset)
+        end = self.segments.end_if_cut(offset)
+        self.cuts += 1
+        self.segments.truncate_to(end)
+        self.log_end_offset = end
         self.recovery_point = min(self.recovery_point, self.log_end_offset)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         self.epochs.truncate_from_end(self.log_end_offset)
@@ -366,12 +382,21 @@ class Log:
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything; the next record gets ``offset`` (a follower that has fallen behind the leader's log)."""
+        self.cuts += 1
         self.segments.drop(list(self.segments))
         self.epochs.clear()
         self._snapshots.clear()
         self.producers = ProducerStates()
         self._start_segment(offset)
-        self.log_start_offset = self.log_end_offset = self.recovery_point = offset
+        self.log_start_offset = self.log_end_offset = offset
+        # Only the next flush lets the old segments stay away.
+        self.recovery_point = min(self.recovery_point, offset)
+
+    def end_if_cut(self, offset: int) -> int:
+        """Where ``truncate_to`` would let the log end: batches go as a whole. Raises CorruptBatch."""
+        if self.segments[0].base_offset <= offset < self.log_end_offset:
+            return self.segments.end_if_cut(offset)
+        return min(offset, self.log_end_offset)
 
     def delete_records(self, offset: int) -> None:
         """Let the log begin at ``offset``; whole segments before it go with ``delete_old_segments``.
@@ -424,13 +449,22 @@ class Log:
         """
         self._check_sound()
         offset = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
-        replaced = (self.epochs.path,) if self.epochs.unsynced else ()
-        self.epochs.unsynced = False
-        return self.segments.begin_flush(self.recovery_point, offset, replaced)
+        replaced = [self.epochs.path] if self.epochs.unsynced else []
+        if self._is_id_unsynced:
+            replaced.append(os.path.join(self.directory, partition_metadata.FILE_NAME))
+        self.epochs.unsynced = self._is_id_unsynced = False
+        flush = self.segments.begin_flush(self.recovery_point, offset, replaced, self.cuts)
+        if self._unfinished is not None:
+            flush = flush.including(self._unfinished)
+        self._unfinished = flush
+        return flush
 
     def flushed(self, flush: Flush) -> None:
-        """A flush has run; what was truncated meanwhile is not durable."""
-        self.recovery_point = max(self.recovery_point, min(flush.end_offset, self.log_end_offset))
+        """A flush has run. If the log was cut meanwhile, other records may be at the offsets that it has synced."""
+        if self._unfinished is flush:
+            self._unfinished = None
+        if flush.cuts == self.cuts:
+            self.recovery_point = max(self.recovery_point, flush.end_offset)
 
     def close(self) -> None:
         """A controlled stop: complete the indexes, keep the producers, make everything durable, let go of the files."""
@@ -441,6 +475,7 @@ class Log:
 
     def abandon(self) -> None:
         """Let go of the files as they are: the log is deleted, or its disk has failed."""
+        self.is_closed = True
         self.segments.close()
 
 

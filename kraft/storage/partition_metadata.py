@@ -33,6 +33,6 @@ def read_topic_id(directory: str | os.PathLike[str]) -> UUID | None:
 
 
 def write_topic_id(directory: str | os.PathLike[str], topic_id: UUID) -> None:
-    """Replace the file. Not durable at once: the metadata log knows the id as well. Raises OSError."""
+    """Replace the file, which the caller makes durable. Raises OSError."""
     content = f"version: 0\ntopic_id: {uuid_to_text(topic_id)}"  # no line break at the end, as in Kafka
     write_atomically(os.path.join(directory, FILE_NAME), content.encode(), durable=False)

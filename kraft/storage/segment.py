@@ -97,6 +97,8 @@ class Segment:
     created_ms: int | None = None
     """When ``age_ms`` was first asked of a segment whose records have no timestamp."""
     recent: RecentBatches = attrs.field(factory=RecentBatches)
+    was_cut: bool = False
+    """Since the last flush. What was cut off may come back with a power cut, even if nothing was appended since."""
     _file: SegmentFile | None = None
 
     @classmethod
@@ -271,20 +273,24 @@ class Segment:
 
     # -- Shrinking and leaving
 
-    def truncate(self, offset: int) -> int:
-        """Drop the batches that end at or beyond ``offset``; return the new end offset of the log."""
+    def end_if_cut(self, offset: int) -> int:
+        """Where the segment ends without the batches that end at or beyond ``offset``. Raises CorruptBatch."""
         position, _ = self.locate(offset)
-        if position >= self.size:
-            return offset
-        first_dropped = next(self.headers(position))[1].base_offset
-        self.cut(position, min(offset, first_dropped))
-        return self.next_offset
+        return offset if position >= self.size else min(offset, next(self.headers(position))[1].base_offset)
+
+    def truncate(self, end_offset: int) -> None:
+        """Drop the batches from ``end_offset`` on, where a batch or a gap begins. Raises CorruptBatch."""
+        position, _ = self.locate(end_offset)
+        if position < self.size:
+            self.cut(position, end_offset)
+        self.next_offset = end_offset
 
     def cut(self, position: int, next_offset: int) -> None:
         """Drop everything from ``position``, a batch start, on."""
         self.index.truncate(next_offset)
         self.time_index.truncate(next_offset)
         os.ftruncate(self.fd, position)
+        self.was_cut = True
         self.size, self.next_offset = position, self.base_offset
         if position == 0:
             self.first_timestamp = None

@@ -58,14 +58,17 @@ class Segments(list[Segment]):
                 except CorruptBatch as damage:
                     raise CorruptLog(segment.path, end, next_offset, str(damage), ADVICE) from damage
 
-    def truncate_to(self, offset: int) -> int:
-        """Drop every batch that ends at or beyond ``offset``, which the first segment reaches down to.
+    def end_if_cut(self, offset: int) -> int:
+        """Where the segments end without the batches that end at or beyond ``offset``, which is within them.
 
-        Returns where the segments end now. Raises CorruptBatch.
+        Raises CorruptBatch.
         """
-        self.drop(self[max(1, bisect_right(self, offset, key=by_base_offset)) :])
-        self.active.next_offset = self.active.truncate(offset)
-        return self.active.next_offset
+        return self[bisect_right(self, offset, key=by_base_offset) - 1].end_if_cut(offset)
+
+    def truncate_to(self, end_offset: int) -> None:
+        """Drop every batch at or beyond ``end_offset``, which ``end_if_cut`` has given. Raises CorruptBatch."""
+        self.drop(self[max(1, bisect_right(self, end_offset, key=by_base_offset)) :])
+        self.active.truncate(end_offset)
 
     def drop(self, gone: Sequence[Segment]) -> None:
         """Take the newest segments away and delete them at once, newest first."""
@@ -76,17 +79,21 @@ class Segments(list[Segment]):
             for path in segment.retire():
                 os.unlink(path)
 
-    def begin_flush(self, recovery_point: int, offset: int, also: Sequence[str]) -> Flush:
+    def begin_flush(self, recovery_point: int, offset: int, also: Sequence[str], cuts: int) -> Flush:
         """What to sync so that everything below ``offset`` is durable; below ``recovery_point`` it is already.
 
-        ``also`` are more files of this directory that were replaced.
+        ``also`` are more files of this directory that were replaced, ``cuts`` how often the log was cut before.
         """
-        due = [each for each in self if each.next_offset > recovery_point and each.base_offset < offset]
+        due = [
+            each for each in self if each.base_offset < offset and (each.next_offset > recovery_point or each.was_cut)
+        ]
         sealed = [segment for segment in due if segment is not self.active]
         indexes = [path for segment in sealed for path in (segment.index.path, segment.time_index.path)]
         directories = (self.directory, os.path.dirname(self.directory)) if self.moved or also else ()
         self.moved = False
-        return Flush(offset, tuple(segment.file for segment in due), (*indexes, *also), directories)
+        for segment in due:
+            segment.was_cut = False
+        return Flush(offset, tuple(segment.file for segment in due), (*indexes, *also), directories, cuts)
 
     def close(self) -> None:
         """Let go of the files as they are."""

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import attrs
+import pytest
 import trio
 
 from kraft.config.properties import from_mapping
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.remove_topic_record import RemoveTopicRecord
-from kraft.metadata.image import ResourceType
-from kraft.metadata.partitions import Partition
+from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.records.batch import iter_headers
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.replication.compaction import Compaction
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection, connect
+from kraft.storage.cleaner import Cleaned, Cleaning
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.meta_properties import MetaProperties
@@ -110,54 +113,149 @@ async def test_a_new_topic_of_an_old_name_is_compacted_from_its_own_start(tmp_pa
         shutil.rmtree(tmp_path / "gone")
 
 
-async def test_a_topic_recreated_while_the_node_was_down_is_compacted_from_its_own_start(tmp_path: Path) -> None:
-    """LogCleanerManager drops the entry of a partition that is gone: else the records before it would stay for ever."""
-    first = broker_in(tmp_path, 1)
-    first.replicas.registered(5)
-    compact = ConfigRecord(
-        resource_type=ResourceType.TOPIC, resource_name="topic", name="cleanup.policy", value="compact"
-    )
-    await first.hear(registration(1, 5), compact, *topic(1, leader=1))
-    _write_twice(first.partition)
-    assert await _compaction(first, tmp_path).clean_one()
-    assert first.values == [b"new"]
-    assert "topic 0 2" in (tmp_path / "cleaner-offset-checkpoint").read_text()
-    while_down = Broker(broker_in(tmp_path / "elsewhere", 1).replicas, first.loader)
-    (tmp_path / "elsewhere").mkdir()
-    named, partition = topic(1, leader=1)
-    other = uuid4()
-    recreated = (attrs.evolve(named, topic_id=other), attrs.evolve(partition, topic_id=other))
-    await while_down.hear(RemoveTopicRecord(topic_id=TOPIC_ID), compact, *recreated)
-    second = broker_in(tmp_path, 1)
-    await second.replicas.load(while_down.loader.image)
-    second.replicas.registered(5)
-    _write_twice(second.partition)
+def write(broker: Broker, *records: tuple[bytes, bytes | None]) -> None:
+    """Append each (key, value) as a batch of its own, and seal the segment."""
+    for key, value in records:
+        broker.partition.append(bytearray(encode_batch([Record(0, 1_000, key, value)])), 1_000)
+    broker.partition.log.roll()
+
+
+COMPACTED = ConfigRecord(resource_type=2, resource_name="topic", name="cleanup.policy", value="compact")
+
+
+async def leading(path: Path) -> Broker:
+    """A broker that leads a compacted topic, as its only replica."""
+    broker = broker_in(path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1), COMPACTED)
+    return broker
+
+
+def cleaner_of(broker: Broker, path: Path) -> Compaction:
+    loaded = from_mapping({**EMBEDDED, "log.dirs": str(path), "log.cleaner.backoff.ms": "10"})
+    return Compaction(loaded.config, broker.replicas.world, broker.replicas, trio.Event())
+
+
+async def compacted_to(broker: Broker, path: Path, *expected: bytes | None) -> None:
+    """Let the cleaner run, as it does from a node's start on, until the log has these values."""
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_compaction(second, tmp_path).run)
-        await until(lambda: second.values == [b"new"], timeout_s=10)
+        nursery.start_soon(cleaner_of(broker, path).run)
+        await until(lambda: values(broker.partition.log) == list(expected), timeout_s=5)
         nursery.cancel_scope.cancel()
 
 
+async def test_a_deleted_key_does_not_come_back_in_a_new_topic_of_an_old_name(tmp_path: Path) -> None:
+    """LogManager.asyncDelete: "cleaner.updateCheckpoints(removedLog.parentDirFile, partitionToRemove)". The records of
+    the new log that lie below the old log's entry were never compacted."""
+    first = await leading(tmp_path)
+    write(first, (b"a", b"1"), (b"a", b"2"))
+    assert await cleaner_of(first, tmp_path).clean_one()
+    await first.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+    successor = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1)]
+    await first.hear(*successor, COMPACTED)
+    write(first, (b"key", b"old"), (b"key", None))
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(first.loader.image)
+    second.replicas.registered(5)
+    await compacted_to(second, tmp_path, None)
+
+
+async def test_what_follows_a_cut_is_not_compacted_yet(tmp_path: Path) -> None:
+    """LogCleanerManager.maybeTruncateCheckpoint: the cleaner had come further than the log was then cut to."""
+    broker = await leading(tmp_path)
+    write(broker, (b"a", b"0"), (b"a", b"1"), (b"a", b"2"), (b"a", b"3"))
+    cleaner = cleaner_of(broker, tmp_path)
+    assert await cleaner.clean_one()
+    await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=NO_LEADER))
+    broker.partition.truncate_to(1, 1_000)
+    await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=1))
+    write(broker, (b"key", b"old"), (b"key", None), (b"other", b"x"))
+    assert await cleaner.clean_one()
+    assert values(broker.partition.log) == [None, b"x"]
+
+
+async def test_a_compaction_that_a_cut_overtook_leaves_no_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recovery takes a .cleaned file for a compaction that was cut off, and deletes the .swap files behind it."""
+    broker = await leading(tmp_path)
+    write(broker, (b"a", b"0"), (b"a", b"1"))
+    run = Cleaning.run
+
+    def run_and_cut(self: Cleaning, now_ms: int, should_stop: Callable[[], bool]) -> Cleaned:
+        cleaned = run(self, now_ms, should_stop)
+        broker.partition.truncate_to(1, 1_000)
+        return cleaned
+
+    monkeypatch.setattr(Cleaning, "run", run_and_cut)
+    assert await cleaner_of(broker, tmp_path).clean_one()
+    assert values(broker.partition.log) == [b"0"]
+    assert not [name for name in os.listdir(broker.partition.log.directory) if name.endswith(".cleaned")]
+
+
+async def test_compacted_segments_stay_before_the_cleaner_s_offset_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LocalLog.replaceSegments ends with Utils.flushDir. Had a power cut undone the renames alone, the old segments
+    would count as compacted."""
+    broker = await leading(tmp_path)
+    write(broker, (b"a", b"0"), (b"a", b"1"))
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def note_and_sync(fd: int) -> None:
+        synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note_and_sync)
+    assert await cleaner_of(broker, tmp_path).clean_one()
+    assert "topic-0" in synced[: synced.index("cleaner-offset-checkpoint.tmp")]
+
+
+async def test_a_compaction_that_retention_overtook_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy of both segments cannot take their place when one is gone: the other one is not compacted."""
+    broker = await leading(tmp_path)
+    log = broker.partition.log
+    write(broker, (b"a", b"0"))
+    write(broker, (b"key", b"old"), (b"key", None))
+    run = Cleaning.run
+
+    def run_and_delete(self: Cleaning, now_ms: int, should_stop: Callable[[], bool]) -> Cleaned:
+        cleaned = run(self, now_ms, should_stop)
+        log.delete_records(1)
+        assert log.delete_old_segments(1_000, log.log_end_offset)
+        return cleaned
+
+    cleaner = cleaner_of(broker, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Cleaning, "run", run_and_delete)
+        assert await cleaner.clean_one()
+    assert await cleaner.clean_one()
+    assert values(log) == [None]
+
+
+async def test_a_topic_recreated_while_the_node_was_down_is_compacted_from_its_own_start(tmp_path: Path) -> None:
+    """LogCleanerManager drops the entry of a partition that is gone: else the records before it would stay for ever."""
+    first = await leading(tmp_path)
+    write(first, (b"a", b"1"), (b"a", b"2"))
+    assert await cleaner_of(first, tmp_path).clean_one()
+    assert "topic 0 2" in (tmp_path / "cleaner-offset-checkpoint").read_text()
+    while_down = Broker(broker_in(tmp_path / "elsewhere", 1).replicas, first.loader)
+    (tmp_path / "elsewhere").mkdir()
+    successor = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1)]
+    await while_down.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *successor, COMPACTED)
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(while_down.loader.image)
+    second.replicas.registered(5)
+    write(second, (b"key", b"old"), (b"key", b"new"))
+    await compacted_to(second, tmp_path, b"new")
+
+
 async def test_a_deleted_topic_leaves_the_cleaner_s_checkpoint(tmp_path: Path) -> None:
-    broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(5)
-    compact = ConfigRecord(
-        resource_type=ResourceType.TOPIC, resource_name="topic", name="cleanup.policy", value="compact"
-    )
-    await broker.hear(registration(1, 5), compact, *topic(1, leader=1))
-    _write_twice(broker.partition)
-    assert await _compaction(broker, tmp_path).clean_one()
+    broker = await leading(tmp_path)
+    write(broker, (b"a", b"1"), (b"a", b"2"))
+    assert await cleaner_of(broker, tmp_path).clean_one()
     await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
     assert (tmp_path / "cleaner-offset-checkpoint").read_text() == "0\n0\n"
-
-
-def _compaction(broker: Broker, directory: Path) -> Compaction:
-    config = from_mapping({**EMBEDDED, "log.dirs": str(directory), "log.cleaner.backoff.ms": "10"}).config
-    return Compaction(config, broker.replicas.clock, broker.replicas, trio.Event())
-
-
-def _write_twice(partition: HostedPartition) -> None:
-    """Two records of one key, in a segment that is sealed."""
-    for value in (b"old", b"new"):
-        partition.append(bytearray(encode_batch([Record(0, 1_000, b"key", value)])), 1_000)
-    partition.log.roll()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metrics import Registry
 from kraft.records.record import Record, encode_batch
+from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.fetchers import EARLIEST, Fetchers
 from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
@@ -34,6 +38,8 @@ from kraft.rpc.client import connect
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
+from kraft.storage.checkpoint import write_offsets
+from kraft.storage.directory import LastStop
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
 from kraft.world.clock import Clock
@@ -198,7 +204,7 @@ async def test_a_log_that_parted_from_the_leader_s_is_cut(tmp_path: Path) -> Non
             (1, 3, 0),
             (1, 1, 0),
         ]
-        assert broker.partition.cuts == 1
+        assert broker.partition.log.cuts == 1
 
 
 async def test_a_leader_that_was_deposed_before_it_wrote_forgets_its_epoch(tmp_path: Path) -> None:
@@ -234,7 +240,7 @@ async def test_a_leader_that_ends_before_its_follower(tmp_path: Path) -> None:
     refused = PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
     leader.say(PartitionData(records=batches(0, b"a", b"b"), high_watermark=2), refused)
     async with following(tmp_path, leader) as broker:
-        await until(lambda: broker.partition.cuts == 1)
+        await until(lambda: broker.partition.log.cuts == 1)
         assert broker.values == [b"a"]
         assert broker.partition.high_watermark == 1
 
@@ -279,6 +285,33 @@ async def test_deleted_records_are_durably_deleted_before_the_leader_hears_of_it
     async with following(tmp_path, leader):
         await until(lambda: len(told) == 2)
     assert told == [(0, ""), (2, "0\n1\ntopic 0 2\n")]
+
+
+async def test_a_start_that_could_not_be_checkpointed_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KIP-107, as above: a Fetch after a failed write would answer DeleteRecords for records that may come back."""
+    leader = Leader(end_offset=3)
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
+    told: list[tuple[int, bool]] = []
+    failures = 0
+
+    def note(wanted: FetchPartition) -> PartitionData:
+        told.append((wanted.log_start_offset, checkpoint.exists()))
+        return PartitionData(high_watermark=3, log_start_offset=2)
+
+    def fail_once(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        nonlocal failures
+        failures += 1
+        if failures == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_offsets(path, offsets)
+
+    monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", fail_once)
+    leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=3), note, note)
+    async with following(tmp_path, leader):
+        await until(lambda: len(told) == 2)
+    assert told == [(0, False), (2, True)]
 
 
 async def test_a_log_whose_start_stays_costs_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,3 +389,101 @@ async def test_a_leader_that_is_away_is_asked_when_it_is_back(tmp_path: Path) ->
         leader.say(PartitionData(records=batches(0, b"a")))
         await broker.hear(registration(LEADER, 31, leader.port))
         await until(lambda: broker.values == [b"a"])
+
+
+async def parted_at_1(broker: Broker, leader: Leader, heir: Leader) -> None:
+    """The follower has four records, all durable and noted as that, when a leader comes that has one of them."""
+    await until(lambda: broker.values == [b"a", b"b", b"c", b"d"])
+    broker.partition.log.flush()
+    broker.partition.cleaned_offset = 3
+    await broker.replicas.write_checkpoints()
+    heir.say(
+        PartitionData(diverging_epoch=EpochEndOffset(0, 1)),
+        PartitionData(records=batches(1, b"x", b"y", b"z", epoch=1), high_watermark=2),
+    )
+    await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=HEIR))
+
+
+FOUR = PartitionData(records=batches(0, b"a", b"b", b"c", b"d"), high_watermark=4)
+
+
+async def test_checkpoints_are_lowered_before_a_log_is_cut(tmp_path: Path) -> None:
+    """LogManager.truncateTo ends with checkpointRecoveryOffsetsInDir. The order here leaves no time between."""
+    leader, heir = Leader(), Leader(HEIR)
+    leader.say(FOUR)
+    async with following(tmp_path, leader, heir) as broker:
+        await parted_at_1(broker, leader, heir)
+        await until(lambda: broker.values == [b"a", b"x", b"y", b"z"])
+        written = Checkpoints.read(str(tmp_path))
+        assert [written.offset(name, ("topic", 0)) for name in FILES] == [1, 0, 1, 1]
+
+
+async def test_a_power_cut_after_a_cut_loses_only_what_was_never_flushed(tmp_path: Path) -> None:
+    """The first page behind the cut never came to the disk, and the one after it did. "Everything below the recovery
+    point is flushed" must not be said of the records that took the place of those that were."""
+    leader, heir = Leader(), Leader(HEIR)
+    path, copied = tmp_path / "data", tmp_path / "copied"
+    path.mkdir()
+    leader.say(FOUR)
+    async with following(path, leader, heir) as broker:
+        await parted_at_1(broker, leader, heir)
+        await until(lambda: broker.values == [b"a", b"x", b"y", b"z"])
+        shutil.copytree(path, copied)
+        image = broker.loader.image
+    log = copied / "topic-0" / "00000000000000000000.log"
+    size = len(batches(0, b"a"))
+    log.write_bytes(log.read_bytes()[:size] + bytes(size) + log.read_bytes()[2 * size :])
+    restarted = broker_in(copied, FOLLOWER)
+    restarted.replicas.directories[0].last_stop = LastStop.POWER_LOST
+    await restarted.replicas.load(image)
+    assert restarted.values == [b"a"]
+
+
+async def test_a_log_that_was_cut_below_its_start_keeps_what_follows_after_a_kill(tmp_path: Path) -> None:
+    """DeleteRecords had moved the start to 3 before an unclean election gave the partition a log that ends at 1."""
+    leader, heir = Leader(), Leader(HEIR)
+    path, copied = tmp_path / "data", tmp_path / "copied"
+    path.mkdir()
+    leader.say(FOUR)
+    async with following(path, leader, heir) as broker:
+        await until(lambda: broker.partition.high_watermark == 4)
+        leader.start_offset = 3
+        await until(lambda: broker.partition.log.log_start_offset == 3)
+        await broker.replicas.write_checkpoints()
+        heir.say(
+            PartitionData(diverging_epoch=EpochEndOffset(0, 1)),
+            PartitionData(records=batches(1, b"w", b"x", b"y", b"z", epoch=1), high_watermark=2),
+        )
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=HEIR))
+        await until(lambda: broker.partition.log.log_end_offset == 5)
+        shutil.copytree(path, copied)
+        image = broker.loader.image
+    restarted = broker_in(copied, FOLLOWER)
+    await restarted.replicas.load(image)
+    assert restarted.values == [b"w", b"x", b"y", b"z"]
+    assert restarted.partition.high_watermark <= 2
+
+
+async def test_a_log_is_not_cut_that_this_broker_leads_by_the_time_the_checkpoints_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leader, heir = Leader(), Leader(HEIR)
+    leader.say(FOUR)
+    began, end = trio.Event(), threading.Event()
+
+    def write_slowly(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        trio.from_thread.run_sync(began.set)
+        assert end.wait(10)
+        write_offsets(path, offsets)
+
+    async with following(tmp_path, leader, heir) as broker:
+        await until(lambda: broker.values == [b"a", b"b", b"c", b"d"])
+        heir.say(PartitionData(diverging_epoch=EpochEndOffset(0, 1)))
+        monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", write_slowly)
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=HEIR))
+        await began.wait()
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=FOLLOWER))
+        end.set()
+        await broker.replicas.write_checkpoints()
+        assert broker.values == [b"a", b"b", b"c", b"d"]
+        assert broker.partition.log.cuts == 0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
 import attrs
+import pytest
 
 from kraft.broker.leadership import Fetched
 from kraft.messages.config_record import ConfigRecord
@@ -13,8 +17,12 @@ from kraft.messages.delete_records_request import DeleteRecordsPartition, Delete
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.fence_broker_record import FenceBrokerRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.image import ResourceType
+from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.rpc.client import Connection
+from kraft.storage.checkpoint import HIGH_WATERMARK, LOG_START_OFFSET, write_offsets
+from kraft.storage.partition_metadata import read_topic_id
 from tests.support.held import TOPIC_ID, broker_in, registration, topic
 from tests.support.nodes import node_in
 from tests.support.talk import EARLIEST, batch, create, list_offset, produce, values
@@ -154,6 +162,75 @@ async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path
     assert (second.partition.high_watermark, second.partition.log.log_end_offset) == (2, 3)
 
 
+async def test_a_crash_during_a_deletion_leaves_no_checkpoint_to_the_next_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever checkpoint was written last: once a directory is of the new topic, no file speaks of the old one."""
+    path = tmp_path / "data"
+    path.mkdir()
+    broker = broker_in(path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    broker.partition.log.delete_records(3)
+    broker.partition.log.flush()
+    await broker.replicas.write_checkpoints()
+    crashes: list[Path] = []
+
+    def crash() -> None:
+        crashes.append(tmp_path / f"crash-{len(crashes)}")
+        shutil.copytree(path, crashes[-1])
+
+    def write_and_crash(file: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        crash()
+        write_offsets(file, offsets)
+        crash()
+
+    monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", write_and_crash)
+    successor = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1)]
+    await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *successor)
+    crash()
+    assert len(crashes) > 2
+    for each in crashes:
+        if read_topic_id(each / "topic-0") == UUID(int=78):
+            assert Checkpoints.read(str(each)) == Checkpoints({name: {} for name in FILES})
+    assert read_topic_id(crashes[-1] / "topic-0") == UUID(int=78)
+
+
+async def test_a_checkpoint_beyond_the_end_of_a_log_is_lowered_at_the_start(tmp_path: Path) -> None:
+    """A power cut took the end of the log. Once it has grown again, "recovered up to 9" would be said of new records
+    that were never flushed."""
+    first = broker_in(tmp_path, 1)
+    first.replicas.registered(5)
+    await first.hear(registration(1, 5), *topic(1, leader=1))
+    first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    for name in FILES:
+        write_offsets(tmp_path / name, {("topic", 0): 9})
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(first.loader.image)
+    written = Checkpoints.read(str(tmp_path))
+    assert [written.offset(name, ("topic", 0)) for name in FILES] == [3] * 4
+
+
+async def test_a_full_disk_keeps_no_topic_from_being_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entries of its checkpoints go with the next change of the metadata, before a new topic can have the name."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    await broker.replicas.write_checkpoints()
+
+    def full(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kraft.replication.checkpoints.write_offsets", full)
+        await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+    assert not (tmp_path / "topic-0").exists()
+    assert Checkpoints.read(str(tmp_path)).files[FILES[0]]
+    await broker.hear(registration(2, 6))
+    assert not Checkpoints.read(str(tmp_path)).files[FILES[0]]
+
+
 async def test_a_leader_hears_of_settings_and_brokers_when_they_change(tmp_path: Path) -> None:
     """KIP-966: fewer members than min.insync.replicas commit nothing; so does a follower that is about to join."""
     broker = broker_in(tmp_path, 1)
@@ -162,7 +239,7 @@ async def test_a_leader_hears_of_settings_and_brokers_when_they_change(tmp_path:
     out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1])
     await broker.hear(registration(1, 5), registration(2, 6), two, *topic(1, 2, leader=1), out_of_sync)
     broker.partition.append(bytearray(batch(b"a")), 1000)
-    broker.partition.fetched(broker.replicas.clock.now_ms(), Fetched(2, 6, 1, 0))
+    broker.partition.fetched(broker.replicas.world.clock.now_ms(), Fetched(2, 6, 1, 0))
     broker.partition.append(bytearray(batch(b"b")), 1000)
     assert broker.partition.high_watermark == 0
     leadership = broker.partition.leadership
@@ -173,3 +250,32 @@ async def test_a_leader_hears_of_settings_and_brokers_when_they_change(tmp_path:
     assert broker.partition.high_watermark == 1
     await broker.hear(FenceBrokerRecord(id=2, epoch=6))
     assert broker.partition.high_watermark == 2
+
+
+async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk was full after the start offset's file, so there was no cut: the next Fetch must not tell the start."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    broker.partition.log.delete_records(2)
+    assert not broker.partition.is_start_durable
+    await broker.replicas.write_start_offsets()
+    assert broker.partition.is_start_durable
+
+    def full(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        if path.endswith(HIGH_WATERMARK):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_offsets(path, offsets)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kraft.replication.checkpoints.write_offsets", full)
+        with pytest.raises(OSError, match="No space"):
+            async with broker.replicas.cutting(broker.partition, 1):
+                raise AssertionError("the block is not reached")
+    assert Checkpoints.read(str(tmp_path)).offset(LOG_START_OFFSET, ("topic", 0)) == 1
+    assert not broker.partition.is_start_durable
+    await broker.replicas.write_start_offsets()
+    assert broker.partition.is_start_durable

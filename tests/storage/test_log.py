@@ -14,7 +14,7 @@ from uuid import UUID
 import attrs
 import pytest
 
-from kraft.records.batch import TimestampType, iter_headers, stamp
+from kraft.records.batch import CorruptBatch, TimestampType, iter_headers, stamp
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
 from kraft.storage.segment import AppendedBatch
@@ -376,6 +376,7 @@ def test_starting_over_at_an_offset(tmp_path: Path) -> None:
         append(log, batch([b"x" * 60], producer_id=7, producer_epoch=0, base_sequence=0))
     log.truncate_fully_and_start_at(100)
     assert (log.log_start_offset, log.log_end_offset, len(log.producers)) == (100, 100, 0)
+    assert log.recovery_point == 0, "a power cut may bring the old segments back until the next flush"
     assert append(log, batch([b"a"])).base_offset == 100
     log.close()
     log = open_log(tmp_path, config(), start=100)
@@ -400,7 +401,9 @@ def test_a_flush_may_be_overtaken_by_a_truncation(tmp_path: Path) -> None:
     log.truncate_to(2, 0)
     flush.run()
     log.flushed(flush)
-    assert log.recovery_point == log.log_end_offset == 2
+    assert log.recovery_point <= log.log_end_offset == 2
+    log.flush()
+    assert log.recovery_point == 2
 
 
 def test_a_flush_after_a_truncation_makes_sure_that_dropped_segments_stay_away(tmp_path: Path) -> None:
@@ -421,3 +424,114 @@ def test_flush_messages(tmp_path: Path) -> None:
     assert log.recovery_point == 0
     append(log, batch([b"c"]))
     assert log.recovery_point == 3
+
+
+def test_a_flush_that_a_truncation_overtook_says_nothing_of_what_was_appended_since(tmp_path: Path) -> None:
+    """The recovery point is where everything below is durable; the flush had synced other records at those offsets."""
+    log = open_log(tmp_path, config())
+    for _ in range(4):
+        append(log, batch([b"old"]))
+    flush = log.begin_flush()
+    flush.run()
+    log.truncate_to(2, 0)
+    for _ in range(2):
+        append(log, batch([b"new"]), epoch=1)
+    log.flushed(flush)
+    assert log.recovery_point <= 2
+    log.flush()
+    assert log.recovery_point == 4
+
+
+def test_a_log_that_was_let_go_takes_no_append(tmp_path: Path) -> None:
+    """Its path may be that of a new topic's log by then."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"0"]))
+    log.abandon()
+    os.rename(log.directory, tmp_path / "gone")
+    successor = open_log(tmp_path, config())
+    with pytest.raises(FileNotFoundError):
+        append(log, batch([b"1"]))
+    assert os.stat(successor.segments.active.path).st_size == 0
+
+
+def test_a_truncation_that_finds_damage_changes_nothing(tmp_path: Path) -> None:
+    """Else the log would believe in an end that its segments do not reach, and append behind a hole."""
+    log = open_log(tmp_path, config(segment_bytes=300))
+    for number in range(4):
+        append(log, batch([b"%d" % number + b"x" * 60]))
+    first = Path(log.segments[0].path)
+    whole = first.read_bytes()
+    first.write_bytes(b"\xff" * len(whole))
+    with pytest.raises(CorruptBatch):
+        log.truncate_to(1, 0)
+    first.write_bytes(whole)
+    assert (log.log_end_offset, len(values(log))) == (4, 4)
+
+
+def test_a_snapshot_of_producers_beyond_the_cut_does_not_outlive_it(tmp_path: Path) -> None:
+    """ProducerStateManager.truncateAndReload removes them: once the log is that long again it has other batches."""
+    log = open_log(tmp_path, config(segment_bytes=200))
+    for sequence in range(6):
+        append(log, batch([b"x" * 60], producer_id=7, producer_epoch=0, base_sequence=sequence))
+    log.truncate_to(1, 0)
+    for _ in range(5):
+        append(log, batch([b"y" * 60]), epoch=1)
+    log.abandon()
+    log = open_log(tmp_path, config(segment_bytes=200), last_stop=LastStop.KILLED)
+    assert [entry.batches[-1].last_offset for entry in log.producers.entries()] == [0]
+
+
+@pytest.mark.parametrize("removed", [0, 1, 2])
+def test_a_kill_between_the_cut_and_the_removal_of_snapshots(tmp_path: Path, removed: int) -> None:
+    """A truncation drops segments, then snapshots: whatever was left of these is ignored at the start."""
+    log = open_log(tmp_path, config(segment_bytes=200))
+    for sequence in range(6):
+        append(log, batch([b"x" * 60], producer_id=7, producer_epoch=0, base_sequence=sequence))
+    directory = Path(log.directory)
+    snapshots = {path: path.read_bytes() for path in sorted(directory.glob("*.snapshot"))}
+    log.truncate_to(1, 0)
+    log.abandon()
+    for path in list(snapshots)[removed:]:
+        path.write_bytes(snapshots[path])
+    log = open_log(tmp_path, config(segment_bytes=200), last_stop=LastStop.KILLED)
+    assert [entry.batches[-1].last_offset for entry in log.producers.entries()] == [0]
+    assert not [path for path in directory.glob("*.snapshot") if int(path.stem) > 1]
+
+
+def test_a_segment_that_was_cut_is_flushed_though_nothing_follows_in_it(tmp_path: Path) -> None:
+    """The next batch does not fit in it and goes to a new segment. If only that came to the disk, the records behind
+    the cut would be back after a power cut, below the recovery point."""
+    log = open_log(tmp_path, config(segment_bytes=300))
+    for number in range(4):
+        append(log, batch([b"%d" % number + b"x" * 60]))
+    log.flush()
+    log.truncate_to(1, 0)
+    append(log, batch([b"y" * 200]), epoch=1)
+    assert [segment.base_offset for segment in log.segments] == [0, 1]
+    assert [file.path for file in log.begin_flush().files] == [segment.path for segment in log.segments]
+
+
+def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
+    """``flush.messages`` may flush at once while maintenance flushes on a thread. Whichever ends first raises the
+    recovery point, so each must have synced the new segment's name, and the epochs."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"0"]))
+    slow = log.begin_flush()
+    quick = log.begin_flush()
+    assert (quick.paths, quick.directories) == (slow.paths, slow.directories)
+    quick.run()
+    log.flushed(quick)
+    assert log.recovery_point == 1
+    assert not log.begin_flush().directories
+
+
+def test_records_are_not_durable_before_their_topic_id(tmp_path: Path) -> None:
+    """UnifiedLog.append calls maybeFlushMetadataFile first. A directory without an id is taken for that of whatever
+    topic has the name, so that a new topic would get the records of a deleted one."""
+    log = open_log(tmp_path, config())
+    log.assign_topic_id(UUID(int=1))
+    append(log, batch([b"0"]))
+    assert str(tmp_path / NAME / "partition.metadata") in log.begin_flush().paths
+    log.flush()
+    append(log, batch([b"1"]))
+    assert not log.begin_flush().paths

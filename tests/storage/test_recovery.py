@@ -277,6 +277,19 @@ def test_epochs_that_were_not_yet_written_are_found_in_the_tail(tmp_path: Path) 
     assert open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST).epochs.entries == [(0, 0), (3, 1)]
 
 
+@pytest.mark.parametrize("stale", ["3 1", "3 2"])
+def test_epochs_that_a_power_cut_brought_back_give_way_to_the_batches(tmp_path: Path, stale: str) -> None:
+    """The log was cut at 1 and went on in epoch 2; the file that says so was not flushed yet. An epoch that no batch
+    has would let a follower part from its leader where it does not."""
+    log = open_log(tmp_path, config())
+    for epoch in (1, 2, 2):
+        append(log, batch([b"x"]), epoch=epoch)
+    log.abandon()
+    (tmp_path / NAME / "leader-epoch-checkpoint").write_text(f"0\n2\n1 0\n{stale}\n")
+    log = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=1)
+    assert log.epochs.entries == [(1, 0), (2, 1)]
+
+
 def test_damaged_producer_snapshots_mean_a_longer_replay(tmp_path: Path) -> None:
     log = open_log(tmp_path, config(segment_bytes=200))
     for sequence in range(6):
