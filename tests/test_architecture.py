@@ -1,0 +1,66 @@
+"""docs/architecture.md says what is true of the folders, the nurseries and the modules that it names."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "kraft"
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+GENERATED = PACKAGE / "messages"
+
+
+def section(title: str) -> str:
+    return PAGE[PAGE.index(f"\n## {title}\n") :].split("\n## ", 2)[1]
+
+
+def rooms() -> list[list[str]]:
+    """The rooms of the page's table, a list for each line."""
+    table = section("The rooms").split("\n### ")[0]
+    return [re.findall(r"`(\w+)`", line.split("|")[1]) for line in table.splitlines() if line.startswith("| `")]
+
+
+def test_the_map_is_the_folders() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    listed = [room for line in rooms() for room in line]
+    assert sorted(listed) == sorted(folders)
+
+
+def test_the_map_is_the_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(each["layers"] for each in contracts if each.get("exhaustive"))
+    assert [sorted(line) for line in rooms()] == [sorted(layer.split(" | ")) for layer in layers]
+
+
+def test_no_room_is_over_a_third_of_the_lines() -> None:
+    """Design: "no room over a third of the hand-written lines"."""
+    lines: dict[str, int] = {}
+    for path in PACKAGE.rglob("*.py"):
+        if not (path.parent == GENERATED and path.read_text().startswith('"""Generated from ')):
+            room = path.relative_to(PACKAGE).parts[0]
+            lines[room] = lines.get(room, 0) + len(path.read_text().splitlines())
+    assert max(lines.values()) < sum(lines.values()) / 3
+
+
+def test_each_module_that_it_names_exists() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    named = re.findall(r"`(?:kraft\.)?((?:\w+)(?:\.\w+)+)`", PAGE)
+    dotted = [name for name in named if name.split(".")[0] in folders]
+    assert dotted
+    lost = [name for name in dotted if not PACKAGE.joinpath(*name.split(".")[:2]).with_suffix(".py").is_file()]
+    assert lost == []
+
+
+def test_the_functions_that_open_long_lived_nurseries_are_named() -> None:
+    """ "Only `node` composes; no object stores a nursery": the page lists the files that open one."""
+    text = section("The nursery tree")
+    opening = {
+        path
+        for path in PACKAGE.rglob("*.py")
+        if "open_nursery(" in path.read_text() and path.parent.name not in ("simulation", "testing")
+    }
+    for path in opening - {PACKAGE / "node" / "__main__.py"}:
+        classes = set(re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE))
+        assert any(f"`{name}.run`" in text for name in classes) or f"{path.parent.name}.{path.stem}" in text, path
