@@ -47,7 +47,8 @@ def test_no_room_is_over_a_third_of_the_lines() -> None:
 def test_each_module_that_it_names_exists() -> None:
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     named = re.findall(r"`(?:kraft\.)?((?:\w+)(?:\.\w+)+)`", PAGE)
-    dotted = [name for name in named if name.split(".")[0] in folders]
+    settings = {"controller.quorum.voters"}
+    dotted = [name for name in named if name.split(".")[0] in folders and name not in settings]
     assert dotted
     lost = [name for name in dotted if not PACKAGE.joinpath(*name.split(".")[:2]).with_suffix(".py").is_file()]
     assert lost == []
