@@ -100,14 +100,14 @@ class Settled:
 
 
 @attrs.frozen
-class Refused:
+class ProposalRefused:
     """The controller refuses ``proposal``, or could not be asked."""
 
     proposal: Proposal
     code: ErrorCode
 
 
-Event = Appended | Fetched | LagChecked | Settled | Refused | Assignment | Conditions
+Event = Appended | Fetched | LagChecked | Settled | ProposalRefused | Assignment | Conditions
 
 
 @attrs.frozen
@@ -174,7 +174,7 @@ class Leadership:
         self._advance(now_ms)
 
     def step(self, now_ms: float, event: Event) -> Effects:
-        """Take in what happened. A Settled or Refused that is not about ``pending`` changes nothing."""
+        """Take in what happened. A Settled or ProposalRefused that is not about ``pending`` changes nothing."""
         proposal: Proposal | None = None
         match event:
             case Appended():
@@ -185,7 +185,7 @@ class Leadership:
                 proposal = self._without_laggards(now_ms)
             case Settled():
                 self._settled(event)
-            case Refused():
+            case ProposalRefused():
                 proposal = self._refused(event)
             case Assignment():
                 self._assigned(now_ms, event)
@@ -276,7 +276,7 @@ class Leadership:
         if event.proposal == self.pending:
             self.isr, self.partition_epoch, self.pending = event.isr, event.partition_epoch, None
 
-    def _refused(self, event: Refused) -> Proposal | None:
+    def _refused(self, event: ProposalRefused) -> Proposal | None:
         """Nobody knows whether a request that got no answer was carried out: then it is made again, as it was."""
         if event.proposal != self.pending or event.code in _OUTDATED:
             return None

@@ -17,7 +17,7 @@ import attrs
 import trio
 
 from kraft.broker.leadership import Leadership
-from kraft.coordinator.core import Committed, Event, GroupCoordinator, Timeout
+from kraft.coordinator.core import Committed, DeadlineReached, Event, GroupCoordinator
 from kraft.coordinator.effects import Effects, GroupRequest
 from kraft.coordinator.records import CoordinatorRecord
 from kraft.records.record import Record, encode_batch
@@ -218,7 +218,7 @@ class Shard:
             if self._uncommitted:
                 self._stop_watching = self.partition.watch(self._woken)
             if self.core.deadline_ms <= self.clock.now_ms():
-                self.step(Timeout())
+                self.step(DeadlineReached())
             self._deadline_ms = self.core.deadline_ms
             with trio.move_on_after(max(self._deadline_ms - self.clock.now_ms(), 0) / 1000):
                 await self._woken.wait()

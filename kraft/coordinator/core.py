@@ -31,7 +31,7 @@ from kraft.messages.sync_group_request import SyncGroupRequest
 
 
 @attrs.frozen
-class Timeout:
+class DeadlineReached:
     """The deadline of the last step has passed."""
 
 
@@ -57,7 +57,7 @@ class Committed:
     records: list[CoordinatorRecord]
 
 
-Event = GroupRequest | Timeout | ExpireOffsets | ForgetTopics | Committed
+Event = GroupRequest | DeadlineReached | ExpireOffsets | ForgetTopics | Committed
 
 
 _MEMBER_BYTES = 100
@@ -102,14 +102,14 @@ class GroupCoordinator:
                 offsets.expire(turn, self.groups, self.offsets, event.group_id)
             case ForgetTopics():
                 offsets.forget_topics(turn, self.offsets, event.group_id, event.is_gone)
-            case Timeout():
+            case DeadlineReached():
                 self._ring(turn)
         turn.effects.deadline_ms = self.deadline_ms
         return turn.effects
 
     @property
     def deadline_ms(self) -> int:
-        """When the next :class:`Timeout` is due."""
+        """When the next :class:`DeadlineReached` is due."""
         return self._alarms[0][0] if self._alarms else NO_DEADLINE
 
     def _request(self, turn: Turn, request: GroupRequest) -> None:

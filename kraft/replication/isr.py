@@ -10,7 +10,7 @@ from uuid import UUID
 import attrs
 import trio
 
-from kraft.broker.leadership import LagChecked, Proposal, Refused, Settled
+from kraft.broker.leadership import LagChecked, Proposal, ProposalRefused, Settled
 from kraft.control.controller_channel import ControllerChannel
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kraft.messages.alter_partition_response import AlterPartitionResponse
@@ -63,20 +63,20 @@ class InSyncReplicas:
         except KafkaError as refused:
             logger.warning("no in-sync replicas were settled: %s", refused)
             for partition, proposal in proposals.items():
-                event = Refused(proposal, refused.code)
+                event = ProposalRefused(proposal, refused.code)
                 self._count(partition, event)
                 partition.step(self.clock.now_ms(), event)
             return False
         answers = _answers(proposals, response)
         for partition, proposal in proposals.items():
             # What was not answered may have been carried out.
-            answer = answers.get(partition, Refused(proposal, ErrorCode.UNKNOWN_SERVER_ERROR))
+            answer = answers.get(partition, ProposalRefused(proposal, ErrorCode.UNKNOWN_SERVER_ERROR))
             logger.info("%s: %s", partition.name, _described(answer))
             self._count(partition, answer)
             partition.step(self.clock.now_ms(), answer)
         return len(answers) == len(proposals)
 
-    def _count(self, partition: HostedPartition, event: Settled | Refused) -> None:
+    def _count(self, partition: HostedPartition, event: Settled | ProposalRefused) -> None:
         name = "FailedIsrUpdatesPerSec"
         if isinstance(event, Settled):
             before = 0 if partition.leadership is None else len(partition.leadership.isr)
@@ -102,9 +102,9 @@ class InSyncReplicas:
 
 def _answers(
     proposals: Mapping[HostedPartition, Proposal], response: AlterPartitionResponse
-) -> dict[HostedPartition, Settled | Refused]:
+) -> dict[HostedPartition, Settled | ProposalRefused]:
     by_name = {(partition.topic_id, partition.index): partition for partition in proposals}
-    answers: dict[HostedPartition, Settled | Refused] = {}
+    answers: dict[HostedPartition, Settled | ProposalRefused] = {}
     for topic in response.topics:
         for data in topic.partitions:
             partition = by_name.get((topic.topic_id, data.partition_index))
@@ -112,13 +112,13 @@ def _answers(
                 continue
             proposal = proposals[partition]
             if data.error_code:
-                answers[partition] = Refused(proposal, ErrorCode(data.error_code))
+                answers[partition] = ProposalRefused(proposal, ErrorCode(data.error_code))
             else:
                 answers[partition] = Settled(proposal, tuple(data.isr), data.partition_epoch)
     return answers
 
 
-def _described(event: Settled | Refused) -> str:
+def _described(event: Settled | ProposalRefused) -> str:
     if isinstance(event, Settled):
         return f"in sync are {', '.join(map(str, event.isr))}"
     members = ", ".join(str(member) for member, epoch in event.proposal.isr)

@@ -19,7 +19,7 @@ from kraft.broker.leadership import (
     LagChecked,
     Leadership,
     Proposal,
-    Refused,
+    ProposalRefused,
     Settled,
 )
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -81,7 +81,7 @@ def test_a_follower_that_is_about_to_join_is_waited_for() -> None:
     assert leader.high_watermark == 10
     assert leader.step(NOW, fetched(SECOND, 10)).proposal is not None
     assert leader.pending is not None
-    leader.step(NOW, Refused(leader.pending, ErrorCode.INELIGIBLE_REPLICA))
+    leader.step(NOW, ProposalRefused(leader.pending, ErrorCode.INELIGIBLE_REPLICA))
     assert leader.step(NOW, Appended(12)) == Effects()
     assert leader.step(NOW + LAG_MS + 1, Appended(14)) == Effects(high_watermark=14)
 
@@ -131,9 +131,9 @@ def test_who_may_have_joined_is_waited_for_until_the_answer_is_known() -> None:
     proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
     assert proposal is not None
     later = NOW + LAG_MS + 1
-    leader.step(later, Refused(proposal, ErrorCode.REQUEST_TIMED_OUT))
+    leader.step(later, ProposalRefused(proposal, ErrorCode.REQUEST_TIMED_OUT))
     assert leader.step(later, Appended(10)) == Effects()
-    assert leader.step(later, Refused(proposal, ErrorCode.INELIGIBLE_REPLICA)) == Effects(high_watermark=10)
+    assert leader.step(later, ProposalRefused(proposal, ErrorCode.INELIGIBLE_REPLICA)) == Effects(high_watermark=10)
 
 
 def test_a_new_leader_lets_nobody_join_who_has_not_reached_its_epoch() -> None:
@@ -183,8 +183,8 @@ def test_a_request_without_an_answer_is_made_again_as_it_was() -> None:
     leader = leadership(isr=(LEADER,))
     proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
     assert proposal is not None
-    assert leader.step(NOW, Refused(proposal, ErrorCode.REQUEST_TIMED_OUT)).proposal == proposal
-    assert leader.step(NOW, Refused(proposal, ErrorCode.FENCED_LEADER_EPOCH)).proposal is None
+    assert leader.step(NOW, ProposalRefused(proposal, ErrorCode.REQUEST_TIMED_OUT)).proposal == proposal
+    assert leader.step(NOW, ProposalRefused(proposal, ErrorCode.FENCED_LEADER_EPOCH)).proposal is None
     assert leader.pending == proposal, "until the metadata says what holds"
     leader.step(NOW, Assignment(REPLICAS, (LEADER, THIRD), 5, 8))
     assert (leader.pending, leader.isr) == (None, (LEADER, THIRD))
@@ -238,7 +238,7 @@ def test_a_proposal_of_a_former_leader_epoch_is_given_up() -> None:
     fenced = leader.pending
     leader.step(NOW, Assignment((LEADER, THIRD), (LEADER, THIRD), 6, 8))
     assert leader.pending is None
-    assert leader.step(NOW, Refused(fenced, ErrorCode.FENCED_LEADER_EPOCH)) == Effects()
+    assert leader.step(NOW, ProposalRefused(fenced, ErrorCode.FENCED_LEADER_EPOCH)) == Effects()
 
 
 def test_metadata_that_confirms_an_answer_leaves_the_next_proposal_pending() -> None:
@@ -270,7 +270,7 @@ def test_a_cancelled_reassignment_ends_the_proposal_that_would_have_completed_it
     assert proposal is not None
     leader.step(NOW, Assignment((LEADER, SECOND), (LEADER, SECOND), 6, 8))
     assert (leader.pending, leader.maximal_isr) == (None, {LEADER, SECOND})
-    assert leader.step(NOW, Refused(proposal, ErrorCode.FENCED_LEADER_EPOCH)) == Effects()
+    assert leader.step(NOW, ProposalRefused(proposal, ErrorCode.FENCED_LEADER_EPOCH)) == Effects()
     leader.step(NOW, Appended(4))
     assert leader.step(NOW, fetched(SECOND, 4)) == Effects(high_watermark=4)
 
@@ -396,20 +396,20 @@ class Replication(RuleBasedStateMachine):
     def decide(self, heard: bool, answered: bool) -> None:
         """As the controller does; the request or its answer may get lost on the way."""
         proposal = self.asked.pop(0)
-        answer: Event = Refused(proposal, ErrorCode.REQUEST_TIMED_OUT)
+        answer: Event = ProposalRefused(proposal, ErrorCode.REQUEST_TIMED_OUT)
         if heard:
             answer = self._decision(proposal)
-        self.answers.append(answer if answered else Refused(proposal, ErrorCode.REQUEST_TIMED_OUT))
+        self.answers.append(answer if answered else ProposalRefused(proposal, ErrorCode.REQUEST_TIMED_OUT))
 
     def _decision(self, proposal: Proposal) -> Event:
         if proposal.leader_epoch != self.leader_epoch:
-            return Refused(proposal, ErrorCode.FENCED_LEADER_EPOCH)
+            return ProposalRefused(proposal, ErrorCode.FENCED_LEADER_EPOCH)
         if proposal.partition_epoch != self.partition_epoch:
-            return Refused(proposal, ErrorCode.INVALID_UPDATE_VERSION)
+            return ProposalRefused(proposal, ErrorCode.INVALID_UPDATE_VERSION)
         if any(member not in self.replicas for member, _ in proposal.isr):
-            return Refused(proposal, ErrorCode.INVALID_REQUEST)
+            return ProposalRefused(proposal, ErrorCode.INVALID_REQUEST)
         if any(epoch not in (-1, self.epochs[member]) for member, epoch in proposal.isr):
-            return Refused(proposal, ErrorCode.INELIGIBLE_REPLICA)
+            return ProposalRefused(proposal, ErrorCode.INELIGIBLE_REPLICA)
         self._publish(tuple(member for member, _ in proposal.isr))
         return Settled(proposal, self.isr, self.partition_epoch)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
-from kraft.coordinator.core import Committed, Event, ExpireOffsets, GroupCoordinator, Timeout
+from kraft.coordinator.core import Committed, DeadlineReached, Event, ExpireOffsets, GroupCoordinator
 from kraft.coordinator.effects import Effects, GroupRequest
 from kraft.coordinator.group import Group
 from kraft.coordinator.inquiry import fetched
@@ -112,7 +112,7 @@ class Desk:
         until_ms = self.now_ms + milliseconds
         while self.core.deadline_ms <= until_ms:
             self.now_ms = max(self.now_ms, self.core.deadline_ms)
-            self.step(Timeout())
+            self.step(DeadlineReached())
             assert self.core.deadline_ms > self.now_ms, "an expired deadline must move"
         self.now_ms = until_ms
 
