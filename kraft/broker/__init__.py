@@ -1,1 +1,1 @@
-"""Pure core of the data plane: partitions, fetch sessions, idempotent producers, registration."""
+"""Pure cores of the data plane: leadership of a partition, log truncation, producer state, fetch sessions."""

@@ -1,7 +1,7 @@
-"""Incremental fetch sessions (KIP-227): the broker remembers what a consumer asks for and what it last answered.
+"""Incremental fetch sessions (KIP-227): the broker keeps the partitions of a client and the state it last returned.
 
-The request names only what changed; the response holds only partitions with something new. A client that uses no
-session costs no state. Pure: ids come from the caller's random source, time is an argument in milliseconds.
+A request names only the partitions that changed. A response holds only partitions with something new. A client without
+a session costs no memory. Pure: session ids come from the caller's random source, time is an argument in milliseconds.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from kraft.messages.fetch_response import FetchableTopicResponse, PartitionData
 from kraft.wire.errors import ErrorCode, KafkaError
 
 FINAL_EPOCH = -1
-"""The request closes its session, or wants none."""
+"""The request closes its session, or asks for none."""
 INITIAL_EPOCH = 0
-"""The request is full and may open a session."""
+"""The request names all its partitions and may open a session."""
 MAX_EPOCH = 2**31 - 1
 NO_SESSION = 0
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch of the request after: it never comes back to 0, which would be a new session."""
+    """Return the epoch of the next request. It skips 0, which would open a new session."""
     return 1 if epoch == MAX_EPOCH else epoch + 1
 
 
 class TopicKey(NamedTuple):
-    """How the request names a topic: by name up to version 12, by id from 13 on; the other half is empty."""
+    """Identifies a topic in a request: by name up to version 12, by id from version 13 on. The other field is empty."""
 
     name: str
     topic_id: UUID
@@ -39,7 +39,7 @@ class TopicKey(NamedTuple):
 
 @attrs.define
 class CachedPartition:
-    """One partition of a session: what the client last asked, and what it was last told."""
+    """One partition of a session: the client's last request for it and the state that the broker last returned."""
 
     request: FetchPartition
     high_watermark: int = -1
@@ -47,7 +47,7 @@ class CachedPartition:
     told: bool = False
 
     def changed(self, answer: PartitionData) -> bool:
-        """Whether ``answer`` holds something that the client does not know yet; remembers it as told."""
+        """Return whether ``answer`` differs from the state last returned, and store it as the state last returned."""
         fresh = (
             not self.told
             or answer.error_code != ErrorCode.NONE
@@ -59,7 +59,7 @@ class CachedPartition:
         )
         self.high_watermark = answer.high_watermark
         self.log_start_offset = answer.log_start_offset
-        # A partition in error is told again until it is well (KIP-227).
+        # KIP-227: the next response repeats a partition that returned an error.
         self.told = answer.error_code == ErrorCode.NONE
         return fresh
 
@@ -70,7 +70,7 @@ Answered = tuple[TopicKey, PartitionData]
 
 @attrs.define
 class FetchSession:
-    """What one client fetches, kept between its requests. ``partitions`` is in the order in which they are served."""
+    """The partitions that one client fetches, kept between its requests. ``partitions`` is in fetch order."""
 
     session_id: int
     uses_topic_ids: bool
@@ -81,7 +81,7 @@ class FetchSession:
     partitions: OrderedDict[tuple[TopicKey, int], CachedPartition] = attrs.Factory(OrderedDict)
 
     def update(self, request: FetchRequest) -> None:
-        """Add and change what the request names, drop what it forgets."""
+        """Add or replace the partitions that the request names. Remove those in its ``forgotten_topics_data``."""
         for key, partition in named_partitions(request):
             entry = self.partitions.get((key, partition.partition))
             if entry is None:
@@ -98,8 +98,11 @@ class FetchSession:
             yield key, entry.request
 
     def answer(self, answers: Iterable[Answered]) -> list[Answered]:
-        """Those answers that say something new. A partition that returned records goes to the end of the order, so
-        that with a small ``fetch.max.bytes`` every partition has its turn."""
+        """Return the answers that differ from the client's state.
+
+        A partition that returned records moves to the end of the fetch order. So a small ``fetch.max.bytes`` starves no
+        partition.
+        """
         told = []
         for key, data in answers:
             entry = self.partitions.get((key, data.partition_index))
@@ -111,7 +114,7 @@ class FetchSession:
 
 
 def named_partitions(request: FetchRequest) -> Iterator[Wanted]:
-    """The partitions that the request itself names, in its order."""
+    """Yield the partitions that the request itself names, in its order."""
     for topic in request.topics:
         key = TopicKey(topic.topic, topic.topic_id)
         for partition in topic.partitions:
@@ -120,14 +123,14 @@ def named_partitions(request: FetchRequest) -> Iterator[Wanted]:
 
 @attrs.frozen
 class FetchContext:
-    """What one request wants in effect, and how its answer is made. ``epoch`` is that of the request."""
+    """The partitions that one request fetches, and the session of its response. ``epoch`` is the request's."""
 
     wanted: list[Wanted]
     session: FetchSession | None = None
     epoch: int = FINAL_EPOCH
 
     def respond(self, answers: list[Answered]) -> tuple[int, list[FetchableTopicResponse]]:
-        """The session id and the topics of the response.
+        """Return the session id and the topics of the response.
 
         Raises:
             KafkaError: INVALID_FETCH_SESSION_EPOCH if a later request of the session came while this one waited.
@@ -141,7 +144,7 @@ class FetchContext:
 
 
 def grouped_by_topic(answers: Iterable[Answered]) -> list[FetchableTopicResponse]:
-    """Consecutive answers of one topic under one heading."""
+    """Group consecutive answers of one topic."""
     topics: list[FetchableTopicResponse] = []
     last: TopicKey | None = None
     for key, data in answers:
@@ -154,11 +157,16 @@ def grouped_by_topic(answers: Iterable[Answered]) -> list[FetchableTopicResponse
 
 @attrs.define
 class FetchSessionCache:
-    """All sessions of a broker, at most ``slots`` of them (``max.incremental.fetch.session.cache.slots``).
+    """The fetch sessions of a broker, at most ``slots`` of them (``max.incremental.fetch.session.cache.slots``).
 
-    When they are all taken, a new session takes the place of one that has been idle for more than ``eviction_ms``;
-    else, of the smallest that it outweighs: a follower outweighs a consumer, then the larger outweighs the smaller,
-    and only a follower displaces a session younger than ``eviction_ms``. A client that gets none sends full requests.
+    When all slots are taken, a new session first evicts a session that was idle for more than ``eviction_ms``. Without
+    such a session it evicts the lightest one, if that one is lighter than itself:
+
+    - A follower outweighs a consumer.
+    - Of two sessions of the same kind, the one with more partitions outweighs the other.
+    - Only a follower evicts a session that is younger than ``eviction_ms``, and only a consumer's.
+
+    A client that gets no session sends full requests.
     """
 
     slots: int
@@ -168,7 +176,7 @@ class FetchSessionCache:
     evictions: int = 0
 
     def context(self, request: FetchRequest, *, uses_topic_ids: bool, now_ms: int) -> FetchContext:
-        """Find, open, change or close the session that ``request`` speaks of.
+        """Find, open, change or close the session that ``request`` names.
 
         Raises:
             KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH or FETCH_SESSION_TOPIC_ID_ERROR.
@@ -197,7 +205,7 @@ class FetchSessionCache:
         return FetchContext(list(session.wanted()), session, request.session_epoch)
 
     def _open(self, request: FetchRequest, size: int, uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
-        # Version 15 moved the replica's id.
+        # From version 15 on the request has its replica id in ``replica_state`` (KIP-903).
         is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
         if len(self.sessions) >= self.slots:
             victim = self._victim(is_follower, size, now_ms)
@@ -214,7 +222,7 @@ class FetchSessionCache:
         return session
 
     def _victim(self, is_follower: bool, size: int, now_ms: int) -> FetchSession | None:
-        """Looks at every session, but only when there is no free slot."""
+        """Return the session to evict. Scans all sessions, but runs only when no slot is free."""
         if not self.sessions:
             return None
         idlest = next(iter(self.sessions.values()))

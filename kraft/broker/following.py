@@ -1,7 +1,8 @@
-"""The follower's side of one partition: where its log parted from the leader's (KIP-101, KIP-279, KIP-595).
+"""The follower's side of one partition: where its log diverged from the leader's (KIP-101, KIP-279, KIP-595).
 
-A leader that is asked for what follows an epoch and an offset it does not have answers with the last that both may
-have. A log never has two different records of the same offset and epoch, so cutting there, and asking again, ends.
+A follower fetches with an offset and the epoch of the record before it. If the leader's log lacks that pair, the
+leader returns its largest epoch that is not above the follower's, and the end offset of that epoch. The follower
+truncates and fetches again. This ends, because no two records of one offset and epoch differ.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ def truncation_offset(
     log_end_offset: int,
     high_watermark: int,
 ) -> int:
-    """Return where to cut a log whose leader says that epoch ``diverging_epoch`` ends at ``diverging_end_offset``.
+    """Return the offset to truncate to, if ``diverging_epoch`` ends at ``diverging_end_offset`` in the leader's log.
 
-    ``end_of_epoch`` gives this log's largest epoch not above one, and where it ends; both are -1 if it has none.
+    ``end_of_epoch`` maps an epoch to this log's largest epoch that is not above it, and to that epoch's end offset. It
+    returns -1 for both if the log has no such epoch.
     """
     if diverging_end_offset < 0:
-        # The leader cannot tell; what is committed is the same everywhere.
+        # The leader does not know the epoch. Records below the high watermark are the same in every log.
         return min(high_watermark, log_end_offset)
     epoch, end_offset = end_of_epoch(diverging_epoch) if diverging_epoch >= 0 else (UNKNOWN, UNKNOWN)
     if epoch == UNKNOWN:
         return min(diverging_end_offset, log_end_offset)
     if epoch != diverging_epoch:
-        # This log does not have that epoch, so the two part at the end of one before it, or earlier.
+        # This log lacks the leader's epoch, so the logs diverge at or before the end of the previous one.
         return min(end_offset, log_end_offset)
     return min(end_offset, diverging_end_offset, log_end_offset)

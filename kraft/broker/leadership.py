@@ -1,8 +1,8 @@
-"""The leader's side of one partition: how far each follower is, who is in sync, and what is committed.
+"""The leader's side of one partition: the progress of each follower, the ISR and the high watermark.
 
-Everything below the high watermark is on every replica of the ISR. The controller alone changes the ISR: the leader
-proposes (AlterPartition, KIP-497), one proposal at a time, and until it knows the answer it counts every replica that
-may be in the ISR as in it: a wrong guess can only hold the high watermark back.
+Every replica of the ISR holds every record below the high watermark. Only the controller changes the ISR. The leader
+proposes one change at a time (AlterPartition, KIP-497). While a proposal is pending, the leader counts its members as
+in sync, too. This can delay the high watermark, but never advance it too far.
 
 ``step(now_ms, event) -> effects``, pure. Times are milliseconds on the caller's clock.
 """
@@ -20,9 +20,9 @@ UNKNOWN_OFFSET = -1
 ANY_BROKER_EPOCH = -1
 NEVER = -math.inf
 
-#: The controller says that it did not change the ISR, and that our view of it is the present one.
+#: The controller did not change the ISR, and the leader's view of it is current.
 _NOT_DONE = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
-#: Our view is not the present one, and what is will come with the metadata.
+#: The leader's view is outdated. The metadata will bring the current ISR.
 _OUTDATED = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -37,7 +37,7 @@ _OUTDATED = frozenset(
 
 @attrs.frozen
 class Assignment:
-    """What the metadata says of a partition that this broker leads."""
+    """The state of a partition in the metadata, for a partition that this broker leads."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -47,7 +47,7 @@ class Assignment:
 
 @attrs.frozen
 class Proposal:
-    """An ISR for the controller to decide on. ``isr`` are broker ids with the epochs in which those brokers fetched."""
+    """An ISR proposed to the controller: pairs of a broker id and the broker epoch in which that broker fetched."""
 
     leader_epoch: int
     partition_epoch: int
@@ -56,10 +56,10 @@ class Proposal:
 
 @attrs.frozen
 class Conditions:
-    """What a leadership depends on beside its partition; an event too, when they change.
+    """The state outside the partition that its leadership depends on. Also the event of a change of it.
 
-    ``active_epochs`` has the epoch of each broker that may be in an ISR (KIP-631), ``min_isr`` is
-    ``min.insync.replicas``, ``lag_max_ms`` is ``replica.lag.time.max.ms``.
+    ``active_epochs`` maps each broker that may be in an ISR to its broker epoch (KIP-631). ``min_isr`` is
+    ``min.insync.replicas``. ``lag_max_ms`` is ``replica.lag.time.max.ms``.
     """
 
     node_id: int
@@ -77,7 +77,7 @@ class Appended:
 
 @attrs.frozen
 class Fetched:
-    """A follower asked for what follows ``end_offset``: it has everything before. The request passed ``check``."""
+    """A follower fetched from ``end_offset``, so it holds every record below. The request has passed ``check``."""
 
     replica_id: int
     broker_epoch: int
@@ -87,12 +87,12 @@ class Fetched:
 
 @attrs.frozen
 class LagChecked:
-    """It is time to see who has fallen behind."""
+    """Time to propose an ISR without the replicas that lag."""
 
 
 @attrs.frozen
 class Settled:
-    """The controller has decided on ``proposal``, and says what holds."""
+    """The controller decided on ``proposal`` and returned the current ISR and partition epoch."""
 
     proposal: Proposal
     isr: tuple[int, ...]
@@ -101,7 +101,7 @@ class Settled:
 
 @attrs.frozen
 class ProposalRefused:
-    """The controller refuses ``proposal``, or could not be asked."""
+    """The controller refused ``proposal``, or the request failed."""
 
     proposal: Proposal
     code: ErrorCode
@@ -112,7 +112,7 @@ Event = Appended | Fetched | LagChecked | Settled | ProposalRefused | Assignment
 
 @attrs.frozen
 class Effects:
-    """``high_watermark`` if it has risen; ``proposal`` if the controller is to be asked."""
+    """``high_watermark`` is set if it advanced, ``proposal`` if the driver must send one to the controller."""
 
     high_watermark: int | None = None
     proposal: Proposal | None = None
@@ -120,9 +120,10 @@ class Effects:
 
 @attrs.frozen
 class Follower:
-    """What is known of a follower since this leadership began.
+    """The progress of a follower since this leadership began.
 
-    ``caught_up_at_ms`` is the last time at which it had all that the leader had: of now, or of when it last asked.
+    ``caught_up_at_ms`` is the last time at which the follower held the whole log of the leader. If the follower reaches
+    the current log end, that is now. If it reaches the log end of its previous fetch, that is the time of that fetch.
     """
 
     caught_up_at_ms: float
@@ -131,7 +132,7 @@ class Follower:
     broker_epoch: int | None = None
     fetched_at_ms: float = NEVER
     leader_end_offset: int = UNKNOWN_OFFSET
-    """Where the leader's log ended when the follower last asked."""
+    """The leader's log end offset at the follower's last fetch."""
 
     def fetched(self, now_ms: float, event: Fetched, leader_end_offset: int) -> Follower:
         caught_up_at_ms = self.caught_up_at_ms
@@ -153,10 +154,10 @@ class Follower:
 
 
 class Leadership:
-    """The leadership of one partition, from when this broker became its leader until it is no more.
+    """The leadership of one partition, from this broker's election until another replica leads.
 
-    ``end_offset`` and ``high_watermark`` are those of its log then. ``isr`` is what the controller last said,
-    ``pending`` what it was asked and has not answered.
+    ``end_offset`` and ``high_watermark`` come from the log at the start of the leadership. ``isr`` is the controller's
+    last decision. ``pending`` is the proposal that the controller has not decided on.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class Leadership:
         self._advance(now_ms)
 
     def step(self, now_ms: float, event: Event) -> Effects:
-        """Take in what happened. A Settled or ProposalRefused that is not about ``pending`` changes nothing."""
+        """Apply one event. A Settled or ProposalRefused for another proposal than ``pending`` changes nothing."""
         proposal: Proposal | None = None
         match event:
             case Appended():
@@ -193,14 +194,14 @@ class Leadership:
                 self._conditions = event
         return Effects(self._advance(now_ms), proposal)
 
-    # What others ask.
+    # Queries.
 
     def check(self, replica_id: int, broker_epoch: int) -> None:
-        """A Fetch of this replica may count.
+        """Check that a Fetch of this replica may count as replication progress.
 
         Raises:
-            KafkaError: UNKNOWN_LEADER_EPOCH if it is not (yet) a replica as far as is known here,
-                NOT_LEADER_OR_FOLLOWER for a former incarnation of the broker (KIP-903).
+            KafkaError: UNKNOWN_LEADER_EPOCH if this leader does not know the broker as a replica (yet),
+                NOT_LEADER_OR_FOLLOWER for a previous incarnation of the broker (KIP-903).
         """
         if replica_id not in self.followers:
             raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH, f"Broker {replica_id} is not known as a replica.")
@@ -210,17 +211,17 @@ class Leadership:
 
     @property
     def maximal_isr(self) -> frozenset[int]:
-        """Every replica that may be in the ISR by now."""
+        """Every replica that may be in the ISR: the current members and those of the pending proposal."""
         proposed = () if self.pending is None else (replica for replica, _ in self.pending.isr)
         return frozenset((*self.isr, *proposed))
 
     @property
     def min_isr(self) -> int:
-        """How many replicas must be in sync: a partition cannot have more of them than it has replicas."""
+        """The replicas that must be in sync: ``min.insync.replicas``, but at most the number of replicas."""
         return min(self._conditions.min_isr, len(self.replicas))
 
     def low_watermark(self, log_start_offset: int) -> int:
-        """The least start of a log among the replicas with active brokers; ``log_start_offset`` is the leader's."""
+        """Return the lowest log start offset of replicas on active brokers. ``log_start_offset`` is the leader's."""
         starts = (
             follower.log_start_offset
             for replica, follower in self.followers.items()
@@ -228,13 +229,13 @@ class Leadership:
         )
         return min((log_start_offset, *starts))
 
-    # The steps.
+    # Steps.
 
     def _others(self) -> tuple[int, ...]:
         return tuple(replica for replica in self.replicas if replica != self._conditions.node_id)
 
     def _newcomer(self, replica_id: int, now_ms: float) -> Follower:
-        """A member of the ISR counts as caught up until it has had its time to show."""
+        """A member of the ISR counts as caught up now: it has ``lag_max_ms`` to fetch."""
         return Follower(now_ms if replica_id in self.isr else NEVER)
 
     def _fetched(self, now_ms: float, event: Fetched) -> Proposal | None:
@@ -267,7 +268,7 @@ class Leadership:
         return self.pending
 
     def _epoch_of(self, replica_id: int) -> int:
-        """A member of which nothing was heard yet is not vouched for; the controller knows whether it is the same."""
+        """The broker epoch of a member's last Fetch. -1 before its first Fetch: the controller then checks none."""
         follower = self.followers.get(replica_id)
         known = None if follower is None else follower.broker_epoch
         return ANY_BROKER_EPOCH if known is None else known
@@ -277,7 +278,7 @@ class Leadership:
             self.isr, self.partition_epoch, self.pending = event.isr, event.partition_epoch, None
 
     def _refused(self, event: ProposalRefused) -> Proposal | None:
-        """Nobody knows whether a request that got no answer was carried out: then it is made again, as it was."""
+        """Send the same proposal again after a failed request: the controller may or may not have applied it."""
         if event.proposal != self.pending or event.code in _OUTDATED:
             return None
         if event.code in _NOT_DONE:
@@ -285,11 +286,11 @@ class Leadership:
         return self.pending
 
     def _assigned(self, now_ms: float, event: Assignment) -> None:
-        """Take over what the metadata says, unless it is older than the controller's last answer.
+        """Apply the partition's state in the metadata, unless it is older than the controller's last response.
 
-        An answer says nothing of the replicas, so metadata of the same partition epoch counts too
-        (``Partition.makeLeader``). A proposal outlives only metadata that changes neither epoch: the controller refuses
-        one that was made in a former epoch.
+        A response does not list the replicas, so metadata of the same partition epoch applies, too
+        (``Partition.makeLeader``). The pending proposal stays only if neither epoch changed: the controller refuses a
+        proposal of an earlier epoch.
         """
         if event.partition_epoch < self.partition_epoch:
             return
@@ -314,10 +315,10 @@ class Leadership:
         )
 
     def _advance(self, now_ms: float) -> int | None:
-        """Raise the high watermark to what all have who are, or are about to be, in sync.
+        """Advance the high watermark to the lowest log end of the replicas that are in sync or about to join the ISR.
 
-        Without enough replicas in sync it stays (KIP-966). A follower that is about to join is waited for, or it would
-        never reach a high watermark that is the leader's end.
+        It stays if fewer than ``min_isr`` replicas are in sync (KIP-966). It waits for a follower that is about to
+        join: that follower joins only once it reaches the high watermark, which otherwise follows every append.
         """
         if len(self.isr) < self.min_isr:
             return None

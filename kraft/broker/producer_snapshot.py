@@ -1,8 +1,8 @@
-"""The bytes of a ``.snapshot`` file beside a segment: the producers of a partition as of an offset.
+"""The ``.snapshot`` file beside a segment: the producers of a partition as of an offset.
 
-Kafka's layout (big endian): version i16 = 1, CRC-32C u32 of what follows, count i32, then per producer: id i64, epoch
-i16, last sequence i32, last offset i64, offset delta i32, timestamp i64, coordinator epoch i32, first offset of the
-open transaction i64 (-1 for none). Of a producer's batches only the last is kept.
+Kafka's layout (big endian): version i16 = 1, CRC-32C u32 of the rest, count i32, then one entry per producer. An entry
+is: id i64, epoch i16, last sequence i32, last offset i64, offset delta i32, timestamp i64, coordinator epoch i32, first
+offset of the open transaction i64 (-1 for none). An entry keeps only the producer's last batch.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _NO_BATCH = AppendedBatch(last_sequence=-1, last_offset=-1, offset_delta=0, time
 
 
 class CorruptSnapshot(DecodeError):
-    """The bytes are not a sound snapshot of producers. The state can be rebuilt from the log."""
+    """The bytes are not a valid snapshot. The log can rebuild the state."""
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
-    """The content of the file for these producers."""
+    """Encode the producers as the content of a ``.snapshot`` file."""
     packed = [_encode_entry(entry) for entry in entries]
     body = _COUNT.pack(len(packed)) + b"".join(packed)
     return _PREFIX.pack(_VERSION, checksum(body)) + body
@@ -48,14 +48,14 @@ def _encode_entry(entry: ProducerEntry) -> bytes:
 
 
 def decode_snapshot(content: bytes) -> list[ProducerEntry]:
-    """The producers in the file, in its order. Raises CorruptSnapshot."""
+    """Return the producers in the file, in its order. Raises CorruptSnapshot if the bytes are damaged."""
     if len(content) < _PREFIX.size + _COUNT.size:
-        raise CorruptSnapshot(f"{len(content)} bytes cannot hold a snapshot")
+        raise CorruptSnapshot(f"{len(content)} bytes are too few for a snapshot")
     version, crc = _PREFIX.unpack_from(content)
     if version != _VERSION:
         raise CorruptSnapshot(f"version {version}, expected {_VERSION}")
     if crc != checksum(memoryview(content)[_PREFIX.size :]):
-        raise CorruptSnapshot("the checksum is not that of the bytes")
+        raise CorruptSnapshot("the CRC-32C of the content does not match")
     (count,) = _COUNT.unpack_from(content, _PREFIX.size)
     start = _PREFIX.size + _COUNT.size
     if count < 0 or len(content) - start != count * _ENTRY.size:

@@ -1,11 +1,11 @@
-"""What one partition remembers of its idempotent and transactional producers (KIP-98).
+"""The idempotent and transactional producers of one partition (KIP-98).
 
-Per producer id: its epoch, its last five batches, and where its open transaction began. A batch is judged by ``check``
-before it is appended, and remembered by ``append`` once it has its offsets; recovery and followers ``replay`` what the
-log already holds, unjudged. The five batches are as many as a producer may have in flight, so a retry of any of them is
-recognised and answered with the offsets it got the first time.
+Per producer id it keeps the epoch, the last five batches and the first offset of the open transaction. ``check``
+validates a batch before the append. ``append`` records it once it has its offsets. Recovery and followers ``replay``
+the batches of the log without validation. A producer may have five batches in flight, so a retry of any of them is
+recognised and gets the offsets of the first append.
 
-Bookkeeping only: the time is an argument, and the snapshot is bytes (``producer_snapshot``).
+Pure: time is an argument, a snapshot is bytes (``producer_snapshot``).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kraft.records.control import EndTransactionMarker
 from kraft.wire.errors import ErrorCode, KafkaError
 
 RETAINED_BATCHES = 5
-"""Kafka's max.in.flight.requests.per.connection of an idempotent producer."""
+"""The largest ``max.in.flight.requests.per.connection`` that Kafka allows an idempotent producer."""
 NO_EPOCH = -1
 
 
 @attrs.frozen
 class AppendedBatch:
-    """A batch in the log, as its producer numbered it; ``timestamp_ms`` is its max timestamp."""
+    """A batch of a producer in the log: sequences and offsets. ``timestamp_ms`` is the batch's max timestamp."""
 
     last_sequence: int
     last_offset: int
@@ -44,14 +44,14 @@ class AppendedBatch:
 
 @attrs.frozen
 class DuplicateSequence:
-    """The batch is in the log already: answer the producer with where it went the first time."""
+    """The log already holds the batch. The producer gets the offsets of the first append."""
 
     batch: AppendedBatch
 
 
 @attrs.define
 class ProducerEntry:
-    """One producer in this partition. An epoch of -1 means that no batch of it is known."""
+    """One producer of the partition. The epoch is -1 until a batch of it is known."""
 
     producer_id: int
     epoch: int = NO_EPOCH
@@ -61,7 +61,7 @@ class ProducerEntry:
     batches: deque[AppendedBatch] = attrs.field(factory=lambda: deque(maxlen=RETAINED_BATCHES))
 
     def raise_epoch(self, epoch: int) -> None:
-        """Sequences begin again with a new epoch, so the batches of the old one are no longer comparable."""
+        """Change the epoch. Sequences restart at 0 in a new epoch, so the batches of the old one are dropped."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
@@ -69,9 +69,9 @@ class ProducerEntry:
 
 @attrs.frozen
 class CompletedTransaction:
-    """A transaction of this partition that its marker, at ``last_offset``, has ended.
+    """A transaction of this partition that ended with its marker at ``last_offset``.
 
-    ``last_stable_offset`` is that of the moment after: readers of the transaction index stop there.
+    ``last_stable_offset`` is the last stable offset after the marker, as stored in the transaction index.
     """
 
     producer_id: int
@@ -86,7 +86,8 @@ class ProducerStates:
 
     def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
         self._entries = {entry.producer_id: entry for entry in entries}
-        # First offsets of open transactions; and of ended ones, by the offset of a marker not yet replicated.
+        # The first offsets of open transactions, and of ended ones whose marker is not below the high watermark. The
+        # latter are keyed by the marker's offset.
         self._open = {
             entry.transaction_first_offset
             for entry in self._entries.values()
@@ -98,16 +99,19 @@ class ProducerStates:
         return len(self._entries)
 
     def entries(self) -> list[ProducerEntry]:
-        """By producer id; for snapshots and DescribeProducers. Not to be changed."""
+        """The entries in order of producer id, for snapshots and DescribeProducers. Callers must not change them."""
         return sorted(self._entries.values(), key=lambda entry: entry.producer_id)
 
     def check(self, header: BatchHeader) -> DuplicateSequence | None:
-        """Judge a data batch of a client before it is appended; None: append it.
+        """Validate a client's data batch before the append. None means: append it.
 
-        A producer of whom nothing is known may begin anywhere: its state may have expired or its records been deleted
-        (KIP-360; UNKNOWN_PRODUCER_ID is of the past). Raises KafkaError: INVALID_PRODUCER_EPOCH for an epoch that is
-        over, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, or for a new epoch that does not begin at 0, INVALID_TXN_STATE
-        for a plain batch inside the producer's own transaction.
+        An unknown producer may start at any sequence: its state may have expired, or its records were deleted
+        (KIP-360). So nothing raises UNKNOWN_PRODUCER_ID.
+
+        Raises:
+            KafkaError: INVALID_PRODUCER_EPOCH for an earlier epoch. OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, or for a
+                new epoch that does not start at sequence 0. INVALID_TXN_STATE for a non-transactional batch inside
+                the producer's own transaction.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return None
@@ -129,12 +133,12 @@ class ProducerStates:
             )
             raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
         if entry.transaction_first_offset is not None and not header.is_transactional:
-            message = f"producer {header.producer_id} has an open transaction and sent a batch outside of it"
+            message = f"producer {header.producer_id} has an open transaction and sent a non-transactional batch"
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
         return None
 
     def append(self, header: BatchHeader, now_ms: int) -> None:
-        """Remember a data batch that now has its offsets. The producer's lease begins anew at ``now_ms``."""
+        """Record a data batch that has its offsets. ``producer.id.expiration.ms`` restarts at ``now_ms``."""
         if header.producer_id == NO_PRODUCER_ID:
             return
         entry = self._entry(header.producer_id)
@@ -148,22 +152,24 @@ class ProducerStates:
             self._open.add(header.base_offset)
 
     def check_marker(self, header: BatchHeader, marker: EndTransactionMarker) -> None:
-        """Judge a transaction marker before it is appended.
+        """Validate a transaction marker before the append.
 
-        Raises KafkaError: INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED for a deposed coordinator.
+        Raises:
+            KafkaError: INVALID_PRODUCER_EPOCH for an earlier producer epoch, TRANSACTION_COORDINATOR_FENCED for an
+                earlier coordinator epoch.
         """
         entry = self._entries.get(header.producer_id)
         if entry is None:
             return
         _check_epoch(entry, header)
         if marker.coordinator_epoch < entry.coordinator_epoch:
-            message = f"coordinator epoch {marker.coordinator_epoch} is over, {entry.coordinator_epoch} has begun"
+            message = f"coordinator epoch {marker.coordinator_epoch} is fenced by epoch {entry.coordinator_epoch}"
             raise KafkaError(ErrorCode.TRANSACTION_COORDINATOR_FENCED, message)
 
     def append_marker(
         self, header: BatchHeader, marker: EndTransactionMarker, now_ms: int
     ) -> CompletedTransaction | None:
-        """Remember a marker that now has its offset: the transaction it ended, None if there was none."""
+        """Record a marker that has its offset. Return the transaction that it ended, None if none was open."""
         entry = self._entry(header.producer_id)
         entry.raise_epoch(header.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
@@ -185,9 +191,9 @@ class ProducerStates:
     def replay(
         self, header: BatchHeader, now_ms: int, marker: EndTransactionMarker | None = None
     ) -> CompletedTransaction | None:
-        """Remember a batch that the log holds already; ``marker`` if it is a control batch that has one.
+        """Record a batch that is already in the log. ``marker`` is that of a control batch, if it has one.
 
-        Its producer was alive at the max timestamp of the batch, or now if that lies in the future.
+        The producer's last activity is the max timestamp of the batch, or now if that timestamp lies in the future.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return None
@@ -199,7 +205,7 @@ class ProducerStates:
         return None
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers silent for ``producer.id.expiration.ms``, except in a transaction; return how many."""
+        """Remove producers idle for ``producer.id.expiration.ms``, unless in a transaction. Return how many."""
         expired = [
             entry.producer_id
             for entry in self._entries.values()
@@ -210,17 +216,17 @@ class ProducerStates:
         return len(expired)
 
     def high_watermark_advanced(self, high_watermark: int) -> None:
-        """Markers below the high watermark are replicated: their transactions no longer hold back readers."""
+        """Drop the markers below the high watermark: they are replicated and no longer limit the last stable offset."""
         for marker_offset in [offset for offset in self._unreplicated if offset < high_watermark]:
             del self._unreplicated[marker_offset]
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction begins whose outcome is open, or known but not replicated."""
+        """The first offset of the earliest transaction that is open, or whose marker is not replicated."""
         return min((*self._open, *self._unreplicated.values()), default=None)
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Where readers of committed records stop (``isolation.level``)."""
+        """Return the offset at which a consumer with ``isolation.level=read_committed`` stops."""
         first_unstable = self.first_unstable_offset
         return high_watermark if first_unstable is None else min(first_unstable, high_watermark)
 
@@ -233,5 +239,5 @@ class ProducerStates:
 
 def _check_epoch(entry: ProducerEntry, header: BatchHeader) -> None:
     if header.producer_epoch < entry.epoch:
-        message = f"producer {header.producer_id} epoch {header.producer_epoch} is over, {entry.epoch} has begun"
+        message = f"producer {header.producer_id} epoch {header.producer_epoch} is fenced by epoch {entry.epoch}"
         raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
