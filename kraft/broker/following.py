@@ -1,8 +1,8 @@
 """The follower's side of one partition: where its log diverged from the leader's (KIP-101, KIP-279, KIP-595).
 
 A follower fetches with an offset and the epoch of the record before it. If the leader's log lacks that pair, the
-leader returns its largest epoch that is not above the follower's, and the end offset of that epoch. The follower
-truncates and fetches again. This ends, because no two records of one offset and epoch differ.
+leader returns its largest epoch up to the follower's, and the end offset of that epoch. The follower truncates and
+fetches again. This ends, because no two records of one offset and epoch differ.
 """
 
 from __future__ import annotations

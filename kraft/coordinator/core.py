@@ -1,8 +1,8 @@
-"""The coordinator of the groups of one partition of ``__consumer_offsets``, pure: ``step(now_ms, event) -> Effects``.
+"""The pure coordinator of the groups of one partition of ``__consumer_offsets``: ``step(now_ms, event) -> Effects``.
 
-An event is a request, the passing of time, or that records are committed. The driver performs the effects in order:
-append, then reply, then sleep until the deadline. Only committed records move the state that offsets and assignments
-are answered from. If an append fails, the driver refuses the waiting clients and loads the partition again.
+An event is a request, a deadline, a task of the broker, or the commit of records. The driver performs the effects in
+order: append, then reply, then sleep until the deadline. Offsets and assignments change only with committed records. If
+an append fails, the driver refuses the waiting requests and loads the partition again.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class DeadlineReached:
 
 @attrs.frozen
 class ExpireOffsets:
-    """``offsets.retention.check.interval.ms`` has passed: it is the group's turn."""
+    """Time to expire the offsets of one group (``offsets.retention.check.interval.ms``)."""
 
     group_id: str
 
 
 @attrs.frozen
 class ForgetTopics:
-    """Topics are gone: forget what the group committed for them, so that a new topic of that name starts without."""
+    """Delete the group's offsets of deleted topics, so that a new topic of the same name starts without offsets."""
 
     group_id: str
     is_gone: Callable[[str], bool]
@@ -62,13 +62,16 @@ Event = GroupRequest | DeadlineReached | ExpireOffsets | ForgetTopics | Committe
 
 _MEMBER_BYTES = 100
 _FREED_BYTES = 4
-"""What beginning one member's session, and freeing one offset, count for, in bytes of records that take as long to
-load."""
+"""The cost of starting one member's session and of freeing one offset. The unit is the time to load one byte of
+records.
+"""
 
 
 def coordinator_partition(group_id: str, partitions: int) -> int:
-    """Which partition of ``__consumer_offsets`` a group lives in: the absolute value of Java's ``String.hashCode``,
-    where the least int32, which has none, counts as 0."""
+    """Return the partition of ``__consumer_offsets`` that holds a group: ``abs(hashCode) % partitions``.
+
+    The hash is Java's ``String.hashCode`` of the group id. As in ``Utils.abs``, the least int32 counts as 0.
+    """
     value = 0
     encoded = group_id.encode("utf-16-be")
     for position in range(0, len(encoded), 2):
@@ -79,7 +82,7 @@ def coordinator_partition(group_id: str, partitions: int) -> int:
 
 @attrs.define
 class GroupCoordinator:
-    """All groups of one partition. ``may_write`` is as in :class:`Turn`."""
+    """All groups of one partition. :class:`Turn` describes ``may_write``."""
 
     settings: GroupSettings
     new_uuid: Callable[[], str]
@@ -87,7 +90,9 @@ class GroupCoordinator:
     groups: dict[str, Group] = attrs.Factory(dict)
     offsets: Offsets = attrs.Factory(Offsets)
     _alarms: list[tuple[int, str]] = attrs.Factory(list)
-    """A heap of (time, group id). An alarm may be early, for sessions are pushed out all the time, but never late."""
+    """A heap of (time, group id). A heartbeat postpones a deadline but not its alarm: alarms may be early, but never
+    late.
+    """
     _alarm_of: dict[str, int] = attrs.Factory(dict)
 
     def step(self, now_ms: int, event: Event) -> Effects:
@@ -138,8 +143,10 @@ class GroupCoordinator:
         self._set_alarm(getattr(message, "group_id", ""))
 
     def _committed(self, turn: Turn, record: CoordinatorRecord) -> None:
-        """Offsets are answered from now on, and members are told their assignment. Of all else that a group's record
-        says, the group in memory is ahead."""
+        """Apply a committed offset, or send members the assignment that a committed group record holds.
+
+        All other fields of a group record are already in ``groups``.
+        """
         if isinstance(record, OffsetRecord):
             self.offsets.replay(record)
             return
@@ -171,10 +178,10 @@ class GroupCoordinator:
                 self._set_alarm(group_id)
 
     def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[int]:
-        """Take over a partition by replaying its (key, value) pairs in log order. All of them must be committed before
-        anybody is answered.
+        """Load a partition: replay its (key, value) pairs in log order. The driver must not reply before all are
+        committed.
 
-        The caller draws the pieces of the work, each with its size in bytes, and may pause after any of them.
+        After each record it yields the record's size in bytes, so that the caller can pause between records.
 
         Raises:
             DecodeError: a record is damaged.
@@ -190,29 +197,29 @@ class GroupCoordinator:
             yield len(key or b"") + len(value or b"")
 
     def begin(self, now_ms: int) -> Iterator[int]:
-        """Let the loaded members' sessions run, each for its whole length. The caller draws pieces, as of load."""
+        """Start the sessions of the loaded members, each with its full timeout. Yields costs as :meth:`load` does."""
         for group_id in list(self.offsets.by_group):
-            # A group that only ever committed has no metadata record of its own.
+            # A group that only committed offsets has no group metadata record.
             self.groups.setdefault(group_id, Group(group_id, state_since_ms=now_ms))
             yield len(group_id)
         for group_id, group in self.groups.items():
             for member in group.members.values():
                 member.alive(now_ms)
             if len(group.members) > self.settings.group_max_size and group.state is GroupState.STABLE:
-                # ``group.max.size`` was lowered: a rebalance sheds the surplus, and gives it time to commit.
+                # ``group.max.size`` was lowered. A rebalance removes the surplus members, which can commit before it.
                 prepare(Turn(now_ms, self.settings, self.new_uuid), group)
             self._set_alarm(group_id)
             yield len(group_id) + _MEMBER_BYTES * len(group.members)
 
     def unload(self) -> Iterator[int]:
-        """Free the offsets, which takes a while where there are many. The caller draws pieces, as of load."""
+        """Free the offsets, which takes long for many of them. Yields costs as :meth:`load` does."""
         for table in self.offsets.by_group.values():
             while table:
                 table.popitem()
                 yield _FREED_BYTES
 
     def waiting(self) -> list[object]:
-        """The tokens of the requests that are parked in the groups."""
+        """Return the tokens of all parked requests."""
         return [
             token
             for group in self.groups.values()

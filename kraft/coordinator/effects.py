@@ -1,7 +1,7 @@
-"""What a step of the coordinator asks of its driver, and the requests that it takes.
+"""The requests that the coordinator takes, and the effects of a step.
 
-Effects are performed in field order: append, then reply, then sleep. A reply that rests on what the step appends
-waits until that is committed.
+The driver performs effects in field order: append, then reply, then sleep. ``replies_once_committed`` wait until the
+records of the step are committed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraft.coordinator.records import CoordinatorRecord
 
 @attrs.frozen
 class GroupRequest:
-    """A request as the coordinator sees it. ``message`` is the decoded body, ``version`` its version."""
+    """A request to the coordinator. ``message`` is the decoded body, ``version`` the API version."""
 
     token: Token
     message: Any

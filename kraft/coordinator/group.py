@@ -1,7 +1,7 @@
 """A classic consumer group: its members, its generation and its five states.
 
-The states and the moves between them are one table, :data:`TRANSITIONS`; :meth:`Group.become` allows no other move.
-Times are milliseconds on the coordinator's clock. A *token* names a request that waits for its answer.
+:data:`TRANSITIONS` lists all legal transitions, :meth:`Group.become` allows no other. Times are milliseconds on the
+coordinator's clock. A *token* identifies a request that waits for its response.
 
     Empty ──> PreparingRebalance ──> CompletingRebalance ──> Stable
 """
@@ -17,14 +17,14 @@ import attrs
 NO_DEADLINE = 2**63 - 1
 NO_TIMESTAMP = -1
 CONSUMER_PROTOCOL = "consumer"
-"""The protocol type of consumers: of their subscriptions alone the coordinator understands the topics."""
+"""The protocol type of consumers. The coordinator reads the subscribed topics of this type only."""
 
 Token = object
-"""Names a parked request; the driver knows whose it is."""
+"""Identifies a parked request to the driver."""
 
 
 class GroupState(enum.Enum):
-    """The value is what DescribeGroups and ListGroups print."""
+    """A group's state. The value is the name in DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -48,7 +48,7 @@ TRANSITIONS: dict[GroupState, frozenset[GroupState]] = {
 
 @attrs.frozen
 class Storing:
-    """The leader's assignment, by member id, while ``record``, which holds it, is not committed."""
+    """The leader's assignment, by member id, until ``record``, which holds it, is committed."""
 
     record: object
     assignments: dict[str, bytes]
@@ -73,8 +73,9 @@ class Member:
     sync: Token | None = None
     session_deadline_ms: int = NO_DEADLINE
     is_new: bool = False
-    """It has never been in a generation. A client that gave up on its first join never comes back under this id, so
-    a new member can run out of time even while it waits."""
+    """True until the member is in a generation. While it is true the session deadline counts even for a parked join: a
+    client that gave up on its first join never returns under this id.
+    """
 
     @property
     def is_static(self) -> bool:
@@ -82,27 +83,28 @@ class Member:
 
     @property
     def next_deadline_ms(self) -> int:
-        """The session's end; none while a request is parked, for then it is the coordinator's turn to speak."""
+        """The session deadline. None while a request is parked, since the member then waits for the coordinator."""
         silent = self.join is None and self.sync is None
         return self.session_deadline_ms if silent or self.is_new else NO_DEADLINE
 
     def metadata(self, protocol: str | None) -> bytes:
-        """What the member said of itself under ``protocol``; empty if it does not speak it."""
+        """Return the member's metadata for ``protocol``, or empty bytes if the member does not support it."""
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
     def vote(self, candidates: Iterable[str]) -> str:
-        """The first of its protocols, in its own order of preference, that is a candidate."""
+        """Return the member's most preferred protocol among the candidates."""
         return next(name for name, _ in self.protocols if name in candidates)
 
     def alive(self, now_ms: int) -> None:
-        """Push the session's end out, as every sign of life does."""
+        """Restart the session timeout."""
         self.session_deadline_ms = now_ms + self.session_timeout_ms
 
 
 @attrs.define
 class Group:
-    """One group. ``members`` keeps the order in which they came; ``pending`` holds ids that were handed out
-    (KIP-394) and have not joined yet, with the time at which they lapse."""
+    """One group. ``members`` is in the order of their joins. ``pending`` maps each member id that was assigned
+    (KIP-394) but has not joined yet to its deadline.
+    """
 
     group_id: str
     state: GroupState = GroupState.EMPTY
@@ -111,7 +113,9 @@ class Group:
     protocol_type: str | None = None
     protocol_name: str | None = None
     topics: frozenset[str] | None = None
-    """What the members of the present generation subscribe to; None if they say nothing that can be read."""
+    """The topics to which the members of the current generation subscribe. None if one of their subscriptions is
+    unreadable.
+    """
     leader: str | None = None
     members: dict[str, Member] = attrs.Factory(dict)
     static_members: dict[str, str] = attrs.Factory(dict)
@@ -119,7 +123,7 @@ class Group:
     awaiting_sync: set[str] = attrs.Factory(set)
     join_deadline_ms: int = NO_DEADLINE
     initial_delay_left_ms: int | None = None
-    """While the first members of an empty group gather: how much longer the delay may still be stretched."""
+    """In the initial delay of an empty group: the time by which the delay may still be extended (KIP-134)."""
     member_added_in_delay: bool = False
     sync_deadline_ms: int = NO_DEADLINE
     storing: Storing | None = None
@@ -149,7 +153,7 @@ class Group:
         return member
 
     def replace_static(self, group_instance_id: str, member_id: str) -> Member:
-        """Give the static member a new id (KIP-345); all else stays as it was."""
+        """Change the member id of a static member (KIP-345). Everything else stays."""
         old_id = self.static_members[group_instance_id]
         renamed = {}
         for known_id, member in self.members.items():
@@ -171,12 +175,12 @@ class Group:
         return not self.pending and all(member.join is not None for member in self.members.values())
 
     def common_protocols(self) -> set[str]:
-        """The protocols that every member speaks."""
+        """Return the protocols that every member supports."""
         spoken = [{name for name, _ in member.protocols} for member in self.members.values()]
         return set.intersection(*spoken) if spoken else set()
 
     def accepts(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Whether a joiner with these protocols can be a member beside those that are there."""
+        """Return whether a client with these protocols can join the current members."""
         names = set(protocols)
         if not protocol_type or not names:
             return False
@@ -185,21 +189,25 @@ class Group:
         return self.protocol_type == protocol_type and (not self.members or bool(names & self.common_protocols()))
 
     def elect_protocol(self) -> str:
-        """Each member votes for its most preferred protocol among the common ones; most votes win, then the name."""
+        """Return the protocol with the most votes. Each member votes for its most preferred common one. The name breaks
+        a tie.
+        """
         candidates = self.common_protocols()
         votes = Counter(member.vote(candidates) for member in self.members.values())
         return max(sorted(votes), key=votes.__getitem__)
 
     def subscribes_to(self, topic: str) -> bool:
-        """Whether the present generation reads ``topic``. Consumers that cannot be understood may read anything."""
+        """Return whether the current generation reads ``topic``. A consumer with an unreadable subscription may read
+        any.
+        """
         return self.protocol_type == CONSUMER_PROTOCOL if self.topics is None else topic in self.topics
 
     def rebalance_timeout_ms(self) -> int:
-        """The longest that a member asks for, and at least 1: a deadline lies in the future."""
+        """Return the longest rebalance timeout of all members. At least 1, so that the deadline is in the future."""
         return max([1, *(member.rebalance_timeout_ms for member in self.members.values())])
 
     def deadline_ms(self) -> int:
-        """When something here next happens by itself."""
+        """Return the earliest deadline of the group and its members."""
         return min(
             self.join_deadline_ms,
             self.sync_deadline_ms,

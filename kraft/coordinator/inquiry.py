@@ -1,4 +1,4 @@
-"""Questions about groups, and their deletion: OffsetFetch, DescribeGroups, ListGroups, DeleteGroups, OffsetDelete."""
+"""OffsetFetch, DescribeGroups and ListGroups; DeleteGroups and OffsetDelete."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from kraft.wire.errors import ErrorCode, shortened
 
 NO_OFFSET = -1
 NOT_FOUND_SAID_VERSION = 6
-"""From this version on DescribeGroups says GROUP_ID_NOT_FOUND; before, an unknown group looks Dead (KIP-1043)."""
+"""The first version in which DescribeGroups returns GROUP_ID_NOT_FOUND. Before, an unknown group is Dead (KIP-1043)."""
 GROUP_TYPE = "classic"
 
 
 def fetched(offsets: Offsets, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    """The committed offsets of one group; -1 where nothing is committed. Null topics ask for all."""
+    """Return the committed offsets of one group, -1 for a partition without one. Null topics request all."""
     table = offsets.of(wanted.group_id)
     answer = OffsetFetchResponseGroup(group_id=wanted.group_id)
     if wanted.topics is None:
@@ -85,7 +85,7 @@ def _described(group: Group | None, group_id: str, version: int) -> DescribedGro
         group_id=group_id,
         group_state=group.state.value,
         protocol_type=group.protocol_type or "",
-        # Between two generations there is no elected protocol to show; an assignment stands until the next one.
+        # No protocol is elected during a rebalance. An assignment stays until the next generation.
         protocol_data=group.protocol_name or "" if settled else "",
         members=[
             DescribedGroupMember(
@@ -102,7 +102,7 @@ def _described(group: Group | None, group_id: str, version: int) -> DescribedGro
 
 
 def listed(groups: dict[str, Group], message: ListGroupsRequest) -> ListGroupsResponse:
-    """All groups, or those in the wanted states (KIP-518) and of the wanted types (KIP-848), whatever the case."""
+    """List the groups, filtered by state (KIP-518) and type (KIP-848). The filters ignore case."""
     states = {state.strip().lower() for state in message.states_filter}
     types = {each.lower() for each in message.types_filter}
     answer = ListGroupsResponse()
@@ -122,7 +122,7 @@ def listed(groups: dict[str, Group], message: ListGroupsRequest) -> ListGroupsRe
 
 
 def delete(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
-    """A group without members goes, with all its offsets."""
+    """Delete groups without members, with all their offsets."""
     message: DeleteGroupsRequest = request.message
     results = []
     for group_id in message.groups_names:
@@ -142,7 +142,7 @@ def delete(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: Grou
 
 
 def delete_offsets(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
-    """Forget single offsets, unless a live member subscribes to the topic (KIP-496)."""
+    """Delete single offsets, except those of topics to which the group's members subscribe (KIP-496)."""
     message: OffsetDeleteRequest = request.message
     group = groups.get(message.group_id)
     response = OffsetDeleteResponse()

@@ -1,7 +1,8 @@
-"""JoinGroup: who may become a member, under which id, and whether that starts a rebalance.
+"""JoinGroup: which client becomes a member, under which member id, and whether the group rebalances.
 
-Sources: KIP-394 (an id first, membership second, from version 4), KIP-345 (static members), KIP-389
-(``group.max.size``), KIP-559 (protocol type in the answer), KIP-814 (a returning static leader skips the assignment).
+Sources: KIP-394 (from version 4 on a client gets a member id first and joins with it), KIP-345 (static members),
+KIP-389 (``group.max.size``), KIP-559 (protocol type in the response), KIP-814 (a returning static leader skips the
+assignment).
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from kraft.wire.errors import ErrorCode, KafkaError
 ID_FIRST_VERSION = 4
 SKIP_ASSIGNMENT_VERSION = 9
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
-"""How long a member may wait for the end of its first rebalance."""
+"""The longest wait of a new member for the end of its first rebalance."""
 _MAX_PREFIX = 1_000
-"""Characters of a client or instance id that a member id begins with: a string holds at most 32,767 bytes."""
+"""The prefix of a member id has at most so many characters of the client or instance id: a string has at most 32,767
+bytes.
+"""
 
 
 def join(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
-    """Answer at once with an error or the current generation, or park the request until the rebalance completes."""
+    """Reply at once with an error or the current generation, or park the request until the rebalance completes."""
     message: JoinGroupRequest = request.message
     try:
         group = _find(turn, groups, message)
@@ -55,7 +58,11 @@ def _find(turn: Turn, groups: dict[str, Group], message: JoinGroupRequest) -> Gr
 
 
 def _has_room(group: Group, member_id: str, max_size: int) -> bool:
-    """While members gather the first to come have the places, so that a group that is too large sheds the others."""
+    """Return whether the group has room for the client (KIP-389).
+
+    During PreparingRebalance the first ``max_size`` members to join stay, so a group that is too large removes the
+    others.
+    """
     member = group.members.get(member_id)
     if group.state is GroupState.EMPTY:
         return True
@@ -73,7 +80,7 @@ def _turn_away(turn: Turn, group: Group, member_id: str) -> None:
 
 
 def _join_new(turn: Turn, group: Group, request: GroupRequest) -> None:
-    """A joiner without an id: a static one takes its place (again), a dynamic one is given an id first."""
+    """Handle a join without a member id: add or replace a static member at once, assign a dynamic one its id first."""
     message: JoinGroupRequest = request.message
     instance_id = message.group_instance_id
     if instance_id is not None:
@@ -92,7 +99,7 @@ def _join_new(turn: Turn, group: Group, request: GroupRequest) -> None:
 
 
 def _join_again(turn: Turn, group: Group, request: GroupRequest) -> None:
-    """A joiner that has an id: a pending one becomes a member, a member says what it speaks now."""
+    """Handle a join with a member id: add a pending member, or update the protocols of a member."""
     message: JoinGroupRequest = request.message
     if message.member_id in group.pending:
         if message.group_instance_id is not None:
@@ -102,7 +109,7 @@ def _join_again(turn: Turn, group: Group, request: GroupRequest) -> None:
     member = member_of(group, message.member_id, message.group_instance_id)
     unchanged = member.protocols == _protocols(message)
     if group.state is GroupState.COMPLETING_REBALANCE and unchanged:
-        # The answer to its first join was lost; the generation stands.
+        # The client missed the response to its first join. The generation stays.
         _answer_at_once(turn, group, member, request)
     elif group.state is GroupState.STABLE and unchanged and group.leader != member.member_id:
         _answer_at_once(turn, group, member, request)
@@ -114,10 +121,11 @@ def _join_again(turn: Turn, group: Group, request: GroupRequest) -> None:
 
 
 def member_of(group: Group, member_id: str, group_instance_id: str | None) -> Member:
-    """The member that a request says it comes from.
+    """Return the member that sent a request.
 
     Raises:
-        KafkaError: FENCED_INSTANCE_ID if another process holds the instance id now, UNKNOWN_MEMBER_ID if nobody has it.
+        KafkaError: FENCED_INSTANCE_ID if the instance id now has another member id, UNKNOWN_MEMBER_ID if
+            no member has it.
     """
     if group_instance_id is not None:
         holder = group.static_members.get(group_instance_id)
@@ -155,13 +163,13 @@ def _add_and_rebalance(turn: Turn, group: Group, request: GroupRequest, member_i
 
 
 def _park(turn: Turn, member: Member, request: GroupRequest) -> None:
-    """Take over what the member says of itself now and keep its request. An earlier one still parked is answered."""
+    """Update the member from its request and park the request. An earlier parked join gets REBALANCE_IN_PROGRESS."""
     message: JoinGroupRequest = request.message
     if member.join is not None:
         turn.reply(member.join, join_error(member.join_version, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
     member.protocols = _protocols(message)
     member.session_timeout_ms = message.session_timeout_ms
-    # Version 0 has no rebalance timeout (KIP-62): the session timeout stands for it.
+    # Version 0 has no rebalance timeout (KIP-62): the session timeout replaces it.
     timeout_ms = message.rebalance_timeout_ms
     member.rebalance_timeout_ms = timeout_ms if timeout_ms >= 0 else message.session_timeout_ms
     member.client_id = request.client_id
@@ -176,8 +184,10 @@ def _answer_at_once(turn: Turn, group: Group, member: Member, request: GroupRequ
 
 
 def _replace_static(turn: Turn, group: Group, request: GroupRequest, member_id: str) -> None:
-    """A static member came back under its instance id: whoever used its old id is fenced, and in a stable group whose
-    choice of protocol stays nobody rebalances, whatever the member now subscribes to (KIP-345)."""
+    """Give a returning static member a new member id and fence its old one (KIP-345).
+
+    A stable group does not rebalance if its elected protocol stays, even if the member's subscription changed.
+    """
     message: JoinGroupRequest = request.message
     assert message.group_instance_id is not None
     if not turn.may_write():
@@ -202,7 +212,8 @@ def _returning_static(group: Group, member: Member, version: int, old_id: str) -
         return current_generation(group, member)
     if version >= SKIP_ASSIGNMENT_VERSION:
         return current_generation(group, member, skip_assignment=True)
-    # An older client that hears it leads would assign anew: name its former id as the leader instead (KIP-345).
+    # An older client that learns it leads would assign again. So the response names its old member id as leader
+    # (KIP-345).
     response = current_generation(group, member)
     response.leader = old_id
     response.members = []

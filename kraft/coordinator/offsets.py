@@ -1,8 +1,8 @@
-"""Committed offsets: who may commit, what is remembered, when it is forgotten.
+"""Committed offsets: commit, deletion and expiry.
 
-The table that is answered from moves only by :meth:`Offsets.replay`, with the records that a commit, a deletion or an
-expiry produced, once they are committed; loading ``__consumer_offsets`` is the same call. Decisions look at what is
-written, too. Times are wall-clock milliseconds. Source: KIP-211 (expiry).
+A commit, a deletion or an expiry appends records. :meth:`Offsets.replay` applies them once they are committed, and also
+when ``__consumer_offsets`` is loaded. OffsetFetch reads only what was replayed; the other requests also consider the
+appended records. Times are wall-clock milliseconds. Source: KIP-211 (expiry).
 """
 
 from __future__ import annotations
@@ -27,16 +27,19 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 TopicPartition = tuple[str, int]
 GROUP_NOT_FOUND_SAID_VERSION = 9
-"""From this version on a commit may say GROUP_ID_NOT_FOUND (KIP-848)."""
+"""The first version in which OffsetCommit returns GROUP_ID_NOT_FOUND (KIP-848)."""
 MAX_TOMBSTONES = 5_000
-"""Not a Kafka setting. How many offsets one step forgets that nobody waits for; the event comes again for the rest."""
+"""Not a Kafka setting. The maximum number of tombstones that one ExpireOffsets or ForgetTopics appends. The driver
+repeats the event for the rest.
+"""
 _LAST_TIMESTAMP = 2**63 - 1
 
 
 @attrs.define
 class Offsets:
-    """``by_group[group_id][topic, partition]`` is the last commit; ``pending`` has the last record of each key that is
-    in the log and not committed."""
+    """``by_group[group_id][topic, partition]`` is the last committed offset. ``pending`` holds the last record of each
+    key that is appended but not committed.
+    """
 
     by_group: dict[str, dict[TopicPartition, CommittedOffset]] = attrs.Factory(dict)
     pending: dict[str, dict[TopicPartition, OffsetRecord]] = attrs.Factory(dict)
@@ -47,7 +50,7 @@ class Offsets:
         self.pending.setdefault(record.group_id, {})[record.topic, record.partition] = record
 
     def replay(self, record: OffsetRecord) -> None:
-        """Apply one record that is committed."""
+        """Apply one committed record."""
         group_id, key = record.group_id, (record.topic, record.partition)
         pending = self.pending.get(group_id)
         if pending is not None and pending.get(key) is record:
@@ -66,7 +69,7 @@ class Offsets:
         return self.by_group.get(group_id, {})
 
     def written(self, group_id: str) -> dict[TopicPartition, None]:
-        """The partitions with an offset as the log ends now, committed or not."""
+        """Return the partitions that have an offset once all appended records are committed."""
         partitions = dict.fromkeys(self.of(group_id))
         for key, record in self.pending.get(group_id, {}).items():
             if record.committed is None:
@@ -77,7 +80,7 @@ class Offsets:
 
 
 def commit(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
-    """Write the offsets if the sender may commit for the group; else every partition carries the reason."""
+    """Append the offsets if the sender may commit for the group. Otherwise every partition gets the error."""
     message: OffsetCommitRequest = request.message
     try:
         _check_committer(turn, groups, request)
@@ -101,7 +104,7 @@ def commit(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: Grou
 
 
 def _check_committer(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
-    """A member commits in its generation; anyone may commit, without generation, for a group that has no members."""
+    """A member commits with its generation. Any client may commit without a generation for a group without members."""
     message: OffsetCommitRequest = request.message
     group = groups.get(message.group_id)
     generation = message.generation_id_or_member_epoch
@@ -116,7 +119,7 @@ def _check_committer(turn: Turn, groups: dict[str, Group], request: GroupRequest
     if generation != group.generation:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     if group.state is GroupState.COMPLETING_REBALANCE:
-        # It belongs to the generation, but has not learned its assignment yet.
+        # The member belongs to the generation, but does not know its assignment yet.
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     member.alive(turn.now_ms)
 
@@ -144,41 +147,47 @@ def _commit_one(
 
 
 def forget(turn: Turn, offsets: Offsets, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-    """Write tombstones for some of a group's offsets."""
+    """Append tombstones for some of a group's offsets."""
     for topic, partition in partitions:
         offsets.write(turn, OffsetRecord(group_id, topic, partition, None))
 
 
 def forget_topics(turn: Turn, offsets: Offsets, group_id: str, is_gone: Callable[[str], bool]) -> None:
-    """Forget what the group committed for topics that are gone, up to ``MAX_TOMBSTONES``."""
+    """Append tombstones for the group's offsets of deleted topics, at most ``MAX_TOMBSTONES``."""
     gone = (each for each in offsets.written(group_id) if is_gone(each[0]))
     forget(turn, offsets, group_id, islice(gone, MAX_TOMBSTONES))
 
 
 def expire(turn: Turn, groups: dict[str, Group], offsets: Offsets, group_id: str) -> None:
-    """Forget what is older than ``offsets.retention.minutes``, up to ``MAX_TOMBSTONES``, and the group if nothing of it
-    is left."""
+    """Append tombstones for offsets older than ``offsets.retention.minutes``, at most ``MAX_TOMBSTONES``.
+
+    Delete the group, too, if it has neither members nor offsets left.
+    """
     group = groups.get(group_id)
     if group is None:
         return
     table, pending = offsets.of(group_id), offsets.pending.get(group_id, {})
     old = (each for each in table if each not in pending and _expired(turn, group, each[0], table[each]))
     forget(turn, offsets, group_id, islice(old, MAX_TOMBSTONES))
-    # A group that has handed out ids is about to have members.
+    # A group with pending member ids is about to have members.
     if group.state is GroupState.EMPTY and not group.pending and not offsets.written(group_id):
         bury(turn, groups, group_id)
 
 
 def bury(turn: Turn, groups: dict[str, Group], group_id: str) -> None:
-    """The group is no more; its tombstone says so to the next coordinator."""
+    """Remove the group and append its tombstone."""
     group = groups.pop(group_id)
     group.become(GroupState.DEAD, turn.now_ms)
     turn.effects.append.append(GroupRecord(group_id, None))
 
 
 def _expired(turn: Turn, group: Group, topic: str, committed: CommittedOffset) -> bool:
-    """KIP-211: the time runs from the commit if the group never had members, from the moment the last one left if it
-    had; while consumers are there, only for topics that they no longer read."""
+    """Return whether an offset has expired (KIP-211).
+
+    The retention of a group that never had members starts at the commit. That of an empty group starts when its last
+    member left. While a stable group has consumers, only offsets of topics without a subscription expire, counted from
+    the commit.
+    """
     since_ms = committed.commit_timestamp_ms
     if group.protocol_type is not None:
         if group.state is GroupState.EMPTY:

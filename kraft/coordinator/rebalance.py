@@ -1,6 +1,6 @@
-"""The rebalance: members gather (join), one leads and assigns (sync), and who stays away is left behind.
+"""The rebalance: members join, the leader assigns the partitions (SyncGroup), and absent members are removed.
 
-Functions change the group and write what follows into the :class:`Turn`. Sources: KIP-62 (rebalance timeout), KIP-134
+Functions change the group and add their effects to the :class:`Turn`. Sources: KIP-62 (rebalance timeout), KIP-134
 (``group.initial.rebalance.delay.ms``), KIP-345 (static membership).
 """
 
@@ -22,7 +22,7 @@ from kraft.wire.errors import ErrorCode
 
 @attrs.frozen
 class GroupSettings:
-    """Broker settings of the coordinator, under Kafka's names."""
+    """Broker settings of the coordinator, named as in Kafka."""
 
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
@@ -35,10 +35,9 @@ class GroupSettings:
 
 @attrs.define
 class Turn:
-    """One step of the coordinator: the time, the settings, and the effects gathered so far.
+    """One step of the coordinator: the time, the settings, and the effects so far.
 
-    ``may_write`` says whether the partition has enough replicas in sync for records that a client waits for
-    (``acks=all``).
+    ``may_write`` returns whether the partition has enough replicas in sync for an append with ``acks=all``.
     """
 
     now_ms: int
@@ -51,17 +50,17 @@ class Turn:
         self.effects.replies.append((token, message))
 
     def reply_once_committed(self, token: Token, message: Any) -> None:
-        """Reply when the records of this step are committed."""
+        """Reply once the records of this step are committed."""
         self.effects.replies_once_committed.append((token, message))
 
     def persist(self, group: Group, assignments: Mapping[str, bytes] | None = None) -> GroupRecord:
-        """Write the group as it is now, or with these assignments."""
+        """Append the group's metadata, with ``assignments`` instead of the members' own if given."""
         record = GroupRecord(group.group_id, group_value(group, assignments))
         self.effects.append.append(record)
         return record
 
     def answer_join(self, member: Member, response: JoinGroupResponse, *, once_committed: bool = False) -> None:
-        """Answer a parked join; from now on the member's session runs."""
+        """Reply to a parked join and restart the member's session timeout."""
         assert member.join is not None
         (self.reply_once_committed if once_committed else self.reply)(member.join, response)
         member.join = None
@@ -76,7 +75,7 @@ class Turn:
 
 
 def join_error(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
-    """A refusal. Before version 7 the protocol name cannot be null."""
+    """Return an error response. Before version 7 the protocol name cannot be null."""
     return JoinGroupResponse(
         error_code=code,
         generation_id=-1,
@@ -88,7 +87,7 @@ def join_error(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupR
 
 
 def current_generation(group: Group, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
-    """The answer to a member of the present generation; the leader also learns who the members are."""
+    """Return the response to a member of the current generation. The leader's also lists the members."""
     leads = group.leader == member.member_id
     return JoinGroupResponse(
         error_code=ErrorCode.NONE,
@@ -103,7 +102,7 @@ def current_generation(group: Group, member: Member, *, skip_assignment: bool = 
 
 
 def group_roster(group: Group) -> list[JoinGroupResponseMember]:
-    """Every member with what it said under the elected protocol."""
+    """Return every member with its metadata for the elected protocol."""
     return [
         JoinGroupResponseMember(
             member_id=member.member_id,
@@ -115,7 +114,7 @@ def group_roster(group: Group) -> list[JoinGroupResponseMember]:
 
 
 def prepare(turn: Turn, group: Group) -> None:
-    """Begin a rebalance, or go on with the one that is under way."""
+    """Begin a rebalance, or complete the current one if all members have joined."""
     if group.state is GroupState.PREPARING_REBALANCE:
         complete_if_ready(turn, group)
         return
@@ -142,7 +141,7 @@ def prepare(turn: Turn, group: Group) -> None:
 
 
 def complete_if_ready(turn: Turn, group: Group) -> None:
-    """End the gathering as soon as everyone is there; the first gathering of an empty group waits its delay out."""
+    """Complete the join phase once every member has joined. The initial delay of an empty group is never cut short."""
     if group.state is not GroupState.PREPARING_REBALANCE or group.initial_delay_left_ms is not None:
         return
     if group.all_joined():
@@ -150,7 +149,7 @@ def complete_if_ready(turn: Turn, group: Group) -> None:
 
 
 def join_deadline_reached(turn: Turn, group: Group) -> None:
-    """The gathering's time is up: stretch the first delay while members still come (KIP-134), else end it."""
+    """Extend the initial delay if members joined during it (KIP-134). Otherwise complete the join phase."""
     left_ms = group.initial_delay_left_ms
     if left_ms is not None and group.member_added_in_delay and left_ms > 0:
         delay_ms = min(turn.settings.group_initial_rebalance_delay_ms, left_ms)
@@ -162,13 +161,13 @@ def join_deadline_reached(turn: Turn, group: Group) -> None:
 
 
 def complete_join(turn: Turn, group: Group) -> None:
-    """Leave behind the members that did not come (static ones keep their place) and begin the next generation."""
+    """Remove the dynamic members that did not join, keep the static ones, and begin the next generation."""
     group.initial_delay_left_ms = None
     for member in [each for each in group.members.values() if each.join is None and not each.is_static]:
         group.remove(member.member_id)
     joined = [member for member in group.members.values() if member.join is not None]
     if group.members and not joined:
-        # Only static members that stay away: wait another round for one that can lead.
+        # Only static members are left, and none has joined. Wait another rebalance timeout for one that can lead.
         group.join_deadline_ms = turn.now_ms + group.rebalance_timeout_ms()
         return
     group.join_deadline_ms = NO_DEADLINE
@@ -194,15 +193,17 @@ def complete_join(turn: Turn, group: Group) -> None:
 
 
 def sync_deadline_reached(turn: Turn, group: Group) -> None:
-    """Members that joined but never asked for their assignment within the rebalance timeout are left behind."""
+    """Remove the members that sent no SyncGroup within the rebalance timeout, and begin a new rebalance."""
     for member_id in sorted(group.awaiting_sync):
         group.remove(member_id)
     prepare(turn, group)
 
 
 def assignment_refused(turn: Turn, group: Group) -> None:
-    """The leader's assignment cannot be stored, or was not committed in time: who waits for it hears so, and rejoins
-    (Apache: ``GroupMetadata.propagateAssignment`` with an error, then ``maybePrepareRebalance``)."""
+    """Refuse the leader's assignment, which cannot be appended or was not committed in time. The parked members rejoin.
+
+    Apache: ``GroupMetadata.propagateAssignment`` with an error, then ``maybePrepareRebalance``.
+    """
     for member in group.members.values():
         if member.sync is not None:
             turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
@@ -210,7 +211,7 @@ def assignment_refused(turn: Turn, group: Group) -> None:
 
 
 def drop(turn: Turn, group: Group, member_id: str) -> None:
-    """A member left or its session ended: its parked requests are refused. :func:`settle` when all such are dropped."""
+    """Remove a member that left or timed out, and refuse its parked requests. Callers then call :func:`settle` once."""
     member = group.remove(member_id)
     if member.join is not None:
         turn.answer_join(member, join_error(member.join_version, ErrorCode.UNKNOWN_MEMBER_ID))
@@ -219,7 +220,7 @@ def drop(turn: Turn, group: Group, member_id: str) -> None:
 
 
 def settle(turn: Turn, group: Group) -> None:
-    """Go on without the members that were dropped."""
+    """Rebalance, or complete the join phase, without the dropped members."""
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
         prepare(turn, group)
     else:
@@ -227,7 +228,7 @@ def settle(turn: Turn, group: Group) -> None:
 
 
 def time_passed(turn: Turn, group: Group) -> None:
-    """Everything in the group whose time has come."""
+    """Handle every deadline of the group that has passed."""
     lapsed = [each for each, until_ms in group.pending.items() if until_ms <= turn.now_ms]
     silent = [each.member_id for each in group.members.values() if each.next_deadline_ms <= turn.now_ms]
     for member_id in lapsed:

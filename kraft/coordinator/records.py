@@ -1,7 +1,7 @@
-"""The records of ``__consumer_offsets``, byte for byte Apache Kafka's: an int16 version, then the message.
+"""The records of ``__consumer_offsets`` in Apache Kafka's bytes: an int16 version, then the message.
 
-Key versions 0 and 1 are an offset commit, 2 a group's metadata. Values are written as Kafka 3.9 writes them: offset
-commits at version 3 (1 when they carry an expiry of their own), group metadata at version 3.
+Key versions 0 and 1 are an offset commit, 2 is a group's metadata. Values have the versions of Kafka 3.9: an offset
+commit has version 3, or 1 if it has an expiry of its own. Group metadata has version 3.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ V = TypeVar("V", OffsetCommitValue, GroupMetadataValue)
 
 @attrs.frozen
 class CommittedOffset:
-    """One committed offset. Times are wall-clock milliseconds; the expiry is -1 unless the client set one."""
+    """One committed offset. Times are wall-clock milliseconds. The expiry is -1 unless the client set one."""
 
     offset: int
     leader_epoch: int
@@ -45,7 +45,7 @@ class CommittedOffset:
 
 @attrs.frozen(eq=False)
 class OffsetRecord:
-    """An offset commit; None for ``committed`` is a tombstone."""
+    """An offset commit. It is a tombstone if ``committed`` is None."""
 
     group_id: str
     topic: str
@@ -63,7 +63,7 @@ class OffsetRecord:
 
 @attrs.frozen(eq=False)
 class GroupRecord:
-    """A group's metadata, encoded when it was decided on, for the group goes on changing; None is a tombstone."""
+    """A group's metadata, encoded when the record is made because the group changes afterwards. None is a tombstone."""
 
     group_id: str
     value: bytes | None
@@ -74,7 +74,8 @@ class GroupRecord:
 
 
 CoordinatorRecord = OffsetRecord | GroupRecord
-"""One record of ``__consumer_offsets``. It is compared by identity: it stands for its place in the log."""
+"""One record of ``__consumer_offsets``. Compared by identity, because equal records have different offsets in the log.
+"""
 
 
 def _framed(message: Message, version: int) -> bytes:
@@ -102,9 +103,9 @@ def group_key(group_id: str) -> bytes:
 
 
 def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) -> bytes:
-    """The group as of its present generation; members with their subscription and assignment.
+    """Return the group's current generation: its members with their subscriptions and assignments.
 
-    ``assignments``, by member id, replace those that the members have.
+    ``assignments``, by member id, replace the members' own.
     """
     members = [
         MemberMetadata(
@@ -131,10 +132,10 @@ def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) ->
 
 
 def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
-    """The key of a record; None if a newer Kafka wrote a kind that is not known here (it is left alone).
+    """Return the key of a record, or None for an unknown kind that a newer Kafka wrote. Such records are skipped.
 
     Raises:
-        DecodeError: shorter than its version, or damaged.
+        DecodeError: the key is shorter than its version, or damaged.
     """
     version = _version_of(key)
     if version in (0, OFFSET_KEY_VERSION):
@@ -145,10 +146,10 @@ def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
-    """One record of the log; None if it is of a kind that is not known here.
+    """Return one record of the log, or None if its kind is unknown.
 
     Raises:
-        DecodeError: damaged.
+        DecodeError: the record is damaged.
     """
     decoded = None if key is None else decode_key(key)
     if isinstance(decoded, GroupMetadataKey):
@@ -160,7 +161,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord |
 
 
 def decode_offset(value: bytes) -> CommittedOffset:
-    """Raises: DecodeError."""
+    """Raises DecodeError if the value is damaged or has an unknown version."""
     message = _decode_value(OffsetCommitValue, value)
     return CommittedOffset(
         offset=message.offset,
@@ -172,10 +173,10 @@ def decode_offset(value: bytes) -> CommittedOffset:
 
 
 def decode_group(group_id: str, value: bytes) -> Group:
-    """The group as it was written. Its members' sessions do not run yet.
+    """Return the group as stored. The sessions of its members do not run yet.
 
     Raises:
-        DecodeError: damaged, or of a version that is not known here.
+        DecodeError: the value is damaged or has an unknown version.
     """
     message = _decode_value(GroupMetadataValue, value)
     group = Group(

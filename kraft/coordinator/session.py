@@ -1,4 +1,4 @@
-"""SyncGroup, Heartbeat, LeaveGroup: the life of a member between two rebalances."""
+"""SyncGroup, Heartbeat and LeaveGroup: the requests of a member between two rebalances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROTOCOL_SAID_VERSION = 5
 
 
 def existing(groups: dict[str, Group], group_id: str, unknown: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> Group:
-    """Raises: KafkaError with ``unknown`` if there is no such group."""
+    """Raises KafkaError with ``unknown`` if the group does not exist."""
     group = groups.get(group_id)
     if group is None:
         raise KafkaError(unknown)
@@ -27,7 +27,7 @@ def existing(groups: dict[str, Group], group_id: str, unknown: ErrorCode = Error
 
 
 def sync(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
-    """Park until the leader has assigned, or answer at once with an error or the standing assignment."""
+    """Park the request until the leader has assigned, or reply at once with an error or the current assignment."""
     message: SyncGroupRequest = request.message
     try:
         if request.version >= PROTOCOL_SAID_VERSION and None in (message.protocol_type, message.protocol_name):
@@ -47,7 +47,7 @@ def _same_generation(group: Group, generation: int) -> None:
 
 
 def _same_protocol(group: Group, message: SyncGroupRequest) -> None:
-    """The member says which protocol it believes elected (KIP-559). Where there is none yet, it cannot be wrong."""
+    """Check that the request names the elected protocol (KIP-559). Before an election any is accepted."""
     for said, real in ((message.protocol_type, group.protocol_type), (message.protocol_name, group.protocol_name)):
         if said is not None and real is not None and said != real:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -71,7 +71,7 @@ def _sync_by_state(turn: Turn, group: Group, member: Member, request: GroupReque
 
 
 def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
-    """Write the leader's assignment. Members learn it when it is committed (Apache: the callback of ``storeGroup``)."""
+    """Append the leader's assignment. Members get it once it is committed (Apache: the callback of ``storeGroup``)."""
     if not turn.may_write():
         assignment_refused(turn, group)
         return
@@ -81,7 +81,7 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
 
 
 def assignment_committed(turn: Turn, group: Group) -> None:
-    """Give every member that waits its part of the assignment; a member that it does not name gets nothing."""
+    """Send each parked member its part of the assignment, empty if the assignment does not name the member."""
     assert group.storing is not None
     for member in group.members.values():
         member.assignment = group.storing.assignments.get(member.member_id, b"")
@@ -113,7 +113,7 @@ def heartbeat(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> No
 
 
 def leave(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
-    """One member (up to version 2) or several, by id or by static instance id (KIP-345)."""
+    """Remove one member (up to version 2) or several, by member id or group instance id (KIP-345)."""
     message: LeaveGroupRequest = request.message
     batched = request.version >= BATCHED_LEAVE_VERSION
     leaving = message.members if batched else [MemberIdentity(member_id=message.member_id)]
@@ -141,7 +141,7 @@ def _leave_one(turn: Turn, group: Group, identity: MemberIdentity) -> ErrorCode:
         return ErrorCode.NONE
     try:
         if instance_id is not None and identity.member_id == "":
-            # An administrator removes a static member by its instance id alone.
+            # KIP-345: an administrator removes a static member by its group instance id alone.
             member_id = group.static_members.get(instance_id, "")
             member = member_of(group, member_id, None)
         else:

@@ -1,4 +1,4 @@
-"""The one thing that the coordinator reads in its members' metadata: the topics that a consumer subscribes to."""
+"""The topics to which the consumers of a group subscribe. The coordinator reads nothing else of their metadata."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VERSION_SIZE = 2
 
 
 def subscribed_topics(group: Group) -> frozenset[str] | None:
-    """What the members subscribe to in all; None if they speak another protocol or one of them cannot be read."""
+    """Return the topics of all members. None if the protocol type is not "consumer" or a subscription is unreadable."""
     if group.protocol_type != CONSUMER_PROTOCOL:
         return None
     topics: set[str] = set()
