@@ -1,1 +1,1 @@
-"""The drivers of the coordinators, and the allocation of producer ids."""
+"""The drivers of the group coordinator, and the allocation of producer ids."""

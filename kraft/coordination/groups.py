@@ -1,4 +1,4 @@
-"""The group coordinator of a broker: a shard for each partition of ``__consumer_offsets`` that it leads."""
+"""The group coordinator of a broker: one shard for each partition of ``__consumer_offsets`` that the broker leads."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _RELOAD_AFTER_S = 1.0
 """Not a Kafka setting. The pause between a failed append and the next attempt to load the partition."""
 _STEP_BYTES = 100
 _SCANNED_BYTES = 8
-"""The cost of a step and of each record that it appends, and of each offset that it looks at. The unit is the time in
-which one byte of records is loaded."""
+"""The cost of a step and of each record that it appends, and the cost of each offset that it scans. The unit is the
+time to load one byte of records.
+"""
 
 
 @attrs.define(eq=False)
@@ -40,16 +41,16 @@ class Groups:
     _starting: list[Shard] = attrs.Factory(list)
     _started: trio.Event = attrs.Factory(trio.Event)
     _loading: trio.Lock = attrs.Factory(trio.Lock)
-    """One partition is loaded at a time: else one round of the scheduler would take a slice of each of them."""
+    """Loads one partition at a time. Otherwise each partition would take a slice in every round of the scheduler."""
 
-    # What handlers ask.
+    # Called by request handlers.
 
     def shard_of(self, group_id: str) -> Shard:
-        """The shard that holds the group, led and loaded here.
+        """Return the active shard that holds the group.
 
         Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE while there is no such topic, NOT_COORDINATOR if another broker leads,
-                COORDINATOR_LOAD_IN_PROGRESS until the partition has been read.
+            KafkaError: COORDINATOR_NOT_AVAILABLE while ``__consumer_offsets`` does not exist, NOT_COORDINATOR if
+                another broker leads the partition, COORDINATOR_LOAD_IN_PROGRESS until the partition is loaded.
         """
         count = self.replicas.partition_count(OFFSETS_TOPIC)
         if not count:
@@ -65,29 +66,29 @@ class Groups:
         return shard
 
     def shard_of_member(self, group_id: str) -> Shard:
-        """As :meth:`shard_of`, for the requests of a member.
+        """:meth:`shard_of` for the requests of a member.
 
         Raises:
-            KafkaError: INVALID_GROUP_ID for an empty id, or as :meth:`shard_of`.
+            KafkaError: INVALID_GROUP_ID for an empty id, or any error of :meth:`shard_of`.
         """
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         return self.shard_of(group_id)
 
     def shards(self) -> list[Shard]:
-        """All that are led here.
+        """Return the shards of all partitions that this broker leads.
 
         Raises:
-            KafkaError: COORDINATOR_LOAD_IN_PROGRESS if one of them has not been read.
+            KafkaError: COORDINATOR_LOAD_IN_PROGRESS until all of them are loaded.
         """
         if not all(shard.is_active for shard in self._shards.values()):
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return list(self._shards.values())
 
-    # What the metadata says.
+    # Called for metadata changes.
 
     def load(self, index: int) -> None:
-        """Take a partition over: at once if its log is empty, else by reading it from its start."""
+        """Begin to coordinate a partition: at once if its log is empty, otherwise once it is loaded."""
         partition = self.replicas.leader_of(OFFSETS_TOPIC, index)
         core = GroupCoordinator(
             self.settings, lambda: str(self.world.new_uuid()), lambda: _has_enough_in_sync(partition)
@@ -99,13 +100,13 @@ class Groups:
         self._started.set()
 
     def resign(self, index: int, reason: KafkaError) -> None:
-        """Let go of a partition; requests that are parked in its groups are answered with ``reason``."""
+        """Stop coordinating a partition. Requests that are parked in its groups fail with ``reason``."""
         shard = self._shards.pop(index, None)
         if shard is not None:
             shard.resign(reason)
 
     async def forget_topics(self, names: set[str]) -> None:
-        """These topics were deleted. Partitions that are being loaded remember it until they are."""
+        """Delete the offsets of deleted topics. A shard that is not active yet does it at the end of its load."""
         active = []
         for shard in self._shards.values():
             if shard.is_active:
@@ -120,7 +121,7 @@ class Groups:
     # Tasks.
 
     async def run(self) -> None:
-        """Run the shards, and let them forget old offsets now and then."""
+        """Run the shards, and expire offsets every ``offsets.retention.check.interval.ms``."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._expire_offsets, name="offsets expiry")
             while True:
@@ -131,15 +132,22 @@ class Groups:
                 self._started = trio.Event()
 
     async def _coordinate(self, shard: Shard) -> None:
-        """Load one partition and serve it, until :meth:`resign`. A partition that cannot be read whole is not served: a
-        group that has lost its last records would go on from a state that never was."""
+        """Load one partition and serve it until :meth:`resign`.
+
+        Error handling: a partition that cannot be loaded completely is not served. A group without its last records
+        would continue from a state that it never had.
+        """
         with shard.scope:
             try:
                 if not shard.is_active:
                     await self._load(shard)
             except (DecodeError, KafkaError, OSError) as error:
                 if self._shards.get(shard.index) is shard:
-                    logger.error("%s cannot be loaded, its groups are not served: %s", shard.partition.name, error)
+                    logger.error(
+                        "cannot load %s: %s; its groups are unavailable until its next election",
+                        shard.partition.name,
+                        error,
+                    )
                     del self._shards[shard.index]
                 return
             await shard.serve()
@@ -150,7 +158,7 @@ class Groups:
                 self.load(shard.index)
 
     async def _load(self, shard: Shard) -> None:
-        """Raises: DecodeError, KafkaError, OSError."""
+        """Raises DecodeError for a damaged record, KafkaError if the leadership ended, OSError from the log."""
         async with self._loading:
             await shard.load()
         await shard.committed()
@@ -159,10 +167,11 @@ class Groups:
         shard.is_active = True
 
     async def _forget_missing(self, shard: Shard) -> None:
-        """Forget the offsets of topics that were deleted while nobody coordinated the partition.
+        """Delete the offsets of topics that were deleted while no coordinator served the partition.
 
-        A new topic is never missing. A former coordinator took commits only for topics of its own metadata, and the
-        record that ended its leadership, which this broker has applied, came later in the metadata log.
+        The image cannot lack a new topic. The previous coordinator accepted commits only for topics of its own
+        metadata. The record that ended its leadership came later in the metadata log, and this broker has applied that
+        record.
         """
         deleted: set[str] = set()
 
@@ -184,7 +193,7 @@ class Groups:
 
 
 def _has_enough_in_sync(partition: HostedPartition) -> bool:
-    """``min.insync.replicas``, as acks=all checks it."""
+    """Return whether enough replicas are in sync for ``acks=all`` (``min.insync.replicas``)."""
     leadership = partition.leadership
     return leadership is not None and len(leadership.isr) >= leadership.min_isr
 
@@ -194,7 +203,7 @@ def _offset_groups(shard: Shard) -> list[str]:
 
 
 def _step_all(shard: Shard, events: Iterable[ForgetTopics | ExpireOffsets]) -> Iterator[int]:
-    """Each event until it appends nothing more, or until the shard is let go of."""
+    """Repeat each event until it appends nothing more or the shard resigned. Yields the cost of each step."""
     for event in events:
         appended = 1
         while appended and not shard.scope.cancel_called:

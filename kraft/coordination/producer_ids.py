@@ -1,4 +1,4 @@
-"""Producer ids for idempotent producers: handed out one by one from blocks that the controller allots (KIP-730)."""
+"""Producer ids for idempotent producers, one by one from blocks that the controller allocates (KIP-730)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ logger = logging.getLogger("kraft.producers")
 
 @attrs.define(eq=False)
 class ProducerIds:
-    """The block in use: ids from ``next_id`` up to, but not including, ``end_id``. Asked for in the name of the broker
-    that holds ``replicas``."""
+    """The current block: ids from ``next_id`` up to, but not including, ``end_id``.
+
+    The broker that holds ``replicas`` requests the blocks.
+    """
 
     channel: ControllerChannel
     replicas: Replicas
@@ -27,10 +29,10 @@ class ProducerIds:
     _refill: trio.Lock = attrs.Factory(trio.Lock)
 
     async def next(self) -> int:
-        """An id that no producer of this cluster ever had.
+        """Return an id that no producer of this cluster ever had.
 
         Raises:
-            KafkaError: COORDINATOR_LOAD_IN_PROGRESS while no controller gives a block: producers then ask again.
+            KafkaError: COORDINATOR_LOAD_IN_PROGRESS if no controller allocates a block. Producers retry this error.
         """
         while self.next_id >= self.end_id:
             async with self._refill:
@@ -46,7 +48,7 @@ class ProducerIds:
             if response.error_code:
                 raise KafkaError(ErrorCode(response.error_code))
         except KafkaError as refused:
-            logger.warning("no producer ids from the controller: %s", refused)
+            logger.warning("the controller allocated no producer ids: %s; idempotent producers retry", refused)
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) from refused
         self.next_id = response.producer_id_start
         self.end_id = response.producer_id_start + response.producer_id_len

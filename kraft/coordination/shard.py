@@ -1,8 +1,8 @@
-"""One coordinated partition: load, decide, append, wait until it is committed, then replay and reply.
+"""One coordinated partition: load, decide, append, wait for the commit, then replay and reply.
 
-The task of the request steps the core and appends without an ``await`` in between, so no other task sees a state
-between them. Records that wait for followers are queued in log order. The shard's own task replays them when the high
-watermark has passed them, and wakes the core at its deadlines.
+The task of a request steps the core and appends without an ``await`` in between. So no other task sees a decision that
+is not in the log. Records that are not committed wait in a queue in log order. The shard's own task replays them once
+the high watermark has passed them, and steps the core at its deadlines.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from kraft.world.clock import Clock
 logger = logging.getLogger("kraft.coordinator")
 
 SLICE_BYTES = 32 * 1024
-"""Not a Kafka setting. How many bytes of records are loaded before other tasks run: some milliseconds' work."""
+"""Not a Kafka setting. The bytes of records that a task loads before other tasks run: a few milliseconds of work."""
 
 
 async def in_slices(work: Iterable[int]) -> None:
-    """Draw all pieces of ``work``, which say how many bytes each of them was, and let other tasks run in between."""
+    """Iterate over ``work``, which yields costs in bytes, and run other tasks after every ``SLICE_BYTES``."""
     done = 0
     for size in work:
         done += size
@@ -43,7 +43,7 @@ async def in_slices(work: Iterable[int]) -> None:
 
 
 class ReplySlot:
-    """Where the reply to one group request goes, or the KafkaError that refuses it; also its token in the core."""
+    """The pending reply to one group request: a response, or the KafkaError of a refusal. Also the request's token."""
 
     __slots__ = ("_arrived", "answer", "deadline_s")
 
@@ -58,16 +58,16 @@ class ReplySlot:
             self._arrived.set()
 
     def get(self) -> Any:
-        """Raises: KafkaError, if that is the answer."""
+        """Return the response. Raises KafkaError if the request was refused."""
         if isinstance(self.answer, KafkaError):
             raise self.answer
         return self.answer
 
     async def wait(self) -> Any:
-        """The answer, once it is there.
+        """Wait for the response, at most until ``deadline_s``.
 
         Raises:
-            KafkaError: if that is the answer; COORDINATOR_NOT_AVAILABLE if its records are not committed in time.
+            KafkaError: the reason of a refusal, or COORDINATOR_NOT_AVAILABLE if the records are not committed in time.
         """
         if self.answer is None:
             self._arrived = trio.Event()
@@ -80,7 +80,7 @@ class ReplySlot:
 
 @attrs.frozen
 class Written:
-    """What one step appended, up to ``end_offset``, and the replies that wait until it is committed."""
+    """The records that one step appended, up to ``end_offset``, and the replies that wait for their commit."""
 
     end_offset: int
     records: list[CoordinatorRecord]
@@ -89,9 +89,9 @@ class Written:
 
 @attrs.define(eq=False)
 class Shard:
-    """One partition, from when this broker began to lead it until it no longer does.
+    """One partition, from this broker's election until another replica leads.
 
-    ``is_active`` is false while the partition is loaded. ``deleted`` are topics that were deleted meanwhile.
+    ``is_active`` is false while the partition is loaded. ``deleted`` are the topics deleted in the meantime.
     """
 
     index: int
@@ -106,7 +106,9 @@ class Shard:
     _uncommitted: deque[Written] = attrs.Factory(deque)
     _deadline_ms: int = 0
     _woken: trio.Event = attrs.Factory(trio.Event)
-    """Set to wake :meth:`serve`: by the high watermark, while something is uncommitted, and by an earlier deadline."""
+    """Wakes :meth:`serve`: when the high watermark advances, while records are uncommitted, and for an earlier
+    deadline.
+    """
     _stop_watching: Callable[[], None] = lambda: None
 
     def __attrs_post_init__(self) -> None:
@@ -115,15 +117,17 @@ class Shard:
     # Loading.
 
     async def load(self) -> None:
-        """Read the whole log. Raises: DecodeError, KafkaError, OSError."""
+        """Load the whole log. Raises DecodeError for a damaged record, KafkaError or OSError from the log."""
         await in_slices(self.core.load(_pairs(self.partition)))
 
     async def committed(self) -> None:
-        """Return once all of the log is committed: the former leader may have answered from any of it, so offsets could
-        go back if this one answered earlier.
+        """Wait until the whole log is committed.
+
+        The previous leader may have replied from any record of it. An earlier reply of this one could move offsets
+        back.
 
         Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER.
+            KafkaError: NOT_LEADER_OR_FOLLOWER if the leadership ends.
         """
         try:
             await self.partition.committed(self.partition.log.log_end_offset)
@@ -134,10 +138,11 @@ class Shard:
     # Serving.
 
     def submit(self, request: Request, message: Any) -> Reply:
-        """Give one request to the core: its answer, or Parked until its records are committed or a rebalance is over.
+        """Step the core with one request. Return its response, or Parked until its records are committed or a rebalance
+        ends.
 
         Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE if what was decided could not be written.
+            KafkaError: COORDINATOR_NOT_AVAILABLE if the append failed.
         """
         slot = ReplySlot()
         self.step(
@@ -146,7 +151,7 @@ class Shard:
         return Parked(slot.wait) if slot.answer is None else slot.get()
 
     def step(self, event: Event) -> int:
-        """Step the core and perform its effects. How many records it appended."""
+        """Step the core and perform its effects. Return the number of records appended."""
         effects = self.core.step(self.clock.now_ms(), event)
         if effects.append:
             try:
@@ -162,10 +167,11 @@ class Shard:
         return len(effects.append)
 
     def _append(self, effects: Effects) -> None:
-        """One batch.
+        """Append the records of a step as one batch.
 
         Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if the leadership is over, or as the log. OSError.
+            KafkaError: NOT_LEADER_OR_FOLLOWER if the leadership ended, or an error of the log.
+            OSError: the log cannot be written.
         """
         if self.partition.leadership is not self._leadership:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -188,8 +194,10 @@ class Shard:
         self._uncommitted.append(Written(end_offset, effects.append, effects.replies_once_committed))
 
     def _append_failed(self, effects: Effects, error: Exception) -> None:
-        """Give up the core, whose state is ahead of the log, and have the partition loaded again. Clients retry."""
-        logger.error("cannot write to %s: %s; loading it again", self.partition.name, error)
+        """Discard the core, whose state is ahead of the log, and reload the partition. Clients retry."""
+        logger.error(
+            "cannot append to %s: %s; its groups are unavailable until it is loaded again", self.partition.name, error
+        )
         refused = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         for slot, _ in (*effects.replies, *effects.replies_once_committed):
             assert isinstance(slot, ReplySlot)
@@ -198,7 +206,7 @@ class Shard:
         self.must_reload = True
 
     def resign(self, reason: KafkaError) -> None:
-        """Serve no more; requests that are parked here are answered with ``reason``."""
+        """Stop serving. Requests that are parked here fail with ``reason``."""
         self.is_active = False
         self.scope.cancel()
         self._stop_watching()
@@ -210,7 +218,7 @@ class Shard:
         self._uncommitted.clear()
 
     async def serve(self) -> None:
-        """Replay what is committed, and wake the core when its deadline comes."""
+        """Replay committed records, and step the core when its deadline passes."""
         while True:
             self._stop_watching()
             self._woken = trio.Event()
@@ -224,7 +232,9 @@ class Shard:
                 await self._woken.wait()
 
     def _replay_committed(self) -> None:
-        """Nothing, once the leadership is over: another leader may have put other records at these offsets."""
+        """Replay records below the high watermark. After the leadership ended it replays none: another leader may have
+        replaced them.
+        """
         if self.partition.leadership is not self._leadership:
             return
         while self._uncommitted and self._uncommitted[0].end_offset <= self.partition.high_watermark:
