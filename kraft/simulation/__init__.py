@@ -1,5 +1,5 @@
-"""The simulated world: virtual time, network, disks and faults around the real cores, and what must always hold.
+"""The simulated world: virtual time, network, disks and faults around the real Raft core, and the invariants.
 
-Everything that happens follows from a seed. Chance is drawn with ``random()`` alone, and never from a logarithm or a
-power, so that a seed means the same on every machine, Python version and hash seed.
+A seed determines every event. Random numbers come from ``random()`` only, without logarithms or powers. So a seed gives
+the same events on every machine, with every Python version and hash seed.
 """

@@ -1,4 +1,4 @@
-"""Running seeds: one, or very many, and making a failing plan small."""
+"""Run one seed or a campaign of many, and shrink a failing plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kraft.simulation.invariants import Violation
 from kraft.simulation.plan import Fault, FaultKind, Knobs, Profile, draw_knobs, draw_plan
 from kraft.simulation.world import World
 
-#: What a campaign is for: states that only faults bring about. One that never reached some of them proves little.
+#: States that only faults cause. A campaign that never reached one of them did not test it.
 RARE_STATES = (
     *(f"{before.__name__} -> {after.__name__}" for before, after in TRANSITIONS),
     *(f"fault: {kind.value}" for kind in FaultKind),
@@ -43,7 +43,9 @@ _HASH_BITS = 128
 
 @attrs.frozen
 class Verdict:
-    """What came of one seed. ``invariant`` is None if all held; ``coverage`` is how often each state was reached."""
+    """The result of one seed. ``invariant`` is None if all held. ``coverage`` counts how often the seed reached each
+    state.
+    """
 
     seed: int
     invariant: str | None
@@ -61,7 +63,7 @@ def run_seed(
     knobs: Knobs | None = None,
     trace: Callable[[str], None] | None = None,
 ) -> Verdict:
-    """Run the world of a seed, with its own knobs and faults unless others are given."""
+    """Run the world of a seed with the knobs and the plan drawn from it, unless others are given."""
     knobs = draw_knobs(seed) if knobs is None else knobs
     plan = draw_plan(seed, knobs) if plan is None else plan
     world = World(seed, knobs, trace)
@@ -73,7 +75,7 @@ def run_seed(
         world.run()
     except Violation as violation:
         invariant, text = violation.invariant, str(violation)
-    except Exception as error:  # whatever a core raises
+    except Exception as error:  # any error of a core
         invariant, text = "NoIllegalState", f"NoIllegalState: {type(error).__name__}: {error}"
     committed = len(world.history.committed)
     return Verdict(
@@ -83,9 +85,9 @@ def run_seed(
 
 @attrs.define
 class Tally:
-    """What a campaign adds up to. ``reached`` counts the seeds that reached a state, ``times`` how often they did.
+    """The sums of a campaign. ``reached`` counts the seeds that reached a state, ``times`` how often they did.
 
-    ``trace`` is the sum of the seeds' trace hashes: two machines that ran the same seeds compare this one number.
+    ``trace`` is the sum of the seeds' trace hashes. Two machines that ran the same seeds compare this number.
     """
 
     seeds: int = 0
@@ -112,12 +114,12 @@ class Tally:
         return [name for name in RARE_STATES if not self.reached[name]]
 
     def rows(self) -> list[tuple[str, int, int]]:
-        """(state, seeds that reached it, times in all), the rarest first."""
+        """Return (state, seeds that reached it, times in all), the rarest state first."""
         names = sorted(self.reached, key=lambda name: (self.reached[name], name))
         return [(name, self.reached[name], self.times[name]) for name in names]
 
     def figures(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+        """Return the sums as JSON values."""
         return {
             "python": platform.python_version(),
             "seeds": self.seeds,
@@ -131,7 +133,7 @@ class Tally:
 
 
 def shrink(plan: Sequence[Fault], fails: Callable[[Sequence[Fault]], bool]) -> tuple[Fault, ...]:
-    """Leave out of a failing plan whatever it fails without (delta debugging)."""
+    """Remove every fault that a failing plan does not need in order to fail (delta debugging)."""
     kept = list(plan)
     size = max(len(kept) // 2, 1)
     while kept:

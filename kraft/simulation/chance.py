@@ -1,4 +1,4 @@
-"""Chance that follows from a seed: one independent stream for each use, so that a change to one leaves the others."""
+"""Random numbers from a seed. Each use has its own stream, so a change to one use leaves the others unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Chance:
         self.random = random.Random(int.from_bytes(digest, "big")).random
 
     def below(self, limit: int) -> int:
-        """A number from 0 up to, not including, ``limit``."""
+        """Return a number from 0 up to, but not including, ``limit``."""
         return int(self.random() * limit)
 
     def between(self, low: float, high: float) -> float:

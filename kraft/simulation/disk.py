@@ -1,4 +1,4 @@
-"""A disk that forgets: what was not synced may be lost or torn when the power goes, in the order it was written."""
+"""A disk that loses unsynced writes: a power cut keeps some of them, in write order, and may tear the next."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kraft.simulation.chance import Chance
 
 
 class Entry(NamedTuple):
-    """One record of the log: its epoch and its value, which is negative for a LeaderChange."""
+    """One record of the log: its epoch and its value. The value of a LeaderChange is negative."""
 
     epoch: int
     value: int
 
 
 class SimulatedLog:
-    """Entries from ``start`` on; the one before it was of ``start_epoch``."""
+    """Entries from offset ``start`` on. ``start_epoch`` is the epoch of the entry before ``start``."""
 
     def __init__(self, entries: list[Entry], start: int = 0, start_epoch: int = 0) -> None:
         self.entries = entries
@@ -38,7 +38,7 @@ class SimulatedLog:
         return tuple(self.entries[start - self.start : end - self.start])
 
     def holds(self, snapshot: SnapshotId) -> bool:
-        """Whether the last record that the snapshot covers is the one in this log: then so is all before it."""
+        """Return whether the log holds the last record that the snapshot covers, and so all records before it."""
         if snapshot.end_offset == self.start:
             return snapshot.epoch == self.start_epoch
         inside = self.start < snapshot.end_offset <= self.end
@@ -88,9 +88,10 @@ def _apply(log: SimulatedLog, write: Write) -> None:
 
 
 class Disk:
-    """What one node has: ``log`` as the running node sees it, ``durable`` as it will be found, ``unsynced`` between.
+    """The disk of one node. The running node sees ``log``, a restarted one finds ``durable``, ``unsynced`` is the
+    difference.
 
-    ``snapshots`` maps each to the digest of the state that it holds. ``election`` is always replaced as a whole.
+    ``snapshots`` maps each snapshot to the digest of its state. ``election`` is always replaced as a whole.
     """
 
     def __init__(self) -> None:
@@ -110,7 +111,7 @@ class Disk:
         self.unsynced.append(write)
 
     def written(self) -> int:
-        """How many writes there were ever: what a sync that begins now covers."""
+        """Return the number of all writes so far. A sync that begins now makes this many durable."""
         return self.synced + len(self.unsynced)
 
     def sync(self, written: int) -> None:
@@ -122,7 +123,7 @@ class Disk:
         self.synced += count
 
     def trim(self, snapshot: SnapshotId) -> bool:
-        """Delete what the snapshot covers; return False, and do nothing, while that is not all durable."""
+        """Delete the records that the snapshot covers. Return False and delete nothing while any write is unsynced."""
         if self.unsynced:
             return False
         self.log.trim(snapshot)
@@ -130,7 +131,7 @@ class Disk:
         return True
 
     def lose_power(self, chance: Chance) -> bool:
-        """Keep some of the unsynced writes, the last of them perhaps in part; return whether one was torn."""
+        """Cut the power: keep a random number of unsynced writes. Return whether the next write was torn."""
         kept = chance.below(len(self.unsynced) + 1)
         torn = None
         if kept < len(self.unsynced) and chance.happens(0.5):
@@ -146,7 +147,10 @@ class Disk:
         self.log = self.durable.copy()
 
     def recover(self) -> LogView:
-        """What a start finds. A snapshot that the log does not hold came from a leader, and replaces the log."""
+        """Return the log as a starting node finds it.
+
+        A snapshot that the log does not contain came from a leader. It replaces the log.
+        """
         newest = max(self.snapshots, default=None)
         if newest is not None and not self.durable.holds(newest) and newest.end_offset > self.durable.start:
             self.durable.reset(newest)

@@ -1,4 +1,4 @@
-"""How each kind of fault strikes a world, and how it ends."""
+"""The effect of each kind of fault on a world, and its end."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from kraft.simulation.node import SimulatedNode
 from kraft.simulation.plan import LEADER, Fault, FaultKind
 from kraft.simulation.world import World
 
-#: How long an orderly stop may take.
+#: The longest duration of an orderly stop.
 _GRACE_S = 0.3
 
 
 def schedule(world: World, plan: Sequence[Fault]) -> None:
-    """Let each fault strike in its time."""
+    """Schedule each fault of a plan."""
     for fault in plan:
         world.timeline.call_at(fault.at, _strike, world, fault)
 
 
 def _strike(world: World, fault: Fault) -> None:
-    """Let a fault happen, unless the time of faults or the node is over, or it would cost what no quorum survives."""
+    """Apply a fault, unless faults are over, the node is down, or the quorum could not survive the loss of its disk."""
     node = world.leader() if fault.target == LEADER else world.nodes.get(fault.target)
     if world.timeline.faults_over or node is None or not node.up:
         return
@@ -31,7 +31,11 @@ def _strike(world: World, fault: Fault) -> None:
 
 
 def _bearable(world: World, node: SimulatedNode) -> bool:
-    """Without directory ids (KIP-853) a quorum takes a new disk for the old one: it must hold nothing of its own."""
+    """Return whether the quorum survives the loss of the node's disk.
+
+    Without directory ids (KIP-853) the voters cannot tell a new disk from the old one. So a majority of the others must
+    hold all that is committed.
+    """
     rotten = sum(world.nodes[voter].disk.rotten for voter in world.voters)
     return world.monitor.may_lose(node) and rotten < world.minority
 

@@ -1,50 +1,51 @@
-"""What must be true of a quorum, by name. The names are Kafka's where it has one: those of its RaftEventSimulationTest,
-and of the TLA+ specifications of KIP-595, KIP-853 and KIP-996; the others say what these leave to the reader.
+"""The invariants of a quorum, by name. Where Kafka has a name for one, it is Kafka's.
+
+Sources of the names: ``RaftEventSimulationTest`` and the TLA+ specifications of KIP-595, KIP-853 and KIP-996.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: What holds after every event.
+#: Must hold after every event.
 SAFETY: Mapping[str, str] = {
-    "NoIllegalState": "No core raises an error, nor finds that its leader contradicts what is committed.",
-    "LegalTransitions": "States change only as the transition table allows.",
-    "StatesMatchRoles": "Observers are unattached or follow; only voters lead, are followed, or have votes that count; "
-    "a candidate votes for itself; nobody follows itself.",
+    "NoIllegalState": "No core raises an error, and no leader contradicts a follower's committed records.",
+    "LegalTransitions": "A core changes its state only as the transition table allows.",
+    "StatesMatchRoles": "Observers are Unattached or Follower. Only voters lead, are followed, or have votes that "
+    "count. A candidate votes for itself. No node follows itself.",
     "ElectionSafety": "No two nodes believe in different leaders of one epoch.",
     "SingleLeader": "No two election states on disk name different leaders of one epoch.",
-    "OneVotePerEpoch": "No voter votes for two in one epoch, and each starts with the vote that it stored.",
-    "VoteIsDurable": "A vote is on disk before the candidate is told of it.",
-    "ElectedByDurableVotes": "A candidate counts only votes that are on disk, for it, in its epoch; its own too.",
-    "NobodyWaitsForEver": "A voter that knows no leader, and is not about to stop, has a time to stand at.",
-    "MonotonicEpoch": "The stored epoch never goes back, is never behind what the node spoke of, and is the one that "
-    "the node is in.",
-    "CheckQuorum": "Nobody leads for longer than 1.5 times the fetch timeout while no majority fetches.",
-    "LogMatching": "An epoch has one record at an offset, wherever it is written.",
-    "CoreKnowsItsLog": "What a core knows of its log is so: start, end, which epoch wrote what, and that what it calls "
-    "durable is.",
-    "FetchedIsDurable": "A replica fetches from an offset only if everything below is on its disk.",
-    "MonotonicHighWatermark": "A high watermark never goes back while its node lives, and no leader tells "
-    "a replica less than that knows.",
-    "MajorityReachedHighWatermark": "What a leader calls committed is on the disks of a majority of the voters.",
-    "LeaderCompleteness": "What was committed in an epoch is in the log of every leader of a later one.",
-    "AckedValueNotLost": "What was ever committed stays on the disks of a majority, whatever crashes or is lost.",
-    "TruncateBelowHW": "Nothing is cut that is below the high watermark, or was committed up to the epoch of the node.",
-    "NoLogDivergence": "All logs are equal up to their high watermarks: all nodes apply the same, in the same order.",
-    "ConsistentCommittedData": "Every snapshot holds the state that what is committed up to there leads to.",
-    "SnapshotAtLogStart": "A log that does not begin at 0 has a snapshot that ends exactly where it begins.",
+    "OneVotePerEpoch": "No voter votes for two candidates in one epoch, and each restarts with its stored vote.",
+    "VoteIsDurable": "A voter stores its vote before it sends the response to the candidate.",
+    "ElectedByDurableVotes": "A candidate counts only votes, its own included, that are stored for it in its epoch.",
+    "NobodyWaitsForEver": "A voter without a leader has an election deadline, unless it is shutting down.",
+    "MonotonicEpoch": "The stored epoch of a node never goes back, is never lower than one that it sent, and equals "
+    "the current one.",
+    "CheckQuorum": "A leader resigns if no majority fetches for 1.5 times the fetch timeout.",
+    "LogMatching": "No two logs have different records of one epoch at one offset.",
+    "CoreKnowsItsLog": "A core's view equals its log: start, end, epochs of the records. Records that it holds to be "
+    "durable are durable.",
+    "FetchedIsDurable": "A replica fetches from an offset only if every record below is on its disk.",
+    "MonotonicHighWatermark": "A node's high watermark never goes back until it restarts, and no leader sends "
+    "a replica a lower one than it has.",
+    "MajorityReachedHighWatermark": "A leader commits only records that a majority of the voters has on disk.",
+    "LeaderCompleteness": "Every record committed in an epoch is in the log of every leader of a later epoch.",
+    "AckedValueNotLost": "Every committed record stays on the disks of a majority, despite crashes and lost disks.",
+    "TruncateBelowHW": "A node truncates no record below its high watermark, nor one committed up to its epoch.",
+    "NoLogDivergence": "All logs are equal below their high watermarks: all nodes apply the same records in order.",
+    "ConsistentCommittedData": "Every snapshot holds the state after the committed records below its offset.",
+    "SnapshotAtLogStart": "A log that does not start at 0 has a snapshot that ends at its start offset.",
     "LeaderNeverLoadSnapshot": "Only a follower replaces its log by a snapshot.",
-    "NoMessageStorm": "The events of a seed are bounded.",
+    "NoMessageStorm": "A seed has a bounded number of events.",
 }
 
-#: What comes about within a bounded time once the faults are over, though a minority of the voters stays dead.
+#: Must hold within a bounded time after the faults are over, even if a minority of the voters stays down.
 LIVENESS: Mapping[str, str] = {
-    "NotStuckInProspective": "No node goes on asking whether it could win.",
-    "EventuallyLeaderElected": "A majority knows one leader.",
-    "ValuesEventuallyAcked": "New values are committed, and every living node applies them; none from before is left "
+    "NotStuckInProspective": "No node stays Prospective, sending pre-votes without end.",
+    "EventuallyLeaderElected": "A majority of the voters knows one leader.",
+    "ValuesEventuallyAcked": "The leader commits new values, every living node applies them, and no older value stays "
     "undecided.",
-    "StableLeadership": "A leader that nothing disturbs stays, and every living node follows it.",
+    "StableLeadership": "Without faults the leader stays, and every living node follows it.",
 }
 
 

@@ -1,6 +1,6 @@
-"""The state machine behind a simulated log, and its snapshots.
+"""The state machine over a simulated log, and its snapshots.
 
-The state is a digest of all that was committed, which tells any two histories apart.
+The state is a digest of all committed records, so that any two histories have different states.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _KEPT_SNAPSHOTS = 3
 
 
 def replay(state: int, entries: Iterable[tuple[int, int]]) -> int:
-    """The state after more entries, each an (epoch, value)."""
+    """Return the state after more entries, each an (epoch, value)."""
     for epoch, value in entries:
         state = (state * 1_000_003 + epoch * 7_919 + value + 1) % _PRIME
     return state
 
 
 class StateMachine:
-    """What one process makes of what is committed: ``state`` after ``applied`` entries, and a snapshot now and then."""
+    """The state machine of one process: ``state`` is its state after ``applied`` entries."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
@@ -32,11 +32,11 @@ class StateMachine:
         self.pending: SnapshotId | None = None
 
     def load(self, snapshot: SnapshotId) -> None:
-        """Begin from a snapshot on the disk."""
+        """Start from a snapshot on the disk."""
         self.applied, self.state = snapshot.end_offset, self.disk.snapshots[snapshot]
 
     def apply(self, high_watermark: int) -> bool:
-        """Apply what was committed since; return whether there was anything."""
+        """Apply the newly committed entries. Return whether there were any."""
         end = min(high_watermark, self.disk.log.end)
         if end <= self.applied:
             return False
@@ -45,7 +45,7 @@ class StateMachine:
         return True
 
     def begin_snapshot(self, newest: SnapshotId | None, interval: int) -> SnapshotId | None:
-        """The snapshot that is to be written now, if ``interval`` entries were applied since the ``newest``."""
+        """Return the snapshot to write now: at least ``interval`` entries after the ``newest``, and one at a time."""
         due = (newest.end_offset if newest else 0) + interval
         if self.applied < due or self.pending is not None:
             return None
@@ -53,7 +53,7 @@ class StateMachine:
         return self.pending
 
     def keep(self, snapshot: SnapshotId, state: int) -> None:
-        """Let a snapshot be on the disk, and some that are older no longer."""
+        """Store a snapshot. Delete old ones, except the one at the start of the log."""
         self.disk.snapshots[snapshot] = state
         for old in sorted(self.disk.snapshots)[:-_KEPT_SNAPSHOTS]:
             if old.end_offset != self.disk.durable.start:

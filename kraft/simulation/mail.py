@@ -1,4 +1,4 @@
-"""What an answer of the core's brings along: the work of a driver between its core and the network."""
+"""The payload of a response: the records or the snapshot state that a driver adds to the core's response."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Payload = tuple[Entry, ...] | int | None
 
 
 def filled(request: Request, response: Response, disk: Disk, batch_limit: int) -> tuple[Response, Payload] | None:
-    """An answer with the records or the state that it speaks of; None if that snapshot is gone by now."""
+    """Return a response with its payload, or None if the requested snapshot no longer exists."""
     if isinstance(response, FetchResponse) and response.records is not None:
         base = response.records.base_offset
         entries = disk.log.read(base, min(response.records.end_offset, base + batch_limit))

@@ -1,6 +1,6 @@
-"""Who leads, who voted, what each node makes of it: the invariants, checked with each event that could break them.
+"""Invariants on leaders, votes and epochs, each checked with the events that could break it.
 
-The monitor sees all nodes and their disks, which no node can. What concerns records is in ``history``.
+The monitor reads all nodes and all disks, which no node can. ``history`` checks the records.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LEGAL = frozenset((before.__name__, after.__name__) for before, after in TRANSI
 
 
 class Monitor:
-    """What one world's nodes said, stored and believed, and whether that may be."""
+    """The elections of one world: what its nodes sent, stored and believed, and the checks of it."""
 
     def __init__(self, history: History, timing: Timing) -> None:
         self.history = history
@@ -40,29 +40,29 @@ class Monitor:
         self._spoken_epochs: dict[int, int] = {}
         self._heard: dict[tuple[int, int], dict[int, float]] = {}
 
-    # Life and death.
+    # Start, kill and new disks.
 
     def on_start(self, node: Observed) -> None:
         node_id, state, stored = node.node_id, node.core.state, node.disk.election
         self._high_watermarks[node_id] = node.core.high_watermark
         spoken = self._spoken_epochs.get(node_id, 0)
         if state.epoch < spoken:
-            raise Violation("MonotonicEpoch", f"{node_id} starts in epoch {state.epoch}, but spoke of {spoken}")
+            raise Violation("MonotonicEpoch", f"node {node_id} starts in epoch {state.epoch}, but sent {spoken}")
         forgot = stored.epoch == state.epoch and stored.voted_for != state.voted_for
         if forgot and not isinstance(state, Resigned):
-            raise Violation("OneVotePerEpoch", f"{node_id} stored {stored} and starts as {state}")
+            raise Violation("OneVotePerEpoch", f"node {node_id} stored {stored} and starts as {state}")
         self._check_state(node, state)
 
     def on_kill(self, node: Observed) -> None:
         self._high_watermarks.pop(node.node_id, None)
 
     def forget(self, node_id: int) -> None:
-        """A node with a new disk is a new node, though it goes by the old name."""
+        """Forget the promises of a node whose disk was replaced: it is a new node under the same id."""
         self._durable_epochs.pop(node_id, None)
         self._spoken_epochs.pop(node_id, None)
         self._votes = {key: candidate for key, candidate in self._votes.items() if key[0] != node_id}
 
-    # What cores do.
+    # Steps of the cores.
 
     def after_step(self, node: Observed, before: State, event: Event, effects: Effects) -> None:
         """Check one step of one node."""
@@ -81,7 +81,7 @@ class Monitor:
             self.history.cover(f"{'granted' if verdict.granted else 'refused'}: {verdict.reason.name}")
         known = self._high_watermarks.get(node.node_id, 0)
         if mark < known:
-            raise Violation("MonotonicHighWatermark", f"{node.node_id} went back from {known} to {mark}")
+            raise Violation("MonotonicHighWatermark", f"node {node.node_id} went back from {known} to {mark}")
         if isinstance(state, Leader):
             if mark > known:
                 self.history.on_commit(node, state.epoch, mark)
@@ -95,7 +95,7 @@ class Monitor:
                 self.history.cover("snapshot kept for a later leader")
 
     def _check_quorum(self, node: Observed, state: Leader, event: Event) -> None:
-        """A leader that heard from no majority for 1.5 times the fetch timeout leads no more."""
+        """Check that a leader resigns if no majority fetches for 1.5 times the fetch timeout."""
         life = (node.node_id, state.epoch)
         heard = self._heard.get(life)
         if heard is None:
@@ -107,14 +107,14 @@ class Monitor:
             others = sorted((heard[voter] for voter in self.history.voters if voter != node.node_id), reverse=True)
             limit = 1.5 * self._timing.fetch_timeout_s + 0.001
             if others[self.history.majority - 2] < node.now() - limit:
-                raise Violation("CheckQuorum", f"{node.node_id} leads epoch {state.epoch}, and nobody fetches")
+                raise Violation("CheckQuorum", f"node {node.node_id} leads epoch {state.epoch} without fetches")
 
     def _check_state(self, node: Observed, state: State) -> None:
         leader = state.leader_id
         if leader is not None:
             known = self.leaders.setdefault(state.epoch, leader)
             if known != leader:
-                text = f"in epoch {state.epoch} {known} led, and {node.node_id} believes in {leader}"
+                text = f"node {node.node_id} has leader {leader} in epoch {state.epoch}, which {known} led"
                 raise Violation("ElectionSafety", text)
         if not self._fits_role(node.node_id, state):
             raise Violation("StatesMatchRoles", f"{node.node_id} is {state}")
@@ -123,7 +123,7 @@ class Monitor:
         if isinstance(state, Candidate):
             for voter in state.granted:
                 if (voter, state.epoch, node.node_id) not in self._durable_votes:
-                    text = f"{node.node_id} counts the vote of {voter} in epoch {state.epoch}, which is on no disk"
+                    text = f"node {node.node_id} counts a vote in epoch {state.epoch} that {voter} did not store"
                     raise Violation("ElectedByDurableVotes", text)
         elif isinstance(state, Leader) and state.epoch_start == node.disk.log.end:
             self.history.on_leader(node, state.epoch)
@@ -143,13 +143,13 @@ class Monitor:
         return state.leader_id == node_id
 
     def after_effects(self, node: Observed) -> None:
-        """Check what a node holds once everything that its core decided is done."""
+        """Check a node after its driver performed all effects of a step."""
         if node.disk.election.epoch != node.core.epoch:
-            text = f"{node.node_id} is in epoch {node.core.epoch}, and stored {node.disk.election}"
+            text = f"node {node.node_id} is in epoch {node.core.epoch}, but stored {node.disk.election}"
             raise Violation("MonotonicEpoch", text)
         self.history.check_log(node)
 
-    # What nodes store and say.
+    # Stores and messages.
 
     def on_election_stored(self, node: Observed) -> None:
         node_id, stored = node.node_id, node.disk.election
@@ -159,15 +159,15 @@ class Monitor:
         if stored.leader_id is not None:
             known = self._stored_leaders.setdefault(stored.epoch, stored.leader_id)
             if known != stored.leader_id:
-                raise Violation("SingleLeader", f"{node_id} stored {stored}, others that {known} leads")
+                raise Violation("SingleLeader", f"node {node_id} stored {stored}, others leader {known}")
         newest = self._durable_epochs.get(node_id, 0)
         if not newest <= stored.epoch <= node.core.epoch:
-            text = f"{node_id} stored epoch {stored.epoch} after {newest}, and is in {node.core.epoch}"
+            text = f"node {node_id} stored epoch {stored.epoch} after {newest}, and is in {node.core.epoch}"
             raise Violation("MonotonicEpoch", text)
         self._durable_epochs[node_id] = stored.epoch
 
     def on_spoken(self, node: Observed, epoch: int) -> None:
-        """A node never falls back behind an epoch that it told others of."""
+        """Record the newest epoch that a node sent. The node must never return to an earlier one."""
         if epoch > self._spoken_epochs.get(node.node_id, 0):
             self._spoken_epochs[node.node_id] = epoch
 
@@ -176,8 +176,8 @@ class Monitor:
         if isinstance(response, FetchResponse) and isinstance(request, FetchRequest):
             asker = self.history.nodes[request.replica_id].core
             if -1 < response.high_watermark < asker.high_watermark and asker.epoch == response.epoch:
-                text = f"{node.node_id} tells {response.high_watermark} to {asker.node_id}"
-                raise Violation("MonotonicHighWatermark", f"{text}, which knows {asker.high_watermark}")
+                text = f"node {node.node_id} sent high watermark {response.high_watermark} to {asker.node_id}"
+                raise Violation("MonotonicHighWatermark", f"{text}, which has {asker.high_watermark}")
         elif isinstance(request, VoteRequest) and _grants(request, response):
             self._check_vote(node.node_id, request.epoch, request.candidate_id)
             stored = node.disk.election
@@ -189,10 +189,14 @@ class Monitor:
         if known != candidate:
             raise Violation("OneVotePerEpoch", f"{voter} voted for {known} and for {candidate} in epoch {epoch}")
 
-    # Losing.
+    # Loss of a disk.
 
     def may_lose(self, node: Observed) -> bool:
-        """Whether the quorum can do without what this node has: a majority of voters has all of it, and its epoch."""
+        """Return whether the quorum survives the loss of a node's disk.
+
+        That needs an elected leader of its newest epoch other than the node, and a majority of other voters that know
+        that epoch and hold all committed records.
+        """
         history = self.history
         if node.node_id not in history.voters:
             return True
@@ -205,7 +209,7 @@ class Monitor:
 
 
 def _waits_for_a_check(state: State) -> bool:
-    """Whether a follower gives its leader all the time that a snapshot takes to be looked through."""
+    """Return whether a follower suspends its fetch timeout while it checks a fetched snapshot."""
     return isinstance(state, Follower) and math.isinf(state.fetch_deadline)
 
 

@@ -1,4 +1,4 @@
-"""The network between simulated nodes: messages are late, lost, doubled and overtaken, and links are cut."""
+"""The network between simulated nodes: it delays, drops, duplicates and reorders messages, and cuts links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CALM_BATCH_LIMIT = 100
 
 @attrs.frozen
 class Caller:
-    """Who waits for the answer to a request, and under which number. ``life`` tells a restarted node from the old."""
+    """The sender of a request. ``number`` is the request's correlation number, ``life`` changes with a restart."""
 
     node_id: int
     life: int
@@ -27,7 +27,7 @@ class Caller:
 
 
 class Host(Protocol):
-    """Where messages arrive, if it is ``up``."""
+    """The receiver of messages, while it is ``up``."""
 
     up: bool
 
@@ -37,7 +37,7 @@ class Host(Protocol):
 
 
 class Network:
-    """Carries messages between ``hosts``. A link is (from, to); an answer has at most ``batch_limit`` entries."""
+    """Carries messages between ``hosts``. A link is (from, to). A response has at most ``batch_limit`` entries."""
 
     def __init__(
         self, seed: int, knobs: Knobs, voters: tuple[int, ...], hosts: Mapping[int, Host], timeline: Timeline
@@ -54,7 +54,7 @@ class Network:
         self._cut: dict[tuple[int, int], int] = {}
 
     def send_request(self, to: int, caller: Caller) -> None:
-        """Let a request travel, or be refused at the door."""
+        """Send a request, or fail it: if the receiver is down, or does not support it."""
         request = caller.request
         receiver = self._hosts[to]
         too_old = self._knobs.old_peers and to == 1 and isinstance(request, VoteRequest) and request.pre_vote
@@ -85,7 +85,7 @@ class Network:
             deliver(*arguments)
 
     def cut(self, links: Sequence[tuple[int, int]], duration: float) -> None:
-        """Let nothing through some links for a while. Cuts add up."""
+        """Cut some links for ``duration`` seconds. A link may be cut several times at once."""
         for link in links:
             self._cut[link] = self._cut.get(link, 0) + 1
         self.timeline.call_in(duration, self._mend, links)
@@ -99,7 +99,7 @@ class Network:
                 self._cut.pop(link, None)
 
     def lose(self, share: float, duration: float) -> None:
-        """Lose more messages than usual for a while."""
+        """Drop a share of all messages for ``duration`` seconds."""
         self._loss = share
         self.timeline.call_in(duration, self._lose_as_usual)
 
@@ -107,9 +107,9 @@ class Network:
         self._loss = 0.0 if self.timeline.faults_over else self._knobs.loss
 
     def calm(self) -> None:
-        """Mend everything, and let an answer carry more than the smallest batches.
+        """Mend all links, stop losses and raise the batch limit.
 
-        Else new values might come faster than one that lags can ever take them.
+        With the smallest batches a follower that lags could be slower than the workload for ever.
         """
         self._cut.clear()
         self._loss = 0.0

@@ -1,8 +1,8 @@
-"""What a seed stands for: the size and habits of a world (Knobs), and the faults that will strike it (a plan).
+"""The meaning of a seed: the size and settings of a world (Knobs), and the faults of that world (a plan).
 
-A plan is an explicit list, so a failing one can be made smaller, kept and replayed. Half of all seeds leave some kinds
-of fault out altogether (swarm testing): what is rare among all faults is common in some of them. The others suffer
-every kind, or are all about one thing.
+A plan is an explicit list, so that a failing one can be shrunk, stored and replayed. Half of all seeds omit some kinds
+of fault (swarm testing): a state that is rare among all faults is common among some of them. The other seeds have every
+kind of fault, or concentrate on leaders or elections.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import attrs
 from kraft.raft.timing import Timing
 from kraft.simulation.chance import Chance
 
-#: The target of a fault that strikes whoever leads at the time.
+#: The target of a fault that strikes the current leader.
 LEADER = 0
-#: How long one fsync of a slow disk, or one message, may take.
+#: The longest duration of one fsync on a slow disk, and the longest extra delay of a message.
 LONGEST_DELAY_S = 3.0
 
 
@@ -41,23 +41,23 @@ class FaultKind(StrEnum):
     RESIGN = "resign"
 
 
-#: What each does to the node that it strikes.
+#: The effect of each kind of fault.
 FAULTS: Mapping[FaultKind, str] = {
-    FaultKind.CRASH: "power off: unsynced writes are lost, the last of them perhaps in part",
-    FaultKind.CRASH_IN_FSYNC: "the same while the next fsync is under way, of the log or of a vote",
-    FaultKind.BLACKOUT: "power off for every node at once; they come back one by one",
-    FaultKind.RESTART: "an orderly stop, and a start",
-    FaultKind.PAUSE: "the process stands still, its peers do not",
+    FaultKind.CRASH: "power off: some unsynced writes are lost, one of them perhaps in part",
+    FaultKind.CRASH_IN_FSYNC: "power off during the next fsync, of the log or of a vote",
+    FaultKind.BLACKOUT: "power off for every node at once; they restart one by one",
+    FaultKind.RESTART: "an orderly stop and a start",
+    FaultKind.PAUSE: "the process is suspended, its peers run on",
     FaultKind.ISOLATE: "no message to or from the node",
     FaultKind.DEAF: "no message to the node",
     FaultKind.MUTE: "no message from the node",
-    FaultKind.SPLIT: "the nodes fall into two groups at random",
-    FaultKind.LOSS: "two of five messages are lost, everywhere",
+    FaultKind.SPLIT: "two random groups of nodes exchange no messages",
+    FaultKind.LOSS: "the network drops two of five messages",
     FaultKind.SLOW_DISK: "each fsync takes a hundred times as long, at most 3 s",
-    FaultKind.FAILED_FSYNC: "the next fsync fails: what it covered is gone, and the node stops",
-    FaultKind.ROT: "a bit flips in what was durable: the node may not start with it, and gets a new disk or none",
-    FaultKind.WIPE: "the node comes back with an empty disk",
-    FaultKind.RESIGN: "the controller gives its epoch up",
+    FaultKind.FAILED_FSYNC: "the next fsync fails: its writes are lost, and the node stops",
+    FaultKind.ROT: "a bit of the durable data flips: the node may not start with that disk, and gets a new one or none",
+    FaultKind.WIPE: "the node restarts with an empty disk",
+    FaultKind.RESIGN: "the node resigns if it leads",
 }
 
 
@@ -68,12 +68,12 @@ class Profile(StrEnum):
     ELECTIONS = "elections"
 
 
-#: What each kind of seed is about.
+#: The faults of each profile.
 PROFILES: Mapping[Profile, str] = {
-    Profile.SWARM: "some kinds of fault, each left out with a probability of 0.4",
+    Profile.SWARM: "some kinds of fault, each omitted with a probability of 0.4",
     Profile.EVERYTHING: "every kind of fault",
-    Profile.LEADERS: "every kind of fault, four of five aimed at whoever leads",
-    Profile.ELECTIONS: "short logs and timeouts, late and doubled messages, few kinds of short faults, many elections",
+    Profile.LEADERS: "every kind of fault, four of five at the current leader",
+    Profile.ELECTIONS: "many elections: short logs and timeouts, late and duplicated messages, few kinds of fault",
 }
 
 
@@ -89,14 +89,17 @@ class Fault:
 
 @attrs.frozen
 class Knobs:
-    """The world of one seed. Times are in seconds.
+    """The settings of one world. Times are in seconds.
 
-    Per message: ``straggler`` is the probability of up to 3 s on top of a delay of 0.5 to 1.5 times ``delay_s``,
-    ``loss`` and ``duplication`` those of none and of two. Per fsync: 0.5 to 2 times ``fsync_s``, a hundred times as
-    long with a probability of ``stall``, and followed with that of ``idle_flush`` by one that nobody asked for.
-    A snapshot that was fetched is looked through for an fsync and up to ``check_s`` more.
-    ``fault_spans`` are how long faults last, give or take half. With ``bad_moment`` the faults may end before their
-    time, when few voters are ahead of the others, and it is those that die for good.
+    A message takes 0.5 to 1.5 times ``delay_s``. With the probability ``straggler`` it takes up to 3 s more. ``loss``
+    and ``duplication`` are the probabilities that it arrives never or twice.
+
+    An fsync takes 0.5 to 2 times ``fsync_s``. With the probability ``stall`` it takes a hundred times as long. With the
+    probability ``idle_flush`` another fsync follows although nothing was written.
+
+    A follower checks a fetched snapshot for an fsync and up to ``check_s`` more. ``fault_spans`` are durations of
+    faults, varied by half. With ``bad_moment`` the faults may end early, when a few voters are ahead. Those voters then
+    stay dead.
     """
 
     profile: Profile
@@ -126,12 +129,12 @@ class Knobs:
 
 
 _SKIP_PROBABILITY = 0.4
-#: Seeds are of these profiles in equal parts.
+#: Of eight seeds, on average four omit kinds of fault, two have all kinds, one targets leaders, one targets elections.
 _MIX = (*(Profile.SWARM,) * 4, *(Profile.EVERYTHING,) * 2, Profile.LEADERS, Profile.ELECTIONS)
 
 
 def draw_knobs(seed: int) -> Knobs:
-    """What kind of world a seed stands for: of eight, four are swarms, two suffer everything, two hunt something."""
+    """Draw the settings of a seed's world."""
     chance = Chance(seed, "knobs")
     profile = chance.pick(_MIX)
     return _draw_elections(chance) if profile is Profile.ELECTIONS else _draw_mixed(chance, profile)
@@ -180,7 +183,7 @@ _ELECTION_FAULTS = (
 
 
 def _draw_elections(chance: Chance) -> Knobs:
-    """A fault strikes about once in an election, and messages of one arrive in the next."""
+    """Draw a world in which about one fault strikes per election, and messages of one election arrive in the next."""
     timeout_s = 0.2
     return Knobs(
         profile=Profile.ELECTIONS,
@@ -218,7 +221,7 @@ def _draw_elections(chance: Chance) -> Knobs:
 
 
 def draw_plan(seed: int, knobs: Knobs) -> tuple[Fault, ...]:
-    """The faults of a seed, in the order in which they strike."""
+    """Draw the faults of a seed, in time order."""
     chance = Chance(seed, "faults")
     plan: list[Fault] = []
     at = chance.between(0, knobs.fault_interval_s)
@@ -232,12 +235,12 @@ def draw_plan(seed: int, knobs: Knobs) -> tuple[Fault, ...]:
 
 
 def plan_to_json(plan: Sequence[Fault]) -> str:
-    """A plan as text, one fault a line."""
+    """Return a plan as JSON text, one fault a line."""
     rows = [json.dumps([fault.at, fault.kind.value, fault.target, fault.duration]) for fault in plan]
     return "[\n" + ",\n".join(rows) + "\n]"
 
 
 def plan_from_json(text: str) -> tuple[Fault, ...]:
-    """The reverse of plan_to_json. Raises ValueError for what is no plan."""
+    """Parse the text of plan_to_json. Raises ValueError if it is not a plan."""
     rows: Any = json.loads(text)
     return tuple(Fault(float(at), FaultKind(kind), int(target), float(span)) for at, kind, target, span in rows)

@@ -1,4 +1,4 @@
-"""The time of a simulated world: a clock that jumps from event to event, and the trace of what happened."""
+"""Virtual time of a simulated world: a clock that jumps from event to event, and the trace of the events."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from kraft.raft.core import RaftCore
 from kraft.simulation.chance import Chance
 from kraft.simulation.invariants import Violation
 
-#: The most events of one seed. A world that needs more has a message storm.
+#: The most events of one seed. A world with more has a message storm.
 MAX_EVENTS = 60_000
 
 
 class Timeline:
-    """What is to happen when, in seconds from 0, and what did. ``trace`` takes it line by line.
+    """A queue of future events, in seconds from 0, and a hash of the past ones. ``trace`` receives each past one as a
+    line.
 
-    ``chance`` decides what is no node's own; ``faults_over`` from the moment on when nothing fails any more;
-    ``coverage`` counts how often each state worth reaching was reached.
+    ``chance`` is the random stream of the world as a whole. ``faults_over`` is true once no fault strikes any more.
+    ``coverage`` counts how often the world reached each state of interest.
     """
 
     def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
@@ -42,7 +43,7 @@ class Timeline:
         self.call_at(self.now + delay, function, *arguments)
 
     def run_until(self, end: float, done: Callable[[], object] | None = None) -> bool:
-        """Let events happen until ``end``; return early, and True, once ``done``."""
+        """Run the events until ``end``. Return True as soon as ``done`` returns true, otherwise False."""
         queue = self._queue
         while queue and queue[0][0] <= end:
             self.now, _, function, arguments = heapq.heappop(queue)
@@ -60,7 +61,7 @@ class Timeline:
         return self._hash.hexdigest()
 
     def note(self, kind: str, node_id: int, core: RaftCore, detail: object = "") -> None:
-        """Let a step of a node count for the trace."""
+        """Add a step of a node to the trace."""
         state = core.state
         name = type(state).__name__
         numbers = struct.pack("<dqqqq", self.now, node_id, state.epoch, core.log.end_offset, core.high_watermark)
@@ -73,5 +74,5 @@ class Timeline:
             self._trace(f"{self.now:10.4f}  -- {text}")
 
     def cover(self, name: str) -> None:
-        """Count that a state worth reaching was reached."""
+        """Count that the world reached a state of interest."""
         self.coverage[name] = self.coverage.get(name, 0) + 1

@@ -1,6 +1,6 @@
-"""The world of one seed: its nodes, what they are asked to do, and the two phases of its time.
+"""The world of one seed: its nodes, their workload, and the safety and liveness phases.
 
-The faults come from outside, by ``faults.schedule``.
+``faults.schedule`` adds the faults.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from kraft.simulation.node import SimulatedNode
 from kraft.simulation.plan import LONGEST_DELAY_S, Knobs
 from kraft.simulation.timeline import Timeline
 
-#: A quorum without faults commits something new within this time, and then has a leader that stays.
+#: A quorum without faults commits new values within this time, and then keeps its leader for ``STABLE_S``.
 LIVENESS_BOUND_S = 60.0
 STABLE_S = 6.0
-#: From this share of the safety phase on, some seeds wait for a bad moment to end it.
+#: After this share of the safety phase, a seed with ``bad_moment`` waits for voters that are ahead of the leader.
 _WAIT_FROM_SHARE = 0.7
-#: How long those who were ahead then live on, at most.
+#: The longest time until the voters that are ahead die.
 _LAST_WORDS_S = 2.0
 
 
 class World:
-    """Nodes 1, 2, 3 … of which the first are voters. ``run`` goes through both phases and raises Violation."""
+    """Nodes 1, 2, 3 and so on, voters first. ``run`` runs both phases and raises Violation if an invariant breaks."""
 
     def __init__(self, seed: int, knobs: Knobs, trace: Callable[[str], None] | None = None) -> None:
         self.knobs = knobs
@@ -41,10 +41,14 @@ class World:
             self.nodes[node_id] = SimulatedNode(node_id, seed, knobs, self.network, self.monitor)
         self._values = 1
 
-    # Two phases.
+    # Phases.
 
     def run(self) -> None:
-        """Safety: anything may fail. Liveness: a minority is dead for good, nothing else fails, and work goes on."""
+        """Run both phases.
+
+        - Safety: any fault may strike.
+        - Liveness: a minority of the voters is dead for good, no other fault strikes, and the workload continues.
+        """
         for node in self.nodes.values():
             self.timeline.call_at(self.timeline.chance.between(0, 1), node.start)
         self.timeline.call_at(self.knobs.append_interval_s, self._work)
@@ -53,7 +57,7 @@ class World:
         self._check_liveness(self._ahead() if self.knobs.bad_moment else [])
 
     def _ahead(self) -> list[int]:
-        """The voters that know a newer epoch than the leader, if all of them could die."""
+        """Return the voters that know a newer epoch than the leader, if a majority remains without them."""
         leader = self.leader()
         if leader is None:
             return []
@@ -61,7 +65,7 @@ class World:
         return ahead if len({*ahead, *self._lost()}) <= self.minority else []
 
     def _lost(self) -> list[int]:
-        """The voters whose disks are lost."""
+        """Return the voters whose disks are lost."""
         return [voter for voter in self.voters if self.nodes[voter].disk.rotten]
 
     def _work(self) -> None:
@@ -72,7 +76,7 @@ class World:
         self.timeline.call_in(self.knobs.append_interval_s * self.timeline.chance.between(0.5, 1.5), self._work)
 
     def _check_liveness(self, ahead: Sequence[int]) -> None:
-        """EventuallyLeaderElected, ValuesEventuallyAcked, and a leader that nothing disturbs stays."""
+        """Check that the living nodes elect a leader, commit and apply new values, and then keep the leader."""
         self.timeline.faults_over = True
         self.timeline.tell("the faults are over")
         self.network.calm()
@@ -85,7 +89,7 @@ class World:
                 node.resume()
                 node.start()
         alive = [node for node in self.nodes.values() if node.node_id not in dead]
-        self.timeline.run_until(self.timeline.now + LONGEST_DELAY_S)  # what began before may still be under way
+        self.timeline.run_until(self.timeline.now + LONGEST_DELAY_S)  # messages of the safety phase may still arrive
         goal, first_value = len(self.history.committed) + 2, self._values
 
         def done() -> bool:
@@ -93,7 +97,7 @@ class World:
 
         if not self.timeline.run_until(self.timeline.now + LIVENESS_BOUND_S, done):
             states = {node.node_id: (node.core.state, node.machine.applied) for node in alive}
-            text = f"nothing new in {LIVENESS_BOUND_S} s without {sorted(dead)}: {states}"
+            text = f"nothing new committed in {LIVENESS_BOUND_S} s without {sorted(dead)}: {states}"
             raise Violation(self._stuck_in(alive), text)
         epochs = {node.core.epoch for node in alive}
         self.timeline.run_until(self.timeline.now + STABLE_S)
@@ -101,7 +105,7 @@ class World:
         self.history.at_end(alive, first_value)
 
     def _check_stability(self, alive: Sequence[SimulatedNode], before: set[int]) -> None:
-        """All are in one epoch of those ``before``, and with its leader."""
+        """Check that all living nodes follow one leader, in one of the epochs ``before``."""
         after = {node.core.epoch for node in alive}
         if len(after) != 1 or not after <= before:
             raise Violation("StableLeadership", f"without a fault epochs went from {before} to {after}")
@@ -110,7 +114,7 @@ class World:
             raise Violation("StableLeadership", f"without a fault the leader of {after} is lost by {astray}")
 
     def _stuck_in(self, alive: Sequence[SimulatedNode]) -> str:
-        """The name of what did not come about."""
+        """Return the name of the liveness invariant that does not hold."""
         leaders = [node.core.leader_id for node in alive if node.node_id in self.voters]
         if any(leader is not None and leaders.count(leader) >= self.history.majority for leader in leaders):
             return "ValuesEventuallyAcked"
@@ -118,10 +122,10 @@ class World:
         return "NotStuckInProspective" if seeking else "EventuallyLeaderElected"
 
     def _bury(self, ahead: Sequence[int]) -> frozenset[int]:
-        """Choose the minority that stays dead: those whose disks are lost, those who are ahead, and more by chance.
+        """Choose the minority that stays dead: voters with lost disks, voters that are ahead, and random ones.
 
-        Who is ahead dies a little later, but no voter hears from it any more. What it tells observers until then must
-        not keep them from the log.
+        A voter that is ahead dies up to ``_LAST_WORDS_S`` later. Until then observers receive its messages, but no
+        voter does. Its epoch must not keep these observers from the log.
         """
         lost = list(dict.fromkeys((*ahead, *self._lost())))
         candidates = [voter for voter in self.voters if voter not in lost]
@@ -140,6 +144,6 @@ class World:
         return frozenset(lost)
 
     def leader(self) -> SimulatedNode | None:
-        """Whoever leads the newest epoch, if anybody does."""
+        """Return the leader of the newest epoch, or None if no node leads."""
         leading = [node for node in self.nodes.values() if node.up and isinstance(node.core.state, Leader)]
         return max(leading, key=lambda node: node.core.epoch, default=None)

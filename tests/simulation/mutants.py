@@ -392,7 +392,7 @@ MUTANTS = {
     "forgets its vote": Mutant("a vote outlives a restart", core, "_first_state", forgets(voted_for=None)),
     "does not write its vote": Mutant("a vote is durable", Member, "take_effects", vote_unwritten),
     "does not write new epochs": Mutant("an epoch is durable", Member, "take_effects", epoch_unwritten),
-    "speaks before it wrote": Mutant("durable, then spoken", SimulatedNode, "_begin_election_write", speaks_first),
+    "speaks before it wrote": Mutant("a node stores, then sends", SimulatedNode, "_begin_election_write", speaks_first),
     "counts its vote at once": Mutant("one's own vote counts once durable", voting, "stand", votes_at_once),
     "counts votes of old epochs": Mutant("votes are for one epoch", voting, "take_vote_response", any_epoch_vote),
     "stands in the same epoch": Mutant("an election takes a new epoch", voting, "stand", same_epoch),
@@ -413,15 +413,17 @@ MUTANTS = {
         "advance_high_watermark",
         commits(lambda member, ends: ends[member.majority - 1], lambda member, state: 0),
     ),
-    "counts what is not flushed": Mutant("a leader counts what is durable", leader, "take_append", counts_unflushed),
-    "fetches before the flush": Mutant("a follower claims what is durable", LogView, "all_durable", as_property(True)),
-    "believes an old flush": Mutant("a cut voids flushes", LogView, "flushed", forgets_cuts),
+    "counts what is not flushed": Mutant("a leader counts durable records", leader, "take_append", counts_unflushed),
+    "fetches before the flush": Mutant(
+        "a follower fetches behind durable records", LogView, "all_durable", as_property(True)
+    ),
+    "believes an old flush": Mutant("a truncation voids flushes", LogView, "flushed", forgets_cuts),
     "does not compare logs": Mutant("logs are compared before records go", leader, "where_logs_part", returning(None)),
     "knows no older epochs": Mutant("an epoch ends where the next begins", LogView, "end_of", only_own_epochs),
-    "cuts one too many": Mutant("only what differs is cut", LogView, "diverging_from", shifted_cut(-1)),
-    "cuts one too few": Mutant("all that differs is cut", LogView, "diverging_from", shifted_cut(1)),
+    "cuts one too many": Mutant("only diverging records are truncated", LogView, "diverging_from", shifted_cut(-1)),
+    "cuts one too few": Mutant("all diverging records are truncated", LogView, "diverging_from", shifted_cut(1)),
     "publishes before it cuts": Mutant(
-        "the high watermark comes after the cut", follower, "take_fetch_response", watermark_first
+        "the high watermark follows the truncation", follower, "take_fetch_response", watermark_first
     ),
     "publishes what it lacks": Mutant(
         "no high watermark beyond the log", follower, "take_fetch_response", no_commit_bound
@@ -442,16 +444,18 @@ MUTANTS = {
     "forgets the epoch before the log": Mutant(
         "the start of a log has an epoch", LogView, "advance_start", forgets_start_epoch
     ),
-    "applies what is not committed": Mutant("only what is committed is applied", StateMachine, "apply", hasty_snapshot),
+    "applies what is not committed": Mutant(
+        "only committed records are applied", StateMachine, "apply", hasty_snapshot
+    ),
     "wins with one vote too few": Mutant("a majority elects", voting, "count_vote", wins_early),
     "leads on after a restart": Mutant("a restarted leader leads no more", core, "_first_state", leads_on),
-    "asks for ever": Mutant("asking whether it could win ends", voting, "give_way", asks_for_ever),
-    "cuts what is committed": Mutant("what is committed is never cut", follower, "_cut", cuts_anything),
+    "asks for ever": Mutant("the Prospective state ends", voting, "give_way", asks_for_ever),
+    "cuts what is committed": Mutant("committed records are never truncated", follower, "_cut", cuts_anything),
     "tells what it remembers": Mutant(
         "no high watermark before one's own epoch commits", leader, "_high_watermark", tells_what_it_remembers
     ),
     "resigns over one silent voter": Mutant("a majority is enough", leader, "note_contact", needs_all),
-    "sends no records": Mutant("a leader sends what it has", LogView, "read", sends_nothing),
+    "sends no records": Mutant("a leader sends its records", LogView, "read", sends_nothing),
     "installs whatever it is by then": Mutant(
         "a follower alone installs a snapshot", follower, "take_stored_snapshot", installs_whatever_it_is
     ),
@@ -461,8 +465,6 @@ MUTANTS = {
     "snapshots what came later": Mutant(
         "a snapshot is of one offset", SimulatedNode, "_snapshot_written", snapshot_of_now
     ),
-    "takes a flush for all": Mutant(
-        "a flush covers what was written before it", SimulatedNode, "_flushed", flush_covers_all
-    ),
-    "drops the last record": Mutant("a restart keeps what was durable", Disk, "recover", drops_the_last),
+    "takes a flush for all": Mutant("a flush covers earlier writes", SimulatedNode, "_flushed", flush_covers_all),
+    "drops the last record": Mutant("a restart keeps durable records", Disk, "recover", drops_the_last),
 }

@@ -1,13 +1,15 @@
-"""docs/simulation.md: the words of ``prose.md``, and tables of what the code and the records say.
+"""Writes docs/simulation.md: the text of ``prose.md``, and tables made from the code and from recorded runs.
 
-``python -m tests.simulation.page`` writes it. With a commit and what ``kraft simulate --json`` wrote there, it first
-puts the files together as the campaign. Those of the same seeds under other Pythons say that these made no difference.
+``python -m tests.simulation.page`` writes the page. With a commit and the files of ``kraft simulate --json`` as
+arguments, it first merges these files into the campaign. Files of the same seeds under other Pythons must have equal
+traces.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ from typing import Any
 import attrs
 
 from kraft.raft.timing import Timing
-from kraft.simulation.campaign import RARE_STATES
+from kraft.simulation.campaign import RARE_STATES, run_seed
 from kraft.simulation.invariants import LIVENESS, SAFETY
 from kraft.simulation.plan import FAULTS, PROFILES, Knobs, Profile, draw_knobs
 from tests.bench.machine import hardware
@@ -28,6 +30,7 @@ PROSE = Path(__file__).with_name("prose.md")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "simulation.md"
 CAMPAIGN = ROOT / "docs" / "simulation.json"
+EXAMPLE_SEED = 3
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -36,14 +39,15 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def render() -> str:
-    """The page as it should be."""
+    """Return the text of the page."""
     invariants = [("safety", SAFETY), ("liveness", LIVENESS)]
     parts = {
+        "trace": _first_election(),
         "faults": table(["fault", "what happens"], [[f"`{kind.value}`", text] for kind, text in FAULTS.items()]),
         "profiles": table(["profile", "what strikes"], [[profile.value, text] for profile, text in PROFILES.items()]),
         "knobs": _knobs(),
         "invariants": table(
-            ["invariant", "", "what must be true"],
+            ["invariant", "", "what must hold"],
             [[f"`{name}`", kind, text] for kind, names in invariants for name, text in names.items()],
         ),
         "sample": str(hunt.SAMPLE),
@@ -58,8 +62,17 @@ def render() -> str:
     return text
 
 
+def _first_election() -> str:
+    """The trace of the example seed up to its first leader. Of each event it keeps the class and the message."""
+    trace: list[str] = []
+    run_seed(EXAMPLE_SEED, trace=trace.append)
+    end = next(number for number, line in enumerate(trace, 1) if " Leader " in line)
+    events = (re.sub(r"  (\w+)  \w+\((?:.*(?:request|response)=(\w+))?.*", r"  \1 \2", line) for line in trace[:end])
+    return "\n".join(event.rstrip() for event in events)
+
+
 def _knobs() -> str:
-    """What each knob is in two thousand worlds: of the election profile, and of the others."""
+    """The values of each knob in two thousand worlds: those of the election profile, and the others."""
     drawn = [draw_knobs(seed) for seed in range(2_000)]
     elections = [knobs for knobs in drawn if knobs.profile is Profile.ELECTIONS]
     others = [knobs for knobs in drawn if knobs.profile is not Profile.ELECTIONS]
@@ -82,7 +95,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _values(found: Sequence[Any]) -> str:
-    """A few values, or from where to where there are many."""
+    """List the distinct values, or the range of eight or more."""
     distinct = sorted(set(found))
     return ", ".join(map(str, distinct)) if len(distinct) < 8 else f"{distinct[0]:.0f} to {distinct[-1]:.0f}"
 
@@ -98,28 +111,30 @@ def _campaign(figures: dict[str, Any]) -> str:
     seeds, cpu_s, failed = figures["seeds"], figures["cpu_s"], figures["failed"]
     rare = [(name, *figures["coverage"].get(name, (0, 0))) for name in RARE_STATES]
     rare.sort(key=lambda row: row[1])
-    outcome = "none of them broke an invariant" if not failed else f"**{len(failed)} of them failed**: {failed}"
+    outcome = "no seed broke an invariant" if not failed else f"**{len(failed)} of them failed**: {failed}"
     what = (
         f"{seeds:,} seeds, from {figures['from']:,} up to {figures['to']:,}, at commit `{figures['commit']}` with "
         f"Python {figures['python']}: {outcome}.\n"
-        f"{figures['simulated_s'] / 3600:,.0f} hours were simulated in {cpu_s / 3600:.1f} CPU hours, "
+        f"The campaign simulated {figures['simulated_s'] / 3600:,.0f} hours in {cpu_s / 3600:.1f} CPU hours, "
         f"{figures['simulated_s'] / cpu_s:,.0f} simulated seconds per CPU second: {figures['events']:,} events, "
         f"{figures['committed']:,} records committed, on {figures['machine']}. The sum of the traces is "
         f"`{figures['trace']}`.\n"
     )
     same = figures["same"]
     if same["pythons"]:
-        what += f"\n{same['seeds']:,} seeds were run in Python {_names(same['pythons'])}: the traces were the same.\n"
-    states = "How many seeds came to each of the states that a campaign must reach, and how often, the rarest first:\n"
+        what += f"\n{same['seeds']:,} seeds had the same traces under Python {_names(same['pythons'])}.\n"
+    states = "The states that a campaign must reach: how many seeds reached each, and how often. The rarest is first.\n"
     rows = [[name, f"{reached:,}", f"{times:,}"] for name, reached, times in rare]
     return "\n".join([what, states, table(["state", "seeds", "times"], rows)])
 
 
 def merge(pieces: Sequence[dict[str, Any]], commit: str) -> dict[str, Any]:
-    """One campaign: its pieces follow each other without a gap in the Python that ran most.
+    """Merge pieces into one campaign. Its pieces are those of the Python that ran most of them.
 
-    The pieces of other Pythons are compared with its piece of the same seeds, which may also lie within a longer one.
-    Raises ValueError if there is a gap, or a difference, or nothing to compare with.
+    A piece of another Python is compared with the piece of the same seeds, which may lie within a longer one.
+
+    Raises:
+        ValueError: the pieces have a gap, traces differ, or a piece of another Python has no counterpart.
     """
     main_python = Counter(piece["python"] for piece in pieces).most_common(1)[0][0]
     others = [piece for piece in pieces if piece["python"] != main_python]
@@ -155,7 +170,7 @@ def merge(pieces: Sequence[dict[str, Any]], commit: str) -> dict[str, Any]:
 
 
 def _in_a_row(pieces: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The pieces that follow each other; what lies within one of them is left out."""
+    """Return the consecutive pieces, without those that lie within another one."""
     row: list[dict[str, Any]] = []
     for piece in sorted(pieces, key=lambda piece: (piece["from"], -piece["to"])):
         if row and piece["to"] <= row[-1]["to"]:
