@@ -1,4 +1,4 @@
-"""Incremental fetch sessions (KIP-227): the rules one by one, then a client that believes what it is told."""
+"""Incremental fetch sessions (KIP-227): single rules, then a random client that relies on incremental responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cache(slots: int = 10) -> FetchSessionCache:
 def request(
     session_id: int, epoch: int, wanted: dict[int, int] | None = None, forget: list[int] | None = None
 ) -> FetchRequest:
-    """Partitions of topic ``t`` with the offsets wanted of them."""
+    """A request for partitions of topic ``t`` with these fetch offsets."""
     return FetchRequest(
         session_id=session_id,
         session_epoch=epoch,
@@ -129,7 +129,7 @@ class TestIncremental:
         assert [next_epoch(each) for each in (INITIAL_EPOCH, 1, MAX_EPOCH)] == [1, 2, 1]
 
     def test_a_session_by_name_is_not_continued_by_id(self) -> None:
-        """Version 13 of Fetch names topics by id (KIP-516). A wrong epoch is said first."""
+        """Version 13 of Fetch names topics by id (KIP-516). The broker checks the epoch first."""
         sessions = cache()
         session_id = opened(sessions)
         wrong = refused(sessions, request(session_id, 1), uses_topic_ids=True)
@@ -151,7 +151,7 @@ class TestIncremental:
         assert not sessions.sessions
 
     def test_a_request_overtaken_by_the_next_one_is_refused(self) -> None:
-        """What it would tell, the client could not place."""
+        """The client could not match its response to a state of the session."""
         sessions = cache()
         session_id = opened(sessions)
         slow = ask(sessions, request(session_id, 1))
@@ -163,7 +163,7 @@ class TestIncremental:
 
 
 class TestWhatIsNews:
-    """An incremental answer holds only partitions with something new."""
+    """An incremental response holds only partitions with something new."""
 
     def context(self) -> FetchContext:
         sessions = cache()
@@ -207,7 +207,7 @@ class TestWhatIsNews:
 
 
 def test_a_partition_that_gave_records_goes_to_the_end_of_the_line() -> None:
-    """So that none starves when ``fetch.max.bytes`` is small."""
+    """A small ``fetch.max.bytes`` must starve no partition."""
     sessions = cache()
     session_id = opened(sessions, 3)
     ask(sessions, request(session_id, 1)).respond([data(0, b"r"), data(1), data(2, b"r")])
@@ -259,7 +259,9 @@ class TestEviction:
 
 
 class IncrementalClient(RuleBasedStateMachine):
-    """A client that keeps what it was last told of each partition. It must come to the truth by increments alone."""
+    """A client that keeps the last returned state of each partition. Incremental responses alone must keep it up to
+    date.
+    """
 
     @initialize(partitions=st.sets(st.integers(0, 5), min_size=1))
     def open(self, partitions: set[int]) -> None:
@@ -296,7 +298,7 @@ class IncrementalClient(RuleBasedStateMachine):
             self.offsets[index] += len(bytes(each.records or b""))
         self.believed = {index: self.believed[index] for index in self.offsets}
         assert self.believed == {index: self.truth[index] for index in self.offsets}
-        # The next request names what has moved on.
+        # The next request names the partitions whose fetch offset moved.
         self.dirty = {each.partition_index: self.offsets[each.partition_index] for each in heard if each.records}
 
     @rule(index=st.integers(0, 5), grown=st.integers(1, 3))

@@ -1,4 +1,4 @@
-"""Where a follower cuts its log, on logs that are lists of the epochs of their records."""
+"""Truncation offsets of a follower. A log here is the list of the epochs of its records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kraft.broker.following import truncation_offset
 
 
 def end_of_epoch(log: list[int], epoch: int) -> tuple[int, int]:
-    """What OffsetForLeaderEpoch answers: the largest epoch that is not above, and where it ends."""
+    """Return what OffsetForLeaderEpoch returns: the largest epoch up to this one, and its end offset."""
     if not log or epoch > log[-1]:
         return -1, -1
     known = max((each for each in log if each <= epoch), default=epoch)
@@ -23,7 +23,7 @@ def test_the_epoch_that_both_have_ends_earlier_on_one_side() -> None:
 
 
 def test_an_epoch_that_this_log_never_saw() -> None:
-    """KIP-279: first back to the end of the epoch before it; the next question is about that one."""
+    """KIP-279: truncate to the end of the previous epoch first. The next fetch names that epoch."""
     log = [1, 1, 4, 4]
     assert truncation_offset(3, 3, lambda epoch: end_of_epoch(log, epoch), 4, 0) == 2
 
@@ -35,15 +35,14 @@ def test_a_leader_that_cannot_tell_leaves_what_is_committed() -> None:
 
 @st.composite
 def logs(draw: st.DrawFn) -> tuple[list[int], list[int]]:
-    """A leader's and a follower's log: a common beginning, then epochs that only one of the two can have written in,
-    each log's epochs rising."""
+    """A leader's and a follower's log: a common prefix, then epochs that only one of the two wrote, in rising order."""
     common = sorted(draw(st.lists(st.integers(0, 5), max_size=8)))
     last = common[-1] if common else 0
     continued = draw(st.sampled_from(("leader", "follower", "nobody")))
     tails = []
     for side, odd in (("leader", 1), ("follower", 0)):
         tail = sorted(2 * each + odd + last + 1 for each in draw(st.lists(st.integers(0, 4), max_size=6)))
-        # Only one of the two can have more of the epoch in which the common beginning ends.
+        # Only one of the two logs can have more records of the last epoch of the prefix.
         more = draw(st.integers(0, 3)) if continued == side and common else 0
         tails.append([last] * more + tail)
     return common + tails[0], common + tails[1]
@@ -55,7 +54,7 @@ def test_cutting_and_asking_again_leads_to_the_leader_s_log(pair: tuple[list[int
     common = 0
     while common < min(len(leader), len(follower)) and leader[common] == follower[common]:
         common += 1
-    own = leader[-1] + 1 if leader else 1  # the leader's present epoch is newer than anything in its log
+    own = leader[-1] + 1 if leader else 1  # the leader's current epoch is newer than any in its log
     own = max(own, follower[-1] + 1 if follower else 0)
     for _ in range(len(leader) + len(follower) + 1):
         if not follower:

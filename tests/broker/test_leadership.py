@@ -1,4 +1,4 @@
-"""The leader of a partition, with followers, a controller and a network that the tests play."""
+"""The leader of a partition. The tests play its followers, the controller and the network."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_follower_out_of_sync_does_not_hold_up_the_others() -> None:
 
 
 def test_a_follower_that_is_about_to_join_is_waited_for() -> None:
-    """Else, with the leader alone in sync, the high watermark would always be ahead of whoever wants to join."""
+    """Otherwise, with the leader alone in sync, a follower could never reach the high watermark and join."""
     leader = leadership(isr=(LEADER,))
     leader.step(NOW, Appended(10))
     assert leader.high_watermark == 10
@@ -87,7 +87,7 @@ def test_a_follower_that_is_about_to_join_is_waited_for() -> None:
 
 
 def test_a_follower_that_lags_is_proposed_out() -> None:
-    """replica.lag.time.max.ms; until the controller has agreed it is waited for (KIP-497)."""
+    """``replica.lag.time.max.ms``. The high watermark waits for the follower until the controller agrees (KIP-497)."""
     leader = leadership()
     leader.step(NOW, Appended(10))
     leader.step(NOW + 1, fetched(SECOND, 10))
@@ -102,7 +102,7 @@ def test_a_follower_that_lags_is_proposed_out() -> None:
 
 
 def test_a_follower_that_is_always_a_little_behind_does_not_lag() -> None:
-    """What counts is that it has what the leader had when it last asked."""
+    """A follower is caught up if it reaches the leader's log end of its previous fetch."""
     leader = leadership()
     now = NOW
     for end in range(10, 200, 10):
@@ -126,7 +126,7 @@ def test_a_follower_that_has_all_that_is_committed_is_proposed_with_its_epoch() 
 
 
 def test_who_may_have_joined_is_waited_for_until_the_answer_is_known() -> None:
-    """KIP-497: the controller may have carried out a request whose answer was lost."""
+    """KIP-497: the controller may have applied a proposal whose response was lost."""
     leader = leadership(isr=(LEADER,))
     proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
     assert proposal is not None
@@ -167,7 +167,7 @@ def test_too_few_in_sync_replicas_commit_nothing() -> None:
 
 
 def test_conditions_hold_from_when_the_leadership_hears_of_them() -> None:
-    """min.insync.replicas and the brokers that are active: both may hold the high watermark back, until they change."""
+    """``min.insync.replicas`` and the active brokers both limit the high watermark until they change."""
     leader = leadership(isr=(LEADER,), min_isr=2)
     leader.step(NOW, Appended(10))
     leader.step(NOW, fetched(SECOND, 4, epoch=19))
@@ -210,9 +210,11 @@ def test_replicas_come_and_go() -> None:
 
 
 def test_the_metadata_says_who_the_replicas_are_after_an_answer_that_completed_a_reassignment() -> None:
-    """KIP-455: the last proposal of [1, 2] -> [1, 3] completes it. AlterPartition answers with the ISR and the epochs,
-    not with the replicas. The metadata then has the same partition epoch: Partition.makeLeader takes it over unless
-    its partition epoch is lower."""
+    """KIP-455: the last proposal of [1, 2] -> [1, 3] completes the reassignment.
+
+    AlterPartition returns the ISR and the epochs, but not the replicas. The metadata then has the same partition epoch.
+    ``Partition.makeLeader`` applies it unless its partition epoch is lower.
+    """
     leader = leadership(isr=(LEADER, SECOND), high_watermark=10, end_offset=10)
     leader.step(NOW, fetched(SECOND, 10))
     proposal = leader.step(NOW, fetched(THIRD, 10)).proposal
@@ -228,7 +230,9 @@ def test_the_metadata_says_who_the_replicas_are_after_an_answer_that_completed_a
 
 
 def test_a_proposal_of_a_former_leader_epoch_is_given_up() -> None:
-    """FENCED_LEADER_EPOCH is final (Partition.handleAlterPartitionError): no later answer or metadata would end it."""
+    """FENCED_LEADER_EPOCH is final (``Partition.handleAlterPartitionError``): no later response or metadata would end
+    it.
+    """
     leader = leadership(isr=(LEADER, SECOND))
     first = leader.step(NOW, fetched(THIRD, 0)).proposal
     assert first is not None
@@ -242,7 +246,7 @@ def test_a_proposal_of_a_former_leader_epoch_is_given_up() -> None:
 
 
 def test_metadata_that_confirms_an_answer_leaves_the_next_proposal_pending() -> None:
-    """The controller may carry it out yet, and then its members are in sync."""
+    """The controller may still apply the proposal. Its members are then in sync."""
     leader = leadership(isr=(LEADER,))
     first = leader.step(NOW, fetched(SECOND, 0)).proposal
     assert first is not None
@@ -254,7 +258,7 @@ def test_metadata_that_confirms_an_answer_leaves_the_next_proposal_pending() -> 
 
 
 def test_older_metadata_than_the_answer_is_not_taken_back() -> None:
-    """Partition.makeLeader: a lower partition epoch is stale."""
+    """``Partition.makeLeader``: a lower partition epoch is stale."""
     leader = leadership(isr=(LEADER, SECOND))
     proposal = leader.step(NOW, fetched(THIRD, 0)).proposal
     assert proposal is not None
@@ -264,7 +268,7 @@ def test_older_metadata_than_the_answer_is_not_taken_back() -> None:
 
 
 def test_a_cancelled_reassignment_ends_the_proposal_that_would_have_completed_it() -> None:
-    """KIP-455: the added replica is none any more, and the controller refuses what was proposed of the state before."""
+    """KIP-455: the added replica is removed again, and the controller refuses a proposal of the earlier state."""
     leader = leadership(isr=(LEADER, SECOND))
     proposal = leader.step(NOW, fetched(THIRD, 0)).proposal
     assert proposal is not None
@@ -285,14 +289,15 @@ def test_the_low_watermark_is_that_of_the_living() -> None:
 
 
 class Replication(RuleBasedStateMachine):
-    """One leader, two followers that may lose their logs, a controller that also reassigns replicas and elects the
-    leader anew, and answers that arrive late or never."""
+    """One leader and two followers that may lose their logs. The controller also reassigns replicas and elects the
+    leader again. Responses arrive late or never.
+    """
 
     @initialize(min_isr=st.integers(1, 2))
     def start(self, min_isr: int) -> None:
         self.now = NOW
-        self.ends = dict.fromkeys(REPLICAS, 0)  # where each replica's log really ends
-        # As the controller has it:
+        self.ends = dict.fromkeys(REPLICAS, 0)  # the log end of each replica
+        # The controller's state:
         self.replicas, self.isr, self.leader_epoch, self.partition_epoch = REPLICAS, REPLICAS, 0, 0
         self.adding: frozenset[int] = frozenset()
         self.removing: frozenset[int] = frozenset()
@@ -337,14 +342,16 @@ class Replication(RuleBasedStateMachine):
 
     @rule(follower=st.sampled_from((SECOND, THIRD)), kept=st.integers(0, 10))
     def restart(self, follower: int, kept: int) -> None:
-        """A new incarnation is taken out of the ISR when it registers; it may have lost some of its log."""
+        """Restart a follower. Its registration removes it from the ISR, and it may have lost records."""
         self.epochs[follower] = max(self.epochs.values()) + 1
         self.ends[follower] = min(self.ends[follower], kept)
         self._publish(tuple(each for each in self.isr if each != follower))
 
     @rule(to=st.sampled_from(((LEADER, SECOND), (LEADER, THIRD), REPLICAS)))
     def reassign(self, to: tuple[int, ...]) -> None:
-        """KIP-455; the one before is cancelled. A replica that was away has no log."""
+        """Reassign the partition (KIP-455), which cancels an earlier reassignment. A new replica starts with an empty
+        log.
+        """
         self._cancel()
         self.adding = frozenset(to) - frozenset(self.replicas)
         self.removing = frozenset(self.replicas) - frozenset(to)
@@ -362,7 +369,7 @@ class Replication(RuleBasedStateMachine):
         self._remove(gone)
 
     def _remove(self, gone: frozenset[int]) -> None:
-        """A leader that stays is told by a new leader epoch that a replica has gone."""
+        """Remove replicas. The leader learns it by a new leader epoch."""
         if gone:
             self.replicas = tuple(each for each in self.replicas if each not in gone)
             self.isr = tuple(each for each in self.isr if each not in gone)
@@ -370,12 +377,12 @@ class Replication(RuleBasedStateMachine):
 
     @rule()
     def elect(self) -> None:
-        """The leader anew, after it was away for a while."""
+        """Elect the leader again after it was away."""
         self.leader_epoch += 1
         self._publish(self.isr)
 
     def _publish(self, isr: tuple[int, ...]) -> None:
-        """The next state; a reassignment is complete as soon as all who stay are in sync."""
+        """Publish the next metadata. A reassignment completes once all target replicas are in sync."""
         self.isr = isr
         if (self.adding or self.removing) and set(self.replicas) - self.removing <= set(isr):
             gone, self.adding, self.removing = self.removing, frozenset(), frozenset()
@@ -394,7 +401,7 @@ class Replication(RuleBasedStateMachine):
     @precondition(lambda self: self.asked)
     @rule(heard=st.booleans(), answered=st.booleans())
     def decide(self, heard: bool, answered: bool) -> None:
-        """As the controller does; the request or its answer may get lost on the way."""
+        """Decide as the controller does. The request or its response may be lost."""
         proposal = self.asked.pop(0)
         answer: Event = ProposalRefused(proposal, ErrorCode.REQUEST_TIMED_OUT)
         if heard:
@@ -430,7 +437,7 @@ class Replication(RuleBasedStateMachine):
             assert len(current) <= 1
 
     def teardown(self) -> None:
-        """When all is well again, everybody is in sync and everything is committed."""
+        """Without further faults every replica joins the ISR and all records are committed."""
         if not hasattr(self, "leader"):
             return
         for _ in range(8):

@@ -1,4 +1,4 @@
-"""The ``.snapshot`` file: its bytes, and that damage is seen."""
+"""The ``.snapshot`` file: Kafka's bytes, and the detection of damage."""
 
 from __future__ import annotations
 

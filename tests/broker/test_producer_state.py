@@ -1,4 +1,4 @@
-"""Producer state: the answers to a retry, a gap and a zombie, and a machine that compares them with a naive model."""
+"""Producer state: retries, gaps and fenced producers, then a state machine test against a naive model."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def test_an_unknown_producer_may_begin_anywhere(sequence: int) -> None:
 
 
 def test_the_last_five_batches_are_recognised() -> None:
-    """``max.in.flight.requests.per.connection`` may be up to five with idempotence; a retry gets its first offsets."""
+    """``max.in.flight.requests.per.connection`` is at most five with idempotence. A retry gets the offsets of the first
+    append.
+    """
     states = states_after(*(batch(3 * index, 3, base_offset=100 + 3 * index) for index in range(6)))
     assert refused(states, batch(0, 3)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     for index in range(1, 6):
@@ -80,7 +82,7 @@ def test_the_last_five_batches_are_recognised() -> None:
 
 
 def test_sequences_wrap_after_the_largest_int() -> None:
-    """KIP-98: the sequence is an INT32 and goes on at 0 after 2^31 - 1."""
+    """KIP-98: the sequence is an INT32 and continues at 0 after 2^31 - 1."""
     states = states_after(batch(2**31 - 2, 4, base_offset=10))
     duplicate = states.check(batch(2**31 - 2, 4))
     assert duplicate is not None
@@ -91,7 +93,7 @@ def test_sequences_wrap_after_the_largest_int() -> None:
 
 
 def test_a_new_epoch_begins_at_zero_and_ends_the_old_one() -> None:
-    """KIP-98: zombies are fenced by their epoch; KIP-360: an epoch bump resets the sequence to 0."""
+    """KIP-98: the epoch fences zombies. KIP-360: an epoch bump resets the sequence to 0."""
     states = states_after(batch(0, 3), batch(3, base_offset=3))
     assert refused(states, batch(4, epoch=1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert states.check(batch(0, 3, epoch=1)) is None
@@ -104,7 +106,7 @@ def test_a_new_epoch_begins_at_zero_and_ends_the_old_one() -> None:
 
 
 def test_producers_expire_after_silence_but_not_in_a_transaction() -> None:
-    """``producer.id.expiration.ms``: producer ids do not expire while a transaction of theirs is ongoing."""
+    """``producer.id.expiration.ms``: a producer id does not expire during its transaction."""
     states = states_after(batch(0), batch(0, producer_id=8, base_offset=1, transactional=True))
     assert states.expire(EXPIRATION_MS - 1, EXPIRATION_MS) == 0
     assert states.expire(EXPIRATION_MS, EXPIRATION_MS) == 1
@@ -113,7 +115,7 @@ def test_producers_expire_after_silence_but_not_in_a_transaction() -> None:
 
 
 def test_the_last_stable_offset_waits_for_outcome_and_replication() -> None:
-    """KIP-98: the LSO is below every transaction still open, and below those whose marker is not yet replicated."""
+    """KIP-98: the LSO is below every open transaction, and below every ended one whose marker is not replicated."""
     states = states_after(
         batch(0, 5, base_offset=10, transactional=True),
         batch(0, 1, base_offset=15, transactional=True, producer_id=8),
@@ -161,7 +163,7 @@ def test_a_plain_batch_inside_a_transaction_is_refused() -> None:
 
 
 def test_replay_takes_the_log_as_it_is() -> None:
-    """The log was judged by its leader; compaction may have left gaps, and empty control batches."""
+    """The leader validated the log. Compaction may have left gaps and empty control batches."""
     states = ProducerStates()
     assert states.replay(batch(5, producer_id=-1), now_ms=9) is None
     states.replay(batch(5, 2, timestamp=4), now_ms=9)
@@ -178,19 +180,19 @@ def test_replay_takes_the_log_as_it_is() -> None:
 
 @attrs.define
 class Sent:
-    """A batch as the model remembers it."""
+    """A batch in the model."""
 
     header: BatchHeader
     now_ms: int
 
 
 class ProducerMachine(RuleBasedStateMachine):
-    """Two producers against a model that keeps every batch ever appended and judges by reading them all."""
+    """Two producers, and a model that keeps every appended batch and validates against all of them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.states = ProducerStates()
-        self.log: list[Sent] = []  # those that still count: not of expired producers
+        self.log: list[Sent] = []  # batches of producers that have not expired
         self.end_offset = 0
         self.high_watermark = 0
         self.now_ms = 0
@@ -203,7 +205,7 @@ class ProducerMachine(RuleBasedStateMachine):
         self.send(batch(sequence, 2))
 
     def known(self, producer_id: int) -> list[Sent]:
-        """The batches of the producer's present epoch."""
+        """The batches of the producer's current epoch."""
         return [
             sent
             for sent in self.log
@@ -287,7 +289,7 @@ class ProducerMachine(RuleBasedStateMachine):
         completed = self.states.append_marker(header, marker, self.now_ms)
         self.end_offset += 1
         self.epochs[producer_id] = epoch
-        self.log.append(Sent(header._replace(producer_epoch=-1), self.now_ms))  # counts as a sign of life only
+        self.log.append(Sent(header._replace(producer_epoch=-1), self.now_ms))  # only restarts the expiration
         first_offset = self.open.pop(producer_id, None)
         if first_offset is None:
             assert completed is None
@@ -317,7 +319,7 @@ class ProducerMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """From the snapshot: of each producer the last batch, and all that was in the log is replicated."""
+        """Restart from a snapshot, which keeps each producer's last batch. All records of the log are replicated."""
         before = {entry.producer_id: entry for entry in self.states.entries()}
         self.states = ProducerStates(decode_snapshot(encode_snapshot(self.states.entries())))
         for entry in self.states.entries():

@@ -1,4 +1,4 @@
-"""A coordinator on a table: its clock, what it wrote and what it answered. No driver, no sockets."""
+"""A coordinator without driver and sockets: the test sets the clock, and reads appended records and replies."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ GROUP = "g"
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer says of itself under any of the client's own assignors."""
+    """A consumer's subscription, the same for any assignor of the client."""
     return struct.pack(">h", 0) + encode(ConsumerProtocolSubscription(topics=list(topics)), 0)
 
 
 class Desk:
-    """Time is ``now_ms``; ``written`` is the partition of ``__consumer_offsets``; ``answers`` goes by token.
+    """A coordinator under test. ``written`` is the partition of ``__consumer_offsets``. ``answers`` maps tokens to
+    replies.
 
-    What is appended is committed at once; while ``is_followed`` is false it waits in ``uncommitted``. ``may_write`` is
-    whether enough replicas are in sync.
+    Appended records are committed at once. While ``is_followed`` is false they wait in ``uncommitted``. ``may_write``
+    is true if enough replicas are in sync.
     """
 
     def __init__(self, **settings: int) -> None:
@@ -76,7 +77,7 @@ class Desk:
         assert self.core.deadline_ms <= effects.deadline_ms
 
     def commit_all(self) -> None:
-        """The followers have everything."""
+        """Commit all appended records."""
         while self.uncommitted:
             effects = self.uncommitted.pop(0)
             replayed = self.core.step(self.now_ms, Committed(effects.append))
@@ -98,17 +99,17 @@ class Desk:
             self.answers[token] = answer
 
     def send(self, message: Any, version: int, client_id: str = "c") -> int:
-        """Hand a request in; its token."""
+        """Send a request and return its token."""
         token = next(self._tokens)
         self.step(GroupRequest(token, message, version, client_id, "/127.0.0.1"))
         return token
 
     def ask(self, message: Any, version: int) -> Any:
-        """Hand in a request that must be answered at once; the answer."""
+        """Send a request that must get its reply at once, and return the reply."""
         return self.answers[self.send(message, version)]
 
     def pass_time(self, milliseconds: int) -> None:
-        """Let time go by; the core is woken whenever it asked for it, and never to no purpose at the same instant."""
+        """Advance the time and step the core at each deadline. A deadline must not repeat at one instant."""
         until_ms = self.now_ms + milliseconds
         while self.core.deadline_ms <= until_ms:
             self.now_ms = max(self.now_ms, self.core.deadline_ms)
@@ -117,8 +118,9 @@ class Desk:
         self.now_ms = until_ms
 
     def restart(self, *, has_all: bool = True) -> list[object]:
-        """Another broker takes over: it knows only what was written, or what was committed of it. The tokens that the
-        old one let go of."""
+        """Move the partition to another broker, which loads all written or only the committed records. Return the
+        tokens that the old coordinator parked.
+        """
         dropped = self.core.waiting() + self.uncommitted_tokens
         if not has_all:
             self.written = self.committed_log
@@ -128,7 +130,7 @@ class Desk:
         return dropped
 
     def load(self, written: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        """Take over what another coordinator has written."""
+        """Load records that another coordinator wrote."""
         deque(self.core.load(written), maxlen=0)
         deque(self.core.begin(self.now_ms), maxlen=0)
 
@@ -161,7 +163,7 @@ class Desk:
         return self.send(self.join_message(member_id, **what), version)
 
     def enter(self, **what: Any) -> int:
-        """Join as a new dynamic member, in the two steps of KIP-394; the token of the second."""
+        """Join as a new dynamic member in the two steps of KIP-394. Return the token of the second one."""
         member_id = self.answers[self.join(**what)].member_id
         return self.join(member_id, **what)
 
@@ -199,7 +201,7 @@ class Desk:
         return [each.error_code for each in self.ask(message, 5).members]
 
     def commit(self, offset: int, **what: Any) -> int:
-        """Commit one offset; the error code, which must come at once."""
+        """Commit one offset and return the error code, which must arrive at once."""
         code: int = self.answers[self.send_commit(offset, **what)].topics[0].partitions[0].error_code
         return code
 
@@ -231,7 +233,7 @@ class Desk:
         return self.send(message, version)
 
     def committed(self) -> dict[tuple[str, int], int]:
-        """Every offset of the group, as OffsetFetch tells it."""
+        """Return all committed offsets of the group by OffsetFetch."""
         answer = fetched(self.core.offsets, OffsetFetchRequestGroup(group_id=GROUP, topics=None))
         return {
             (topic.name, each.partition_index): each.committed_offset
@@ -240,18 +242,20 @@ class Desk:
         }
 
     def gather(self) -> None:
-        """Let just so much time pass that nobody waits for a join any more."""
+        """Advance the time until no join is parked."""
         while any(member.join is not None for member in self.group().members.values()):
             self.pass_time(self.core.deadline_ms - self.now_ms)
 
     def stable(self, size: int = 1, **what: Any) -> list[str]:
-        """A stable group of new dynamic members; their ids, the leader first. Each is assigned its own id."""
+        """Make a stable group of new dynamic members. Return their ids, the leader first. Each one's assignment is its
+        own id.
+        """
         tokens = [self.enter(**what) for _ in range(size)]
         self.gather()
         return self.settle(tokens)
 
     def settle(self, tokens: list[int]) -> list[str]:
-        """Sync everyone whose join was answered: members first, the leader last."""
+        """Send the SyncGroup of every member whose join completed, the leader's last."""
         joined: list[JoinGroupResponse] = [self.answers[token] for token in tokens]
         leader = next(each for each in joined if each.leader == each.member_id)
         others = [each.member_id for each in joined if each is not leader]

@@ -1,7 +1,7 @@
-"""Members of one group that come, go, repeat themselves and miss answers, before a coordinator that changes brokers.
+"""Random members of one group join, leave, retry and miss replies, while the coordinator moves between brokers.
 
-The properties are the promises of the classic protocol; the offsets are checked against a dict. What the coordinator
-writes is committed at once, or later, or is lost with its broker: nobody may have heard of it before.
+The properties are the guarantees of the classic protocol. A dict is the model of the offsets. Records commit at once,
+commit later, or are lost with their broker. No client may see the effect of a record before it is committed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ who = st.integers(0, 5)
 
 @attrs.define
 class Client:
-    """What a consumer knows of its own membership."""
+    """A consumer's view of its own membership."""
 
     instance: str | None
     version: int
@@ -98,7 +98,7 @@ class Coordination(RuleBasedStateMachine):
 
     @rule(who=who)
     def restart_client(self, who: int) -> None:
-        """The process dies without a word and comes back with no memory."""
+        """Restart a client without LeaveGroup and without its state."""
         client = self.client(who)
         client.member_id, client.generation, client.waits_for, client.roster = "", -1, None, []
 
@@ -115,7 +115,7 @@ class Coordination(RuleBasedStateMachine):
 
     @rule(crowd=st.integers(1, 6), silent=st.none() | who, unnamed=st.sampled_from([0, 0, 1]))
     def everyone_goes_through_a_rebalance(self, crowd: int, silent: int | None, unnamed: int) -> None:
-        """What happens when nothing goes wrong, or one member at most stays away from the sync."""
+        """Complete a rebalance without faults, in which at most one member sends no SyncGroup."""
         for client in self.clients[:crowd]:
             self.ask_to_join(client)
             if client.member_id and client.waits_for is None and client.generation < 0:
@@ -207,7 +207,7 @@ class Coordination(RuleBasedStateMachine):
 
     @rule()
     def clean_up(self) -> None:
-        """The retention is a week, and a week never passes here: only groups without offsets may go."""
+        """The retention is a week, and less time passes here. So only groups without offsets may expire."""
         known = GROUP in self.desk.core.groups
         self.desk.expire()
         if known and GROUP not in self.desk.core.groups:
@@ -221,7 +221,7 @@ class Coordination(RuleBasedStateMachine):
 
     @rule(has_all=st.booleans())
     def another_broker_takes_over(self, has_all: bool) -> None:
-        """It has all that is committed, and perhaps the rest, which it commits before it answers."""
+        """The new broker has all committed records, and perhaps others. It commits those before it replies."""
         assert set(self.desk.restart(has_all=has_all)) == self.parked | self.writes.keys()
         if has_all:
             for change in self.writes.values():
@@ -231,7 +231,7 @@ class Coordination(RuleBasedStateMachine):
         self.syncs.clear()
         for client in self.clients:
             client.waits_for = None
-        # A generation is written when its leader has assigned: one that was still gathering is forgotten.
+        # A generation is appended only once its leader has assigned. An earlier one is lost.
         self.generation = self.desk.group().generation if GROUP in self.desk.core.groups else 0
 
     def ask_to_join(self, client: Client, *, lost: bool = False) -> None:
@@ -248,7 +248,7 @@ class Coordination(RuleBasedStateMachine):
         self.hear()
 
     def ask_to_sync(self, client: Client, stale: int = 0, unnamed: int = 0) -> None:
-        """A leader may leave members out of its assignment."""
+        """Send SyncGroup. A leader may omit members from its assignment."""
         stamp = f"{client.generation}/{self.desk.now_ms}/{client.member_id}"
         assignments = {each: f"{stamp}/{each}".encode() for each in client.roster[unnamed:]}
         token = self.desk.sync(
@@ -274,7 +274,7 @@ class Coordination(RuleBasedStateMachine):
         return token
 
     def hear(self) -> None:
-        """Clients take in the answers that have come; those to a request they gave up on, they do not see."""
+        """Deliver the replies to the clients, except those to requests that a client gave up."""
         for token in [each for each in self.writes if each in self.desk.answers]:
             self.writes.pop(token)()
         for token in [each for each in self.parked if each in self.desk.answers]:
@@ -371,7 +371,7 @@ class Coordination(RuleBasedStateMachine):
 
     @invariant()
     def the_log_tells_it_all(self) -> None:
-        """Who reads the partition now knows the offsets and, of a group that is settled, the members."""
+        """A coordinator that loads the partition now finds the offsets and, of a stable group, the members."""
         heir = heir_of(self.desk, self.desk.written)
         assert heir.offsets.of(GROUP).keys() == self.desk.core.offsets.written(GROUP).keys()
         group = self.desk.core.groups.get(GROUP)
@@ -381,7 +381,7 @@ class Coordination(RuleBasedStateMachine):
             assert described(heir) == described(self.desk.core)
 
     def teardown(self) -> None:
-        """Whoever waits is answered in the end, though nobody says anything more."""
+        """Every parked request gets its reply in the end, even if no client sends another request."""
         self.followers_catch_up()
         self.desk.pass_time(LONG_MS)
         self.hear()
@@ -418,7 +418,7 @@ UNSHRUNK = settings(TestCoordination.settings, max_examples=500, phases=[Phase.g
 
 
 class TestPlantedBugs:
-    """The machine notices a coordinator that lets its clients hear of what is not committed."""
+    """The test notices a coordinator that shows its clients uncommitted records."""
 
     def notices(self) -> None:
         with pytest.raises((AssertionError, ExceptionGroup)):

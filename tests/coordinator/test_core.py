@@ -1,4 +1,4 @@
-"""Which partition a group lives in, and what a coordinator takes over and lets go of."""
+"""The partition of a group, and loading and unloading a coordinator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.coordinator.desk import GROUP, SESSION_MS, Desk
     ],
 )
 def test_a_group_lives_where_apache_kafka_looks_for_it(group_id: str, of_50: int, of_7: int) -> None:
-    """The absolute value of ``String.hashCode``, modulo ``offsets.topic.num.partitions``; as a JVM printed them."""
+    """``abs(String.hashCode)`` modulo ``offsets.topic.num.partitions``. A JVM printed the expected values."""
     assert coordinator_partition(group_id, 50) == of_50
     assert coordinator_partition(group_id, 7) == of_7
 
@@ -56,7 +56,7 @@ class TestLoad:
         assert desk.group().state is GroupState.EMPTY
 
     def test_a_rebalance_under_way_is_forgotten(self, desk: Desk) -> None:
-        """Only assignments are written: members of the generation before find that it stands, and rejoin."""
+        """Only assignments are appended. Members of the previous generation find it unchanged and rejoin."""
         leader, follower = desk.stable(2)
         waiting = desk.join(leader)
         assert desk.restart() == [waiting]

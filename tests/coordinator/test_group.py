@@ -1,4 +1,4 @@
-"""The states of a group and the moves between them."""
+"""The states of a group and their transitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 
 
 def test_the_moves_are_those_of_the_classic_protocol() -> None:
-    """From each state that Apache Kafka allows before it, into each; Dead is the end."""
+    """The table equals the valid previous states of Apache Kafka's states. Dead is final."""
     before = {
         EMPTY: {PREPARING},
         PREPARING: {STABLE, COMPLETING, EMPTY},

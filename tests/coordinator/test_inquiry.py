@@ -93,7 +93,7 @@ class TestList:
         ],
     )
     def test_filters_by_state_and_type(self, desk: Desk, states: list[str], types: list[str], found: set[str]) -> None:
-        """KIP-518 and KIP-848; the case does not matter."""
+        """KIP-518 and KIP-848. The filters ignore case."""
         desk.stable()
         message = desk.join_message(group_id="simple")
         desk.send(message, 9)
@@ -132,7 +132,7 @@ class TestOffsetDelete:
         return answer.error_code, [each.error_code for topic in answer.topics for each in topic.partitions]
 
     def test_of_an_empty_group(self, desk: Desk) -> None:
-        """A partition that has no offset is no error."""
+        """A partition without an offset is no error."""
         desk.commit(1)
         assert self.delete(desk) == (ErrorCode.NONE, [ErrorCode.NONE, ErrorCode.NONE])
         desk.restart()

@@ -1,4 +1,4 @@
-"""JoinGroup, rule by rule. A test names the KIP or the setting that says so."""
+"""JoinGroup, rule by rule. Each test names the KIP or the setting of its rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def desk() -> Desk:
 
 
 def test_a_new_member_is_given_an_id_and_joins_with_it(desk: Desk) -> None:
-    """KIP-394: from version 4 on, a join without an id is answered MEMBER_ID_REQUIRED and adds no member."""
+    """KIP-394: from version 4 on, a join without an id gets MEMBER_ID_REQUIRED and adds no member."""
     answer = desk.answers[desk.join(version=4)]
     assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
     assert answer.member_id.startswith("c-")
@@ -27,7 +27,7 @@ def test_a_new_member_is_given_an_id_and_joins_with_it(desk: Desk) -> None:
 
 
 def test_before_version_4_the_first_join_makes_a_member(desk: Desk) -> None:
-    """KIP-394 leaves older versions as they were."""
+    """KIP-394 did not change older versions."""
     token = desk.join(version=3)
     desk.pass_time(DELAY_MS)
     assert desk.answers[token].error_code == ErrorCode.NONE
@@ -35,7 +35,7 @@ def test_before_version_4_the_first_join_makes_a_member(desk: Desk) -> None:
 
 
 def test_an_id_that_is_not_used_lapses_with_the_session_timeout(desk: Desk) -> None:
-    """KIP-394: the pending id lives for the session timeout."""
+    """KIP-394: a pending id expires after the session timeout."""
     member_id = desk.answers[desk.join()].member_id
     desk.pass_time(SESSION_MS)
     assert desk.answers[desk.join(member_id)].error_code == ErrorCode.UNKNOWN_MEMBER_ID
@@ -79,7 +79,7 @@ def test_a_joiner_without_protocols_founds_no_group(desk: Desk) -> None:
 
 
 def test_an_empty_group_takes_up_any_protocol_type(desk: Desk) -> None:
-    """What its former members spoke binds nobody."""
+    """The protocol type of previous members does not count."""
     [member_id] = desk.stable()
     desk.leave((member_id, None))
     token = desk.enter(protocol_type="connect", protocols=[("sessioned", b"x")])
@@ -135,7 +135,7 @@ class TestMaxSize:
         assert desk.answers[token].error_code == ErrorCode.NONE
 
     def test_a_group_that_is_loaded_too_large_sheds_the_surplus(self) -> None:
-        """The setting was lowered: the first to rejoin stay."""
+        """``group.max.size`` was lowered. The first members to rejoin stay."""
         desk = Desk()
         members = desk.stable(3)
         smaller = Desk(group_max_size=2)
@@ -149,7 +149,7 @@ class TestMaxSize:
 
 class TestRejoin:
     def test_a_follower_with_nothing_new_is_told_the_generation(self, desk: Desk) -> None:
-        """A lost answer costs no rebalance."""
+        """A lost response causes no rebalance."""
         _, follower = desk.stable(2)
         answer = desk.answers[desk.join(follower)]
         assert (answer.error_code, answer.generation_id) == (ErrorCode.NONE, 1)
@@ -161,7 +161,7 @@ class TestRejoin:
         assert desk.group().state is GroupState.PREPARING_REBALANCE
 
     def test_the_leader_starts_a_rebalance_whenever_it_joins(self, desk: Desk) -> None:
-        """It may have seen a change of the topics."""
+        """The leader may have noticed a change of the topics."""
         leader, _ = desk.stable(2)
         desk.join(leader)
         assert desk.group().state is GroupState.PREPARING_REBALANCE
@@ -183,7 +183,7 @@ class TestRejoin:
         assert desk.answers[waiting].error_code == ErrorCode.REBALANCE_IN_PROGRESS
 
     def test_a_second_join_takes_the_place_of_the_first(self, desk: Desk) -> None:
-        """The client's connection broke; the first request must not wait for ever."""
+        """The client's connection broke. Its first request must not stay parked."""
         member_id = desk.answers[desk.join()].member_id
         first, second = desk.join(member_id), desk.join(member_id)
         assert desk.answers[first].error_code == ErrorCode.REBALANCE_IN_PROGRESS
@@ -213,7 +213,7 @@ class TestStaticMembers:
         assert desk.answers[token].assignment == old.encode()
 
     def test_comes_back_without_a_rebalance_whatever_it_reads_now(self, desk: Desk) -> None:
-        """Only a change of the elected protocol counts."""
+        """Only a change of the elected protocol causes a rebalance."""
         self.entered(desk, "i", "j")
         desk.join(instance="j", protocols=[("range", subscription("other"))])
         assert desk.group().state is GroupState.STABLE
@@ -238,7 +238,7 @@ class TestStaticMembers:
         assert desk.group().leader == answer.member_id
 
     def test_the_returning_leader_skips_the_assignment(self, desk: Desk) -> None:
-        """KIP-814: it hears that it leads and who is there, and is told not to assign."""
+        """KIP-814: the response names it as leader, lists the members, and sets ``skip_assignment``."""
         self.entered(desk, "i", "j")
         answer = desk.answers[desk.join(instance="i", version=9)]
         assert answer.skip_assignment
@@ -246,7 +246,7 @@ class TestStaticMembers:
         assert len(answer.members) == 2
 
     def test_an_older_client_is_told_that_its_former_self_leads(self, desk: Desk) -> None:
-        """Else it would assign, and nobody would listen in a stable group."""
+        """Otherwise it would assign, although a stable group takes no assignment."""
         leader, _ = self.entered(desk, "i", "j")
         answer = desk.answers[desk.join(instance="i", version=8)]
         assert (answer.leader, answer.members, answer.skip_assignment) == (leader, [], False)

@@ -1,4 +1,4 @@
-"""Committed offsets: who may commit, and when they are forgotten."""
+"""Committed offsets: which client may commit, and when offsets expire."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def desk() -> Desk:
 
 class TestCommit:
     def test_a_group_can_be_nothing_but_offsets(self, desk: Desk) -> None:
-        """A consumer that assigns itself commits without generation for a group that nobody else knows."""
+        """A consumer with manual assignment commits without a generation, for a group without members."""
         assert desk.commit(5) == ErrorCode.NONE
         assert desk.committed() == {("t", 0): 5}
         assert desk.group().state is GroupState.EMPTY
@@ -31,12 +31,12 @@ class TestCommit:
         ("version", "code"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)]
     )
     def test_a_generation_of_an_unknown_group_is_refused(self, desk: Desk, version: int, code: ErrorCode) -> None:
-        """KIP-848 gave version 9 the better code."""
+        """KIP-848: version 9 has the more precise error code."""
         assert desk.commit(5, member_id="m", generation=1, version=version) == code
         assert not desk.core.groups
 
     def test_an_administrator_commits_for_a_group_without_members(self, desk: Desk) -> None:
-        """So ``kafka-consumer-groups --reset-offsets`` works."""
+        """``kafka-consumer-groups --reset-offsets`` needs this."""
         [member_id] = desk.stable()
         assert desk.commit(5) == ErrorCode.UNKNOWN_MEMBER_ID
         desk.leave((member_id, None))
@@ -50,13 +50,13 @@ class TestCommit:
         assert desk.commit(1, member_id=member_id, generation=1) == ErrorCode.NONE
 
     def test_while_members_gather_they_may_still_commit(self, desk: Desk) -> None:
-        """They give their partitions up with their progress saved."""
+        """Members commit before they give up their partitions."""
         leader, follower = desk.stable(2)
         desk.join(leader)
         assert desk.commit(1, member_id=follower, generation=1) == ErrorCode.NONE
 
     def test_between_join_and_sync_nobody_may(self, desk: Desk) -> None:
-        """They do not know yet what is theirs."""
+        """The members do not know their new assignment yet."""
         token = desk.enter()
         desk.gather()
         member_id = desk.answers[token].member_id
@@ -79,7 +79,7 @@ class TestCommit:
 
 
 class TestPending:
-    """Offsets that are in the log and not committed (Apache: ``GroupMetadata.pendingOffsetCommits``)."""
+    """Offsets that are appended but not committed (Apache: ``GroupMetadata.pendingOffsetCommits``)."""
 
     def test_they_are_not_answered(self, desk: Desk) -> None:
         desk.commit(1)
@@ -101,7 +101,7 @@ class TestPending:
         assert desk.core.offsets.pending[GROUP]["t", 0].committed == CommittedOffset(2, -1, "", desk.now_ms)
 
     def test_they_keep_a_group_and_an_offset_from_expiring(self, desk: Desk) -> None:
-        """Apache: ``hasOffsets`` and ``removeExpiredOffsets`` look at the pending ones."""
+        """Apache: ``hasOffsets`` and ``removeExpiredOffsets`` consider pending offsets."""
         desk.commit(1)
         desk.pass_time(RETENTION_MS)
         desk.is_followed = False
@@ -120,7 +120,7 @@ class TestPending:
         assert desk.committed() == {}
 
     def test_with_too_few_in_sync_nothing_is_written(self, desk: Desk) -> None:
-        """``min.insync.replicas``: NOT_ENOUGH_REPLICAS, which clients hear as COORDINATOR_NOT_AVAILABLE."""
+        """``min.insync.replicas``: clients get COORDINATOR_NOT_AVAILABLE for NOT_ENOUGH_REPLICAS."""
         desk.may_write = False
         assert desk.commit(1) == ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert not desk.written
@@ -128,7 +128,7 @@ class TestPending:
 
 
 class TestExpiry:
-    """``offsets.retention.minutes`` as KIP-211 has it."""
+    """``offsets.retention.minutes`` as in KIP-211."""
 
     def clean_up_after(self, desk: Desk, milliseconds: int) -> dict[tuple[str, int], int]:
         desk.pass_time(milliseconds)
@@ -152,7 +152,7 @@ class TestExpiry:
         assert not self.clean_up_after(desk, 1)
 
     def test_that_moment_outlives_a_change_of_the_coordinator(self, desk: Desk) -> None:
-        """KIP-211 put it into the group's record."""
+        """KIP-211 added this time to the group's record."""
         [member_id] = desk.stable()
         desk.commit(1, member_id=member_id, generation=1)
         desk.leave((member_id, None))
@@ -197,7 +197,7 @@ class TestExpiry:
         assert not self.clean_up_after(desk, 1)
 
     def test_an_empty_group_without_offsets_goes_at_the_next_check(self, desk: Desk) -> None:
-        """``offsets.retention.check.interval.ms``; its tombstone keeps the next coordinator from seeing it."""
+        """``offsets.retention.check.interval.ms``. After its tombstone no later coordinator loads the group."""
         [member_id] = desk.stable()
         desk.leave((member_id, None))
         desk.expire()
@@ -214,7 +214,7 @@ class TestExpiry:
 
 
 def test_one_step_forgets_a_bounded_number(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The event comes again until nothing is left."""
+    """The driver repeats the event until nothing is left."""
     monkeypatch.setattr(offsets, "MAX_TOMBSTONES", 2)
     for partition in range(3):
         desk.commit(1, partition=partition)
@@ -226,7 +226,7 @@ def test_one_step_forgets_a_bounded_number(desk: Desk, monkeypatch: pytest.Monke
 
 
 def test_a_deleted_topic_takes_its_offsets_along(desk: Desk) -> None:
-    """Else a new topic of that name would be read from where the old one was left."""
+    """Otherwise consumers would read a new topic of that name from the old topic's offset."""
     desk.commit(1, topic="t")
     desk.commit(2, topic="u")
     desk.step(ForgetTopics(GROUP, {"t", "never-read"}.__contains__))

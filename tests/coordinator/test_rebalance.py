@@ -1,4 +1,4 @@
-"""The rebalance: how long members gather, who is left behind, who leads."""
+"""The rebalance: how long members have to join, which ones are removed, which one leads."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class TestGathering:
         assert token in desk.answers
 
     def test_an_id_that_was_handed_out_is_waited_for(self, desk: Desk) -> None:
-        """KIP-394: the member is about to come."""
+        """KIP-394: the member is about to join."""
         [leader] = desk.stable()
         member_id = desk.answers[desk.join()].member_id
         token = desk.join(leader)
@@ -110,7 +110,7 @@ class TestGathering:
         assert token in desk.answers
 
     def test_a_new_member_may_wait_five_minutes_for_its_first_generation(self, desk: Desk) -> None:
-        """Clients that time out and start over leave members behind that nobody will ever speak for."""
+        """A client that times out and starts over leaves a member behind that no client uses any more."""
         [leader] = desk.stable(1, rebalance_ms=3_600_000)
         token = desk.enter()
         for _ in range(NEW_MEMBER_JOIN_TIMEOUT_MS // 5_000):
@@ -132,7 +132,7 @@ class TestGathering:
         assert desk.answers[desk.join(leader)].leader == leader
 
     def test_a_static_member_keeps_its_place_until_its_session_ends(self, desk: Desk) -> None:
-        """KIP-345: a rebalance does not remove it, even if it comes late."""
+        """KIP-345: a rebalance does not remove a static member, even if it joins late."""
         tokens = [desk.join(instance="i", session_ms=1_000_000), desk.enter()]
         desk.gather()
         static, dynamic = desk.settle(tokens)
@@ -152,7 +152,7 @@ class TestGathering:
 
 
 class TestPendingSync:
-    """Members that joined must ask for their assignment within the rebalance timeout."""
+    """A member that joined must send SyncGroup within the rebalance timeout."""
 
     def joined(self, desk: Desk) -> list[str]:
         tokens = [desk.enter(session_ms=1_000_000) for _ in range(2)]
@@ -193,7 +193,7 @@ class TestPendingSync:
 
 
 def test_a_group_that_everyone_left_is_empty_and_says_so(desk: Desk) -> None:
-    """The generation goes on, the protocol type stays, the protocol and the leader are gone; it is written."""
+    """The generation increases, the protocol type stays, protocol and leader are reset. The group is appended."""
     members = desk.stable(2)
     desk.leave(*((each, None) for each in members))
     desk.restart()

@@ -1,5 +1,7 @@
-"""The records of ``__consumer_offsets``. The bytes were printed by the message classes of Apache Kafka 3.9.2 and 4.3.1,
-which agree on all of them."""
+"""The records of ``__consumer_offsets``.
+
+The message classes of Apache Kafka 3.9.2 and 4.3.1 printed the expected bytes. Both agree on all of them.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ def test_a_group_key_is_read() -> None:
 
 @pytest.mark.parametrize("version", ["0003", "000b", "7fff", "ffff"])
 def test_keys_of_another_kind_are_left_alone(version: str) -> None:
-    """KIP-848 put its own records beside these."""
+    """KIP-848 stores its own records in the same topic."""
     assert records.decode_key(bytes.fromhex(version + "0167")) is None
 
 
@@ -75,7 +77,7 @@ def test_a_damaged_key_is_named_as_such(key: str) -> None:
 
 
 def test_offsets_are_written_as_kafka_writes_them() -> None:
-    """Version 3; version 1 is the only one with a place for an expiry."""
+    """Version 3. Only version 1 has a field for an expiry."""
     assert records.offset_value(COMMITTED).hex() == "0003000000000000002a0000000500016d00000000000003e8"
     assert records.offset_value(EXPIRING).hex() == "0001000000000000002a00016d00000000000003e800000000000007d0"
 
@@ -121,7 +123,7 @@ def test_groups_of_every_version_are_read(value: str, instance: str | None, sinc
 
 
 def test_a_group_of_the_first_version_has_no_rebalance_timeout() -> None:
-    """Before KIP-62 the session timeout stood for it."""
+    """Before KIP-62 the session timeout was used instead."""
     value = "0000" + GROUP_1[4:].replace("0000ea60", "")
     [member] = records.decode_group("g", bytes.fromhex(value)).members.values()
     assert member.rebalance_timeout_ms == 10000

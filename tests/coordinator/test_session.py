@@ -1,4 +1,4 @@
-"""SyncGroup, Heartbeat and LeaveGroup, state by state."""
+"""SyncGroup, Heartbeat and LeaveGroup in each state of a group."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TestSync:
         assert (desk.answers[waiting].error_code, desk.answers[waiting].assignment) == (ErrorCode.NONE, b"")
 
     def test_nobody_hears_of_an_assignment_before_it_is_committed(self, desk: Desk) -> None:
-        """Apache answers from the callback of ``storeGroup``."""
+        """Apache replies from the callback of ``storeGroup``."""
         leader, follower = joined(desk)
         desk.is_followed = False
         tokens = [desk.sync(follower, 1), desk.sync(leader, 1, {leader: b"l", follower: b"f"})]
@@ -60,7 +60,7 @@ class TestSync:
         assert not desk.group().members[leader].assignment
 
     def test_a_rebalance_meanwhile_makes_it_void(self, desk: Desk) -> None:
-        """Apache's callback does nothing unless the group still completes the same generation."""
+        """Apache's callback does nothing unless the group is still in CompletingRebalance of the same generation."""
         leader, _ = joined(desk)
         desk.is_followed = False
         waiting = desk.sync(leader, 1, {leader: b"l"})
@@ -142,7 +142,7 @@ class TestHeartbeat:
         assert desk.heartbeat(leader, 0) == ErrorCode.ILLEGAL_GENERATION
 
     def test_an_id_without_membership_has_no_heart(self, desk: Desk) -> None:
-        """KIP-394: it is not a member yet."""
+        """KIP-394: a pending id is not a member yet."""
         desk.stable()
         assert desk.heartbeat(desk.answers[desk.join()].member_id, 1) == ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -192,7 +192,7 @@ class TestLeave:
         assert token in desk.answers
 
     def test_several_leave_at_once(self, desk: Desk) -> None:
-        """KIP-345: from version 3 on, each with its own code; one rebalance for all."""
+        """KIP-345: from version 3 on, each member has its own error code, and one rebalance serves all."""
         first, second, third = desk.stable(3)
         assert desk.leave((first, None), ("ghost", None), (second, None)) == [
             ErrorCode.NONE,

@@ -1,7 +1,7 @@
-"""Trace hashes that every machine, Python and hash seed must come to.
+"""Trace hashes that must be equal on every machine, Python and hash seed.
 
-They change whenever the cores, their driver or the world behave differently in these seeds, and only then;
-``python -m tests.simulation.golden`` records them anew.
+A hash changes only if the cores, the simulated driver or the world behave differently in that seed. ``python -m
+tests.simulation.golden`` records new hashes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kraft.simulation.campaign import run_seed
 
-#: Among them are all profiles, one to five voters, and observers.
+#: These seeds cover all profiles, one to five voters, and observers.
 SEEDS = (*range(12), 15, 19, 29, 30)
 RECORD = Path(__file__).with_name("golden.json")
 

@@ -1,6 +1,7 @@
-"""Hunting planted bugs: ``python -m tests.simulation.hunt [NAME …]`` runs seeds until one notices, and records which.
+"""``python -m tests.simulation.hunt [NAME …]`` runs seeds until one notices each planted bug, and records that seed.
 
-``caught.json`` holds, for each, the first seed that noticed, by which invariant, and what the first hundred made of it.
+``caught.json`` holds per bug the first seed that noticed it, the broken invariant, and the results of the first hundred
+seeds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kraft.simulation.campaign import Verdict, run_seed
 from kraft.simulation.invariants import LIVENESS, SAFETY
 from tests.simulation.mutants import MUTANTS, Mutant
 
-#: Every planted bug must be caught by one of so many seeds.
+#: The number of seeds of which one must notice each planted bug.
 BOUND = 2_000
 SAMPLE = 100
 RECORD = Path(__file__).with_name("caught.json")
@@ -24,7 +25,9 @@ RECORD = Path(__file__).with_name("caught.json")
 
 @attrs.frozen
 class Catch:
-    """``seed`` is the first that noticed, by ``invariant``; ``sample`` is how many of the first SAMPLE did, by each."""
+    """The first ``seed`` that noticed, and the ``invariant`` that broke. ``sample`` counts per invariant how many of
+    the first SAMPLE seeds noticed.
+    """
 
     seed: int
     invariant: str
@@ -36,7 +39,7 @@ def recorded() -> dict[str, Catch]:
 
 
 def hunt(mutant: Mutant, bound: int = BOUND) -> Verdict | None:
-    """The verdict of the first seed that notices, if one does."""
+    """Return the verdict of the first seed that notices, or None."""
     with mutant.planted():
         for seed in range(bound):
             verdict = run_seed(seed)

@@ -1,4 +1,4 @@
-"""Planted bugs: each takes one rule out of the cores, or of the driver around them, and must be caught."""
+"""Planted bugs: each removes one rule from the cores or from the simulated driver, and some seed must notice it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kraft.simulation.node import SimulatedNode
 
 @attrs.frozen
 class Mutant:
-    """``target.name`` is replaced by what ``make`` makes of it, which breaks ``rule``."""
+    """``make`` returns the replacement of ``target.name``, which breaks ``rule``."""
 
     rule: str
     target: Any
@@ -38,7 +38,7 @@ class Mutant:
 
 
 def verdict_is(wrong: Reason, right: Reason) -> Callable[[Any], Any]:
-    """A judge that grants what it should refuse for the reason ``right``."""
+    """Replace the vote decision: grant a vote that should be refused for the reason ``right``."""
 
     def make(judge: Any) -> Any:
         def judge_vote(member: Any, request: Any) -> Reason:
@@ -104,7 +104,7 @@ def same_epoch(_: Any) -> Any:
 
 
 def forgets(**fields: Any) -> Callable[[Any], Any]:
-    """A restart that does not remember what was written."""
+    """A restart that forgets stored fields."""
 
     def make(first_state: Any) -> Any:
         return lambda member, election, now: first_state(member, attrs.evolve(election, **fields), now)
@@ -356,7 +356,7 @@ def waits_for_a_check(election_deadline: Any) -> Any:
 
 
 def epoch_unwritten(take: Any) -> Any:
-    """Writes leaders and votes, but not a new epoch without either."""
+    """Store leaders and votes, but not a new epoch without either."""
 
     def take_effects(member: Any) -> Any:
         effects = take(member)
@@ -369,7 +369,7 @@ def epoch_unwritten(take: Any) -> Any:
 
 
 def vote_unwritten(take: Any) -> Any:
-    """Writes epochs and leaders, but no votes."""
+    """Store epochs and leaders, but no votes."""
 
     def take_effects(member: Any) -> Any:
         before = attrs.evolve(member.written, voted_for=None)

@@ -1,4 +1,4 @@
-"""A seed means the same in every process, with every hash seed, in every Python, on every machine."""
+"""A seed gives the same events in every process, with every hash seed and Python, on every machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def hashes_of(python: str, search_path: str, hash_seed: str) -> dict[str, str]:
 
 
 def pythons() -> dict[str, str]:
-    """The other Pythons of this machine that this package is for, by version: on the path, or installed by pyenv."""
+    """The other supported Pythons of this machine, by version: on the path, or installed by pyenv."""
     on_path = [shutil.which(f"python3.{minor}") for minor in MINORS]
     by_pyenv = sorted(Path.home().glob(".pyenv/versions/3.1[1-4]*/bin/python"))
     found = {}
@@ -59,8 +59,9 @@ def test_the_recorded_seeds_are_of_every_profile() -> None:
 
 
 def test_a_seed_is_the_run_that_was_recorded() -> None:
-    """Recorded by another process, some time ago. If cores or world are meant to behave differently now, record them
-    anew: ``python -m tests.simulation.golden``."""
+    """Another process recorded the hashes earlier. After an intended change of behaviour record them again with
+    ``python -m tests.simulation.golden``.
+    """
     assert hashes() == recorded()
 
 
@@ -71,10 +72,10 @@ def test_a_seed_is_the_same_run_whatever_the_hash_seed(hash_seed: str) -> None:
 
 @pytest.mark.timeout(400)
 def test_a_seed_is_the_same_run_in_every_python(tmp_path: Path) -> None:
-    """The simulator needs nothing but attrs, which is Python alone, so that of this Python will do for all."""
+    """The simulator needs only attrs, which is pure Python. So all Pythons use this one's attrs."""
     others = pythons()
     if not others:
-        # Nothing says that a machine has a second one, so this cannot be a failure anywhere.
+        # A machine need not have a second Python, so this is no failure.
         pytest.skip(f"needs a second Python of 3.{MINORS[0]} to 3.{MINORS[-1]}, on the path or by pyenv: not compared")
     for package in (attr, attrs):
         (tmp_path / package.__name__).symlink_to(Path(package.__file__).parent)

@@ -1,4 +1,4 @@
-"""What a simulated disk remembers of a power cut."""
+"""The contents of a simulated disk after a power cut."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_snapshot_that_the_log_does_not_hold_replaces_it() -> None:
 
 
 def test_a_snapshot_beyond_the_log_replaces_it_whatever_the_epoch_of_the_log() -> None:
-    """Raft, figure 7: the tail of a deposed leader is of a newer epoch than what is committed."""
+    """Raft, figure 7: the tail of a former leader's log can have a newer epoch than the committed records."""
     disk = Disk()
     disk.write(Append(entries(1, 1, 3)))
     disk.sync(disk.written())

@@ -1,4 +1,4 @@
-"""Invariants, or halves of them, that no planted bug breaks, since something else notices it first: broken by hand."""
+"""Invariants that no planted bug breaks, because another invariant notices first. The tests break them by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kraft.simulation.world import World
 
 
 def world_with_a_leader() -> World:
-    """A world without faults, at a time when all follow one leader."""
+    """A world without faults, at a time when all nodes follow one leader."""
     world = World(4, draw_knobs(4))
     world.run()
     assert world.leader() is not None
@@ -64,7 +64,9 @@ def test_it_can_fail(invariant: str) -> None:
 
 
 def test_only_who_is_in_an_older_epoch_may_cut_what_a_newer_one_commits() -> None:
-    """It may follow a leader of old that lacks it. In the epoch that committed it the leader has it, so nobody cuts."""
+    """It may follow an earlier leader that lacks the records. In the epoch of the commit the leader has them, and no
+    node truncates them.
+    """
     knobs = draw_knobs(4)
     world = World(4, knobs)
     schedule(world, draw_plan(4, knobs))

@@ -1,7 +1,7 @@
-"""The checks can fail: each planted bug is caught, as docs/simulation.md has it, and each invariant catches something.
+"""The checks can fail: some seed catches each planted bug, as recorded, and each invariant catches a bug.
 
-What the seeds before the first that notices, and the first hundred, make of a bug is recorded: to repeat all of it here
-would take as long as the hunt.
+``caught.json`` records the results of the first hundred seeds and of those before the first catch. To repeat all of
+them here would take as long as the hunt.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.simulation.hunt import BOUND, SAMPLE, recorded
 from tests.simulation.mutants import MUTANTS
 
 CAUGHT = recorded()
-#: So many seeds before the one that notices are run, too.
+#: The number of seeds before the first catch that run here, too.
 LOOK_BACK = 3
 RECORD_ANEW = "`python -m tests.simulation.hunt`, then `python -m tests.simulation.page`, record anew what notices"
 
@@ -33,7 +33,7 @@ def test_every_one_of_them_was_caught_within_the_bound() -> None:
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_planted_bug_is_caught(name: str) -> None:
-    """By the seed and through the invariant that are recorded, and by none of those just before it."""
+    """The recorded seed breaks the recorded invariant. The seeds just before it break none."""
     catch = CAUGHT[name]
     with MUTANTS[name].planted():
         made = {seed: run_seed(seed).invariant for seed in range(max(catch.seed - LOOK_BACK, 0), catch.seed + 1)}
@@ -45,7 +45,7 @@ def test_a_planted_bug_is_caught(name: str) -> None:
 
 
 def test_every_invariant_can_fail() -> None:
-    """Those that no planted bug runs into are shown to fail by hand."""
+    """``test_monitor`` breaks those invariants that no planted bug breaks."""
     by_bugs = {invariant for catch in CAUGHT.values() for invariant in (catch.invariant, *catch.sample)}
     assert by_bugs | set(test_monitor.BY_HAND) == {*SAFETY, *LIVENESS}
 

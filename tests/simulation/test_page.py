@@ -1,4 +1,4 @@
-"""docs/simulation.md says what the code and the records say, and pieces of a campaign add up to it."""
+"""docs/simulation.md is up to date, and the pieces of a campaign merge into one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def piece(first: int, last: int) -> dict[str, object]:
 
 
 def test_the_page_is_what_it_is_made_of() -> None:
-    """If not: ``python -m tests.simulation.page``."""
+    """If not, run ``python -m tests.simulation.page``."""
     assert PAGE.read_text() == render()
 
 

@@ -1,4 +1,4 @@
-"""Some hundred worlds: every invariant holds in each, and the campaign reaches what it must."""
+"""Some hundred worlds: every invariant holds in each, and the campaign reaches every rare state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SLICES = 6
 
 @functools.cache
 def worlds(part: int) -> Tally:
-    """One slice of the campaign, run once in a process whichever test asks first."""
+    """One slice of the campaign. The first test that needs it runs it, once per process."""
     tally = Tally()
     for seed in range(part, SEEDS, _SLICES):
         tally.add(run_seed(seed))
@@ -40,7 +40,7 @@ def test_every_invariant_holds_in_every_world(part: int) -> None:
 
 @pytest.mark.timeout(600)
 def test_the_campaign_reaches_every_rare_state() -> None:
-    """A campaign that never got there would prove nothing about it."""
+    """A campaign that never reached a state would not test it."""
     missing = set(RARE_STATES)
     for part in range(_SLICES):
         missing.intersection_update(worlds(part).never_reached())
@@ -50,7 +50,7 @@ def test_the_campaign_reaches_every_rare_state() -> None:
 
 
 def test_half_of_the_seeds_are_swarms_a_quarter_is_everything_and_a_quarter_hunts() -> None:
-    """Neither alone finds the most, so a campaign mixes them."""
+    """No profile alone finds most bugs, so a campaign mixes them."""
     profiles = [draw_knobs(seed).profile for seed in range(4_000)]
     parts = {profile: round(profiles.count(profile) / 500) for profile in Profile}
     assert parts == {Profile.SWARM: 4, Profile.EVERYTHING: 2, Profile.LEADERS: 1, Profile.ELECTIONS: 1}
@@ -62,7 +62,7 @@ def test_every_fault_and_profile_is_explained() -> None:
 
 
 def test_elections_are_what_that_profile_is_about() -> None:
-    """What is broken in elections alone shows only where there are many."""
+    """Bugs in elections show only in worlds with many elections."""
     seeds = [seed for seed in range(60) if draw_knobs(seed).profile is Profile.ELECTIONS]
     elections = [run_seed(seed).coverage["Candidate -> Leader"] for seed in seeds[:5]]
     assert sum(elections) > 40
