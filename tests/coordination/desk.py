@@ -1,4 +1,4 @@
-"""The group coordinator of a broker on real files and in virtual time; the test says the metadata and the followers."""
+"""The group coordinator of a broker on real files in virtual time. The test plays the controller and the followers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Connection:
 
 @attrs.frozen
 class Context:
-    """Of a broker, what the handlers of groups look at."""
+    """The fields of a broker that the handlers of groups use."""
 
     replicas: Replicas
     groups: Groups
@@ -74,7 +74,7 @@ class Context:
 
 @attrs.define
 class Feed:
-    """The committed metadata, as a publisher subscribes to it."""
+    """The committed metadata, to which a publisher subscribes."""
 
     loader: Loader
     image: Image
@@ -98,7 +98,7 @@ class Feed:
 
 
 def topic_records(name: str, topic_id: UUID, *replicas: int) -> tuple[TopicRecord, PartitionRecord]:
-    """A topic of one partition, led by the first of ``replicas``, all of them in sync."""
+    """Records of a topic with one partition. The first of ``replicas`` leads, and all are in sync."""
     partition = PartitionRecord(
         partition_id=0,
         topic_id=topic_id,
@@ -124,7 +124,7 @@ class Desk:
         return self.replicas.partitions[OFFSETS_TOPIC][0]
 
     async def publish(self, *records: Any) -> None:
-        """Commit metadata; return once the broker acts on it."""
+        """Commit metadata and return once the broker has applied it."""
         self.feed.commit(*records)
         await self.publisher.until(lambda image: image.offset == self.feed.loader.image.offset)
 
@@ -133,19 +133,19 @@ class Desk:
         await self.publish(PartitionChangeRecord(partition_id=0, topic_id=OFFSETS_ID, **what))
 
     async def lead(self) -> None:
-        """Lead the partition, and be followed until all of it is committed."""
+        """Make the broker lead the partition, and let followers fetch until all of it is committed."""
         self.publisher.registered(LEADER_EPOCH)
         if len(self.partition.state.replicas) > 1:
             self.follower_fetches()
         await settle()
 
     def follower_fetches(self, end_offset: int | None = None) -> None:
-        """The follower has everything below ``end_offset``: all that there is, if it is not given."""
+        """Let the follower fetch from ``end_offset``, by default from the log end."""
         end = self.partition.log.log_end_offset if end_offset is None else end_offset
         self.partition.fetched(trio.current_time() * 1000, Fetched(FOLLOWER, FOLLOWER_EPOCH, end, 0))
 
     async def send(self, handler: ModuleType, message: Any, version: int) -> Any:
-        """What the broker answers, when it does."""
+        """Send a request and return its response."""
         request = Request(0, version, 0, "c", b"", 0, cast(Any, Connection()))
         try:
             reply = await handler.at_broker(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
@@ -160,7 +160,7 @@ class Desk:
         return ErrorCode(answer.topics[0].partitions[0].error_code)
 
     async def committed(self) -> dict[str, int] | ErrorCode:
-        """What OffsetFetch answers for the whole group, by topic."""
+        """Return all committed offsets of the group by OffsetFetch, by topic."""
         message = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP, topics=None)])
         [group] = (await self.send(offset_fetch, message, 9)).groups
         if group.error_code:
@@ -192,7 +192,7 @@ class Desk:
 
 
 class Later:
-    """The result of a call that runs beside the test."""
+    """The result of a call in a task beside the test."""
 
     def __init__(self, nursery: trio.Nursery, call: Any, *args: Any) -> None:
         self.result: Any = None

@@ -1,4 +1,4 @@
-"""Partitions of ``__consumer_offsets`` that a broker takes over, with what was deleted meanwhile."""
+"""Loading partitions of ``__consumer_offsets``, and the offsets of topics deleted in the meantime."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.coordination.desk import (
 
 
 def write_commits(desk: Desk, count: int, topic: str = "t") -> None:
-    """What a former leader left in the log: commits of 0 for the first ``count`` partitions."""
+    """Write the log of a previous leader: commits of offset 0 for the first ``count`` partitions."""
     for base in range(0, count, 1000):
         commits = [
             OffsetRecord(GROUP, topic, partition, CommittedOffset(partition, -1, "", 0))
@@ -40,7 +40,7 @@ def write_commits(desk: Desk, count: int, topic: str = "t") -> None:
 
 
 def shard_tasks() -> list[trio.lowlevel.Task]:
-    """The tasks of the partition, in the whole program."""
+    """Return the tasks of the partition in the whole program."""
     found, tasks = [], [trio.lowlevel.current_root_task()]
     while tasks:
         task = tasks.pop()
@@ -53,7 +53,7 @@ def shard_tasks() -> list[trio.lowlevel.Task]:
 
 class TestLoading:
     async def test_other_tasks_run_meanwhile(self, tmp_path: Path) -> None:
-        """A follower that is not answered for ``controller.quorum.fetch.timeout.ms`` elects another controller."""
+        """A follower without a response for ``controller.quorum.fetch.timeout.ms`` elects another controller."""
         async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
             write_commits(desk, 20_000)
             desk.publisher.registered(LEADER_EPOCH)
@@ -85,8 +85,9 @@ class TestLoading:
 
     @pytest.mark.parametrize("when", ["before", "meanwhile"])
     async def test_offsets_of_topics_that_are_gone_are_forgotten(self, tmp_path: Path, when: str) -> None:
-        """Apache removes them in ``GroupCoordinator.onPartitionsDeleted``, whoever leads then; a partition without a
-        leader had nobody to do it."""
+        """In Apache the current leader deletes them (``GroupCoordinator.onPartitionsDeleted``). A partition without a
+        leader at that time keeps them.
+        """
         async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
             write_commits(desk, 2_000)
             write_commits(desk, 1, "u")

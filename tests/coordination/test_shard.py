@@ -1,4 +1,4 @@
-"""What clients of a group hear before, when and after the coordinator's records are committed."""
+"""The replies to clients of a group before, at and after the commit of the coordinator's records."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ class TestOffsets:
             assert await desk.committed() == {"t": 5}
 
     async def test_with_too_few_in_sync_nothing_is_appended(self, tmp_path: Path) -> None:
-        """``acks=-1`` checks ``min.insync.replicas`` before the append; NOT_ENOUGH_REPLICAS is answered as
-        COORDINATOR_NOT_AVAILABLE."""
+        """``acks=-1`` checks ``min.insync.replicas`` before the append. Clients get COORDINATOR_NOT_AVAILABLE for
+        NOT_ENOUGH_REPLICAS.
+        """
         async with desk_in(tmp_path, min_insync_replicas="2") as desk:
             await desk.lead()
             await desk.change(isr=[LEADER])
@@ -54,7 +55,7 @@ class TestOffsets:
     async def test_a_commit_that_timed_out_shows_when_it_is_committed_after_all(
         self, tmp_path: Path, autojump_clock: object
     ) -> None:
-        """As in Apache's ``CoordinatorRuntime``: the answer times out, the record stays in the log."""
+        """As in Apache's ``CoordinatorRuntime``: the request times out, but the record stays in the log."""
         async with desk_in(tmp_path) as desk:
             await desk.lead()
             assert await desk.commit(5) == ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -73,7 +74,7 @@ class TestOffsets:
             assert await desk.committed() == ErrorCode.NOT_COORDINATOR
 
     async def test_a_new_leader_first_has_committed_what_it_read(self, tmp_path: Path) -> None:
-        """The former leader may have acknowledged any of it; none of it may go back."""
+        """The previous leader may have acknowledged any record of the log, so none may be lost."""
         async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
             await desk.lead()
             Later(nursery, desk.commit, 5)
@@ -133,7 +134,7 @@ class TestOffsets:
 
 
 class TestAssignments:
-    """Apache answers SyncGroup from the callback of ``storeGroup``."""
+    """Apache replies to SyncGroup from the callback of ``storeGroup``."""
 
     async def test_a_member_is_given_its_part_once_it_is_committed(self, tmp_path: Path) -> None:
         async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
@@ -188,7 +189,7 @@ class TestAssignments:
             assert desk.partition.log.log_end_offset == before
 
     async def test_a_static_member_that_cannot_be_replaced_stays(self, tmp_path: Path) -> None:
-        """KIP-345: the new id is written before it counts; Apache restores the old one if it cannot be."""
+        """KIP-345: the new member id counts once it is appended. Apache restores the old one if the append fails."""
         async with desk_in(tmp_path, min_insync_replicas="2") as desk, trio.open_nursery() as nursery:
             await desk.lead()
             joined = await desk.join()
@@ -204,7 +205,7 @@ class TestAssignments:
 async def test_after_a_failed_append_the_partition_is_loaded_again(
     tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the core decided is not in the log, so it must not stand."""
+    """The log does not hold the core's decision, so the decision must not stay."""
 
     def fail(*_: object) -> None:
         raise OSError("no space")
@@ -222,7 +223,7 @@ async def test_after_a_failed_append_the_partition_is_loaded_again(
 
 
 async def test_nothing_is_appended_once_the_leadership_is_over(tmp_path: Path) -> None:
-    """A deadline may come between the end of the leadership and the resignation."""
+    """A deadline may pass between the end of the leadership and :meth:`Shard.resign`."""
     async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
         await desk.lead()
         waiting = Later(nursery, desk.commit, 5)

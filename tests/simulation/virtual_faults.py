@@ -1,11 +1,11 @@
 """Faults for whole controllers in virtual time, drawn from a seed: ``python -m tests.simulation.virtual_faults 0:200``.
 
-Each seed is a world of three or five real nodes, an observer that is to them what a broker is, and two clients that
-create topics, through it or through a node. In each *round* some faults strike, and are over; then a leader must be
-there and must commit, within a bounded virtual time. In a round of a *minority* so few nodes are struck that the others
-must come to that while it lasts. At the end a minority stays dead for a while, and then all must hold the same.
+Each seed is a world of three or five real controllers and one observer, which stands for a broker. Two clients create
+topics, through the observer or through a controller. In each *round* some faults strike and end. Then a leader must
+exist and commit within a bounded virtual time. A round ``of_minority`` strikes so few controllers that the others must
+do so during the round. At the end a minority stays down for a while, and then all nodes must hold the same records.
 
-``--seed N`` runs one seed, with the log of its nodes.
+``--seed N`` runs one seed and prints the log of its nodes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kraft.simulation.chance import Chance
 
 
 class Kind(Enum):
-    """What a fault does to its target."""
+    """The effect of a fault on its target."""
 
     KILL = "kill"
     STOP = "controlled stop"
@@ -44,7 +44,7 @@ class Kind(Enum):
     RESIGN = "resign"
 
 
-#: What strikes one node alone.
+#: Faults that strike a single node.
 OF_ONE = (Kind.KILL, Kind.STOP, Kind.PAUSE, Kind.ISOLATE, Kind.DEAF, Kind.MUTE, Kind.RESET, Kind.SLOW_DISK, Kind.RESIGN)
 TOLD_OF_EACH = ("leader elected", "log cut", "snapshot installed", "request timed out", "topic acknowledged")
 SPANS_S = (0.3, 2.0, 8.0)
@@ -52,14 +52,16 @@ SPANS_S = (0.3, 2.0, 8.0)
 
 @attrs.frozen
 class Fault:
-    """``at_s`` is counted from the start of the round. ``target`` is 0 for whoever leads, else counts the others."""
+    """``at_s`` counts from the start of the round. ``target`` is 0 for the leader, otherwise it numbers the other
+    nodes.
+    """
 
     at_s: float
     lasts_s: float
     kind: Kind
     target: int
     other: int
-    """LINK: the other end. SPLIT: who is on which side, in bits. Of cuts: whether the observer is cut off, too."""
+    """LINK: the other end. SPLIT: the side of each node, as bits. Cuts: whether they cut off the observer, too."""
 
     def __str__(self) -> str:
         return f"{self.at_s:6.2f} s  {self.kind.value} of {self.target} ({self.other}), {self.lasts_s:.2f} s"
@@ -67,7 +69,7 @@ class Fault:
 
 @attrs.frozen
 class Round:
-    """Faults that strike together. With ``of_minority`` their targets are chosen once, and are few enough."""
+    """Faults that strike together. With ``of_minority`` their targets are chosen once and leave a majority."""
 
     of_minority: bool
     faults: tuple[Fault, ...]
@@ -75,7 +77,7 @@ class Round:
 
 @attrs.frozen
 class Plan:
-    """All that chance decides about a world, but for delays, the order of tasks, and what the nodes draw."""
+    """All random choices about a world, except delays, the order of tasks and the choices of the nodes."""
 
     seed: int
     voters: int
@@ -134,14 +136,14 @@ def _draw_round(chance: Chance, voters: int) -> Round:
 
 @attrs.frozen
 class Outcome:
-    """What came of a seed. ``history`` is a digest of all that happened, ``seen`` counts it by kind."""
+    """The result of a seed. ``history`` is a digest of all events, ``seen`` counts them by kind."""
 
     plan: Plan
     history: str = ""
     seen: Counter[str] = attrs.Factory(Counter)
     virtual_s: float = 0.0
     broken: str | None = None
-    """What did not hold, in one line."""
+    """The broken invariant, in one line."""
     details: str = ""
 
     def __str__(self) -> str:
@@ -149,7 +151,7 @@ class Outcome:
 
 
 def run_seed(seed: int) -> Outcome:
-    """Whatever does not hold is in the outcome; nothing is raised."""
+    """Run a seed. The outcome holds any violation: nothing is raised."""
     from tests.simulation.virtual_world import run_world  # only a world needs the whole of a node
 
     plan = draw_plan(seed)
@@ -171,7 +173,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _with_node_and_time(record: logging.LogRecord) -> bool:
-    """Say in a record of the log which node it is of, and when, in virtual time."""
+    """Add the node and the virtual time to a log record."""
     task: trio.lowlevel.Task | None = trio.lowlevel.current_task()
     while task is not None and not task.name.startswith("node-"):
         task = task.parent_nursery.parent_task if task.parent_nursery is not None else None

@@ -1,6 +1,6 @@
-"""Bugs to plant in the driver of whole nodes: each takes one rule out, and some seed of ``virtual_faults`` must notice.
+"""Planted bugs in the driver of whole nodes: each removes one rule, and some seed of ``virtual_faults`` must notice it.
 
-``python -m tests.simulation.virtual_mutants`` says which seed is the first to do so.
+``python -m tests.simulation.virtual_mutants`` prints the first seed that notices each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BOUND = 100
 
 @attrs.frozen
 class Mutant:
-    """``owner.method`` is replaced by what ``broken`` makes of it. ``seed`` is the first to notice, by ``notice``."""
+    """``broken`` returns the replacement of ``owner.method``. ``seed`` is the first that notices, by ``notice``."""
 
     rule: str
     owner: type

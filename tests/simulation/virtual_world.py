@@ -1,4 +1,4 @@
-"""One world of ``virtual_faults``: nodes, an observer, clients, what strikes them, and what must hold of them."""
+"""One world of ``virtual_faults``: controllers, an observer, clients, faults and the checks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BROKER = 101
 
 
 class Violated(AssertionError):
-    """Something that must hold did not."""
+    """An invariant does not hold."""
 
 
 @attrs.define(eq=False)
@@ -200,10 +200,10 @@ class World:
         inward = [(there, here) for here, there in outward]
         return (outward if fault.kind is not Kind.DEAF else []) + (inward if fault.kind is not Kind.MUTE else [])
 
-    # What must hold.
+    # Checks.
 
     async def watch(self) -> None:
-        """Look at everybody again and again."""
+        """Check all nodes periodically."""
         while True:
             acknowledged = len(self.acknowledged)
             await trio.sleep(TICK_S)
@@ -215,7 +215,7 @@ class World:
                 self.know_all_acknowledged(*active, acknowledged)
 
     def compare(self, key: int, quorum: Quorum) -> None:
-        """NoLogDivergence: what is committed is the same everywhere."""
+        """NoLogDivergence: committed records are the same on all nodes."""
         start = max(self.compared.get(quorum, 0), quorum.start_offset)
         self.compared[quorum] = max(start, quorum.high_watermark)
         if start >= quorum.high_watermark:
@@ -229,7 +229,7 @@ class World:
                 raise Violated(f"NoLogDivergence: node {key} committed something else at offset {header.base_offset}")
 
     def know_all_acknowledged(self, key: int, node: Node, count: int) -> None:
-        """LeaderCompleteness: what was acknowledged before, the active controller of the newest epoch knows."""
+        """LeaderCompleteness: the active controller of the newest epoch knows every acknowledged topic."""
         quorum, topic_ids = node.parts.quorum, node.parts.metadata.image.topic_ids
         for name, topic_id in self.acknowledged[self.completed.get(quorum, 0) : count]:
             if name not in topic_ids or topic_id not in (None, topic_ids[name]):
@@ -237,9 +237,10 @@ class World:
         self.completed[quorum] = count
 
     def remembers_its_vote(self, voter: int, state: State) -> None:
-        """OneVotePerEpoch: a vote that a candidate counted is known to its voter when that starts again.
+        """OneVotePerEpoch: a restarted voter knows its vote if a candidate counted it.
 
-        One who forgot it might vote twice, and elect two leaders. That hardly ever happens: this is noticed at once.
+        A voter that forgot it could vote twice and elect two leaders. That rarely happens, so this check notices it at
+        once.
         """
         given = [(epoch, whom) for (who, epoch), whom in self.votes.items() if who == voter]
         epoch, candidate = max(given, default=(0, None))
@@ -248,7 +249,7 @@ class World:
             raise Violated(f"OneVotePerEpoch: {voter} voted for {candidate} in epoch {epoch}, and starts as {state}")
 
     def note(self, quorum: Quorum, effects: Effects) -> None:
-        """Take in one step of a member."""
+        """Record one step of a quorum member."""
         state = quorum.state
         if isinstance(state, Candidate | Leader):
             for voter in state.granted:
@@ -271,7 +272,7 @@ class World:
                         raise Violated(f"ElectionSafety: {other} and {key} led epoch {told['epoch']}")
 
     async def agree(self) -> None:
-        """All have committed and replayed the same, and it is all that was acknowledged."""
+        """Check that all nodes committed and replayed the same records, among them all acknowledged ones."""
         active = self.active(set(self.nodes))
         if active is None:
             raise Violated("StableLeadership: nothing disturbed the leader, and it is gone")
@@ -292,7 +293,7 @@ class World:
         self.seen["topic acknowledged"] += len(self.acknowledged)
 
     def digest(self) -> str:
-        """Of all that happened, when it did, and of all that was written."""
+        """Return a digest of all events with their times, and of all written bytes."""
         digest = hashlib.sha256("\n".join(self.lines).encode())
         for key in self.nodes:
             digest.update((self.directory / str(key) / FILE_NAME).read_bytes())
