@@ -1,4 +1,4 @@
-"""``kraft quorum``: who leads the metadata quorum, how far the others are, and why it came to that."""
+"""``kraft quorum``: describe the metadata quorum, and explain its changes of leader."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ from kraft.messages.describe_quorum_request import DescribeQuorumRequest, Partit
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse, Node, ReplicaState
 from kraft.messages.describe_quorum_response import PartitionData as Quorum
 from kraft.storage.errors import StorageError
-from kraft.story.quorum_story import Line, Reign, concerned, merged, read_journal, reigns, told
+from kraft.story.quorum_timeline import (
+    JournalLine,
+    LeaderTerm,
+    leader_terms,
+    lines_about,
+    merged,
+    read_journal,
+    sentence,
+)
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID, uuid_to_text
 
@@ -52,7 +60,7 @@ def command(ctx: click.Context, servers: Servers) -> None:
 
 @attrs.frozen
 class Described:
-    """What the leader says of the quorum, and who the cluster is."""
+    """The leader's DescribeQuorum response, with the id of the cluster."""
 
     cluster_id: str
     quorum: Quorum
@@ -60,12 +68,15 @@ class Described:
 
 
 @command.command("describe")
-@click.option("--status", is_flag=True, help="A short summary: leader, epoch, high watermark, lag, members.")
-@click.option("--replication", is_flag=True, help="Each member: how far it is, and when it last was caught up.")
-@click.option("--human-readable", is_flag=True, help="With --replication: how long ago, instead of when.")
+@click.option("--status", is_flag=True, help="A summary: leader, epoch, high watermark, lag, voters, observers.")
+@click.option("--replication", is_flag=True, help="Each replica: log end offset, lag, time of its last fetch.")
+@click.option("--human-readable", is_flag=True, help="With --replication: print times as in '446 ms ago'.")
 @servers_options
 def describe_command(servers: Servers, status: bool, replication: bool, human_readable: bool) -> None:
-    """Show the quorum as its leader sees it, with the fields and the layout of kafka-metadata-quorum."""
+    """Show the state of the metadata quorum, as its leader reports it.
+
+    The fields and the layout are those of kafka-metadata-quorum.
+    """
     if status == replication:
         raise click.UsageError("Give one of --status and --replication, as in: kraft quorum describe --status")
     if human_readable and not replication:
@@ -78,7 +89,12 @@ def describe_command(servers: Servers, status: bool, replication: bool, human_re
 
 
 async def ask(cluster: Cluster, *, controllers: bool) -> Described:
-    """Ask any broker, which passes it on, or the active controller. Waits for a leader; KafkaError, TooSlowError."""
+    """Send DescribeQuorum to any broker, which forwards it, or to the active controller. Waits for a leader.
+
+    Raises:
+        KafkaError: the cluster refused the request.
+        trio.TooSlowError: no leader answered within ``TIMEOUT_S``.
+    """
     topic = TopicData(METADATA_TOPIC, [PartitionData(0)])
     with trio.fail_after(TIMEOUT_S):
         while True:
@@ -94,10 +110,10 @@ async def ask(cluster: Cluster, *, controllers: bool) -> Described:
 
 
 def _quorum(answer: DescribeQuorumResponse) -> Quorum:
-    """Raises KafkaError."""
+    """Return the response's one partition. Raises KafkaError if the response holds an error or another partition."""
     check(answer.error_code, answer.error_message)
     if [(topic.topic_name, len(topic.partitions)) for topic in answer.topics] != [(METADATA_TOPIC, 1)]:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the answer is not about the metadata quorum")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the response is not about the metadata quorum")
     (partition,) = answer.topics[0].partitions
     check(partition.error_code, partition.error_message)
     return partition
@@ -107,8 +123,8 @@ def print_status(described: Described) -> None:
     quorum = described.quorum
     leader = next((voter for voter in quorum.current_voters if voter.replica_id == quorum.leader_id), None)
     if leader is None:
-        raise click.ClickException(f"The leader, {quorum.leader_id}, is none of the voters")
-    # A tie with the leader is no lag, in time neither.
+        raise click.ClickException(f"The leader, {quorum.leader_id}, is not one of the voters")
+    # A follower with the leader's log end offset has no lag, in time either.
     behind = min(quorum.current_voters, key=lambda voter: (voter.log_end_offset, voter is not leader))
     fields = {
         "ClusterId": described.cluster_id,
@@ -143,10 +159,10 @@ def _member(replica: ReplicaState, nodes: Sequence[Node]) -> dict[str, object]:
 
 
 def print_replication(quorum: Quorum, now_ms: int | None) -> None:
-    """The leader first, then the voters, then the observers. ``now_ms``: show times as how long they are ago."""
+    """Print the leader first, then the other voters, then the observers. With ``now_ms``, times are printed as ages."""
     leader = next((voter for voter in quorum.current_voters if voter.replica_id == quorum.leader_id), None)
     if leader is None:
-        raise click.ClickException(f"The leader, {quorum.leader_id}, is none of the voters")
+        raise click.ClickException(f"The leader, {quorum.leader_id}, is not one of the voters")
     followers = [voter for voter in quorum.current_voters if voter is not leader]
     members = [(leader, "Leader"), *((voter, "Follower") for voter in followers)]
     members += ((observer, "Observer") for observer in quorum.observers)
@@ -180,10 +196,20 @@ def print_replication(quorum: Quorum, now_ms: int | None) -> None:
 
 @command.command("explain")
 @click.argument("directories", nargs=-1, metavar="[DIRECTORY]...")
-@click.option("--config", "configs", multiple=True, metavar="FILE", help="The server.properties of a node.")
-@click.option("--epoch", type=click.IntRange(0), help="Only how this epoch came about, and how it ended.")
-@click.option("--since", metavar="WHEN", help="Only from then on: 2026-11-21T14:22 (UTC), or 90s, 10m, 2h, 1d ago.")
-@click.option("--all", "show_all", is_flag=True, help="Also each Fetch of a node that asked around for the leader.")
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="FILE",
+    help="A node's server.properties, which names its directory.",
+)
+@click.option("--epoch", type=click.IntRange(0), help="Only this epoch: its election, and the end of its term.")
+@click.option(
+    "--since",
+    metavar="WHEN",
+    help="Only the time since 2026-11-21T14:22 (UTC), or the last 90s, 10m, 2h, 1d.",
+)
+@click.option("--all", "show_all", is_flag=True, help="Also each refused Fetch of a node that sought the leader.")
 @json_option
 def explain_command(
     directories: tuple[str, ...],
@@ -193,12 +219,13 @@ def explain_command(
     show_all: bool,
     as_json: bool,
 ) -> None:
-    """Tell why the controller changed, from the journals of its nodes.
+    """Explain why the controller changed, from the journals of the quorum's nodes.
 
-    Each DIRECTORY is a node's log directory (./kraft-data, if none is named and it is there: that of a node that is
-    started without a configuration); the more voters are named, the more is known. The story has who stood for
-    election, who voted for whom, and why; a star marks where a leader began or ended. Times are UTC, by each node's own
-    clock.
+    Each DIRECTORY is the log directory of a node. The default is ./kraft-data, the directory of a node that was started
+    without a configuration. Name as many voters as you can: each journal adds what its node did.
+
+    The timeline says who stood for election, who voted for whom, and why. A star marks the begin or the end of a
+    leader's term. Times are UTC, by each node's own clock.
     """
     sources = [*directories, *(load_config(path).metadata_log_dir for path in configs)]
     if not sources and os.path.isdir(_DEFAULT_DIRECTORY):
@@ -213,53 +240,53 @@ def explain_command(
         raise click.ClickException(str(error)) from None
     unread = sum(count for _, count in journals)
     if unread:
-        click.echo(f"Warning: {unread} lines could not be read and are left out", err=True)
+        click.echo(f"Warning: skipped {unread} unreadable lines", err=True)
     lines = merged(lines for lines, _ in journals)
-    known = reigns(lines)
+    known = leader_terms(lines)
     if epoch is not None:
-        lines, known = concerned(lines, epoch), [reign for reign in known if reign.epoch == epoch]
+        lines, known = lines_about(lines, epoch), [term for term in known if term.epoch == epoch]
         if not lines and not known:
-            raise click.ClickException(f"No journal at hand knows epoch {epoch}")
+            raise click.ClickException(f"None of the journals has epoch {epoch}")
     if since is not None:
         start_ms = _moment(since, time.time_ns() // 1_000_000)
         lines = [line for line in lines if line.ms >= start_ms]
-        known = [reign for reign in known if reign.reaches(start_ms)]
+        known = [term for term in known if term.lasts_until(start_ms)]
     if as_json:
-        events = [{**line.fields, "told": told(line)} for line in lines]
-        print_json({"events": events, "reigns": [attrs.asdict(reign) for reign in known]})
+        events = [{**line.fields, "sentence": sentence(line)} for line in lines]
+        print_json({"events": events, "leader_terms": [attrs.asdict(term) for term in known]})
     else:
-        print_story(lines if show_all else [line for line in lines if not line.asks_around], known)
+        print_timeline(lines if show_all else [line for line in lines if not line.seeks_leader], known)
 
 
-def print_story(lines: Sequence[Line], known: Sequence[Reign]) -> None:
-    """The time-line, day by day, and then who led."""
+def print_timeline(lines: Sequence[JournalLine], known: Sequence[LeaderTerm]) -> None:
+    """Print the timeline, day by day, and then a table of the leaders' terms."""
     day = None
     for line in lines:
         moment = _utc(line.ms)
         if moment.date() != day:
             day = moment.date()
             click.echo(f"{day} (UTC)")
-        star = "*" if line.begins_reign or line.ends_reign else " "
-        click.echo(f"{_clock(moment)} {star} node {line.node} {told(line)}")
+        star = "*" if line.begins_term or line.ends_term else " "
+        click.echo(f"{_clock(moment)} {star} node {line.node} {sentence(line)}")
     if lines:
         click.echo("")
     rows = [
         (
-            reign.epoch,
-            reign.leader if reign.leader is not None else "nobody",
-            f"{_utc(reign.start_ms).date()} {_clock(_utc(reign.start_ms))}",
-            _led_for(reign),
-            reign.why_ended or "still leads, as far as is known",
+            term.epoch,
+            term.leader if term.leader is not None else "nobody",
+            f"{_utc(term.start_ms).date()} {_clock(_utc(term.start_ms))}",
+            _led_for(term),
+            term.why_ended or "still leads, as far as is known",
         )
-        for reign in known
+        for term in known
     ]
     print_columns(("EPOCH", "LEADER", "SINCE", "LED FOR", "UNTIL"), rows)
 
 
-def _led_for(reign: Reign) -> str | None:
-    if reign.end_ms is None:
+def _led_for(term: LeaderTerm) -> str | None:
+    if term.end_ms is None:
         return None
-    return f"{'at most ' if reign.at_most else ''}{(reign.end_ms - reign.start_ms) / 1000:.1f} s"
+    return f"{'at most ' if term.at_most else ''}{(term.end_ms - term.start_ms) / 1000:.1f} s"
 
 
 def _utc(ms: int) -> datetime:
@@ -271,7 +298,7 @@ def _clock(moment: datetime) -> str:
 
 
 def _moment(text: str, now_ms: int) -> int:
-    """The time that ``--since`` names, in ms since the epoch."""
+    """Return the time that ``--since`` names, in ms since 1970. Raises click.BadParameter if it names none."""
     ago = _AGO.fullmatch(text)
     if ago is not None:
         return now_ms - int(ago[1]) * _UNIT_MS[ago[2]]

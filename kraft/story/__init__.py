@@ -1,1 +1,1 @@
-"""A run in words: journals and traces as timelines that a person reads."""
+"""Journals and traces of a run as timelines for people."""

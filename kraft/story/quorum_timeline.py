@@ -1,7 +1,8 @@
-"""From the journals of several nodes to one story: what happened in what order, who led, and why that ended.
+"""Merge the journals of several nodes into one timeline, and derive from it who led, for how long, and why each term
+ended.
 
-Clocks of different machines differ a little, and one clock may be set back: lines of one node keep the order in which
-they were written, whatever their times say.
+Clocks of different machines differ, and a clock may be set back. Lines of one node therefore keep the order in which
+the node wrote them, whatever their timestamps are.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from kraft.storage.errors import StorageError
 
 _NO_EPOCH = -1
 _READ_BYTES = 4 * MAX_BYTES
-#: Why a Fetch of a node that looks for the leader is refused.
-_ASKED_AROUND = ("NOT_LEADER", "STALE_EPOCH", "UNKNOWN_EPOCH")
-_END_OF_TIME_MS = 253_402_300_800_000  # the year 10,000, beyond which no calendar goes
+#: The reasons for which a voter refuses the Fetch of a node that seeks the leader.
+_SEEKS_LEADER = ("NOT_LEADER", "STALE_EPOCH", "UNKNOWN_EPOCH")
+_END_OF_TIME_MS = 253_402_300_800_000  # the first ms of the year 10000, which datetime cannot hold
 
 
 @attrs.frozen
-class Line:
-    """One line of a journal. ``fields`` is all that it says; ``ms`` never goes back within a journal."""
+class JournalLine:
+    """One line of a journal. ``fields`` is the whole JSON object. ``ms`` never goes back within a journal."""
 
     ms: int
     node: int
@@ -52,26 +53,26 @@ class Line:
         return str(self.fields.get("why") or self.fields.get("words") or "")
 
     @property
-    def begins_reign(self) -> bool:
+    def begins_term(self) -> bool:
         return self.kind == "transition" and self.after == "Leader"
 
     @property
-    def ends_reign(self) -> bool:
+    def ends_term(self) -> bool:
         return self.kind == "transition" and self.before == "Leader"
 
     @property
-    def asks_around(self) -> bool:
-        """Whether it only says that a node looked for the leader and came to this one. That happens all the time."""
+    def seeks_leader(self) -> bool:
+        """Whether the node refused a Fetch only because it does not lead. A node that seeks the leader causes many."""
         fields = self.fields
-        return self.kind == "verdict" and fields.get("request") == "Fetch" and fields.get("reason") in _ASKED_AROUND
+        return self.kind == "verdict" and fields.get("request") == "Fetch" and fields.get("reason") in _SEEKS_LEADER
 
 
 @attrs.frozen
-class Reign:
-    """The time in which one node led, or an epoch in which nobody did (``leader`` is None, and ``end_ms``).
+class LeaderTerm:
+    """The term of one leader, or an epoch without a leader (``leader`` and ``end_ms`` are None).
 
-    ``end_ms`` and ``why_ended`` are None while nothing says that it ended. With ``at_most`` it may have ended any time
-    before ``end_ms``: those who tell of its end had been down themselves.
+    ``end_ms`` and ``why_ended`` are None while no journal shows the end of the term. With ``at_most`` the term may have
+    ended at any time before ``end_ms``: the node whose line dates the end was down itself.
     """
 
     epoch: int
@@ -81,19 +82,23 @@ class Reign:
     why_ended: str | None = None
     at_most: bool = False
 
-    def reaches(self, ms: int) -> bool:
-        """Whether it was not over before ``ms``."""
+    def lasts_until(self, ms: int) -> bool:
+        """Whether the term had not ended before ``ms``. An epoch without a leader counts by its start."""
         if self.leader is None:
             return self.start_ms >= ms
         return self.end_ms is None or self.end_ms >= ms
 
 
-def read_journal(directory: str) -> tuple[list[Line], int]:
-    """Return the lines of a node's journal, oldest first, and how many could not be read.
+def read_journal(directory: str) -> tuple[list[JournalLine], int]:
+    """Return the lines of a node's journal, oldest first, and the number of unreadable lines.
 
-    ``directory`` is the node's log directory. Raises StorageError if there is no journal, OSError.
+    ``directory`` is the node's log directory.
+
+    Raises:
+        StorageError: the directory has no journal.
+        OSError: the journal cannot be read.
     """
-    lines: list[Line] = []
+    lines: list[JournalLine] = []
     unread = 0
     path = os.path.join(directory, FILE_NAME)
     if not os.path.exists(path):
@@ -112,7 +117,7 @@ def read_journal(directory: str) -> tuple[list[Line], int]:
     return lines, unread
 
 
-def _parsed(text: bytes, not_before_ms: int) -> Line | None:
+def _parsed(text: bytes, not_before_ms: int) -> JournalLine | None:
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
@@ -122,30 +127,30 @@ def _parsed(text: bytes, not_before_ms: int) -> Line | None:
     ms, node, kind = fields.get("ms"), fields.get("node"), fields.get("kind")
     if type(ms) is not int or type(node) is not int or not isinstance(kind, str) or not 0 <= ms < _END_OF_TIME_MS:
         return None
-    return Line(max(ms, not_before_ms), node, kind, fields)
+    return JournalLine(max(ms, not_before_ms), node, kind, fields)
 
 
-def merged(journals: Iterable[Sequence[Line]]) -> list[Line]:
-    """All lines by time; at the same time, by node."""
+def merged(journals: Iterable[Sequence[JournalLine]]) -> list[JournalLine]:
+    """Return all lines ordered by time; lines of the same time are ordered by node."""
     return list(heapq.merge(*journals, key=lambda line: (line.ms, line.node)))
 
 
-def told(line: Line) -> str:
-    """What a line says, as a sentence whose subject is the node."""
+def sentence(line: JournalLine) -> str:
+    """Return the line as a sentence without its subject, the node."""
     if line.kind == "transition":
-        return f"{_changed(line)}: {line.why}"
+        return f"{_transition_sentence(line)}: {line.why}"
     if line.kind == "verdict":
         times = line.fields.get("times")
         again = "" if times is None else " (once more)" if times == 1 else f" ({times} times more)"
-        return f"{_judged(line)}{again}"
+        return f"{_verdict_sentence(line)}{again}"
     if line.kind == "omitted":
-        return f"judged {line.fields.get('times')} more requests, which are not told one by one"
+        return f"judged {line.fields.get('times')} more requests, not listed one by one"
     if line.kind == "fatal":
         return f"must stop: {line.why}"
     return {"start": "started", "stop": "stopped"}.get(line.kind, line.kind)
 
 
-def _changed(line: Line) -> str:
+def _transition_sentence(line: JournalLine) -> str:
     epoch = line.epoch
     match line.after:
         case "Prospective":
@@ -156,18 +161,18 @@ def _changed(line: Line) -> str:
             return f"leads epoch {epoch}"
         case "Resigned":
             return f"gives up epoch {epoch}"
-        case "Follower" if line.ends_reign:
+        case "Follower" if line.ends_term:
             return f"leads no more, and follows in epoch {epoch}"
         case "Follower":
             return f"follows in epoch {epoch}"
-        case "Unattached" if line.ends_reign:
+        case "Unattached" if line.ends_term:
             return f"leads no more, and knows no leader in epoch {epoch}"
         case "Unattached":
             return f"knows no leader in epoch {epoch}"
     return f"is now {line.after} in epoch {epoch}"
 
 
-def _judged(line: Line) -> str:
+def _verdict_sentence(line: JournalLine) -> str:
     peer, epoch, granted = line.fields.get("peer"), line.epoch, line.fields.get("granted") is True
     match line.fields.get("request"), granted:
         case "BeginQuorumEpoch", True:
@@ -186,17 +191,20 @@ def _judged(line: Line) -> str:
     return f"{decided}: {line.why}"
 
 
-def concerned(lines: Sequence[Line], epoch: int) -> list[Line]:
-    """The lines about one epoch: how it came about, and how it ended; with what nodes did between."""
+def lines_about(lines: Sequence[JournalLine], epoch: int) -> list[JournalLine]:
+    """Return the lines about one epoch, from its first election to the end of its term.
+
+    Starts and stops of nodes between these lines, and other lines without an epoch, are included.
+    """
     leads: dict[int, int] = {}
     chosen: list[int] = []
     for number, line in enumerate(lines):
         about = {line.epoch + 1 if line.fields.get("preVote") else line.epoch}
         if line.after == "Prospective":
             about.add(line.epoch + 1)
-        if line.begins_reign:
+        if line.begins_term:
             leads[line.node] = line.epoch
-        elif line.ends_reign:
+        elif line.ends_term:
             about.add(leads.get(line.node, _NO_EPOCH))
         if epoch in about:
             chosen.append(number)
@@ -205,59 +213,61 @@ def concerned(lines: Sequence[Line], epoch: int) -> list[Line]:
     return [lines[number] for number in sorted(chosen)]
 
 
-def reigns(lines: Sequence[Line]) -> list[Reign]:
-    """Who led from when to when, as far as the lines tell, and the elections that nobody won; oldest first."""
-    begun: dict[int, tuple[int, Line]] = {}
+def leader_terms(lines: Sequence[JournalLine]) -> list[LeaderTerm]:
+    """Return the leaders' terms and the epochs without a leader that the lines show, ordered by epoch."""
+    begun: dict[int, tuple[int, JournalLine]] = {}
     for number, line in enumerate(lines):
-        if line.begins_reign or _hears_of_leader(line):
+        if line.begins_term or _reports_leader(line):
             known = begun.get(line.epoch)
-            if known is None or (line.begins_reign and not known[1].begins_reign):
+            if known is None or (line.begins_term and not known[1].begins_term):
                 begun[line.epoch] = number, line
     ends: dict[int, list[int]] = {}
     for number, line in enumerate(lines):
-        if line.ends_reign or line.kind in ("start", "stop", "fatal"):
+        if line.ends_term or line.kind in ("start", "stop", "fatal"):
             ends.setdefault(line.node, []).append(number)
-    found = _lost_elections(lines, begun)
+    found = _epochs_without_leader(lines, begun)
     starts = [begun[epoch] for epoch in sorted(begun)]
     for place, (number, line) in enumerate(starts, 1):
-        leader = line.node if line.begins_reign else int(line.fields["peer"])
+        leader = line.node if line.begins_term else int(line.fields["peer"])
         own = ends.get(leader, [])
         own = own[bisect_right(own, number) :][:1]
         following = starts[place][0] if place < len(starts) else None
-        found.append(_ended(Reign(line.epoch, leader, line.ms), lines, number, own[0] if own else None, following))
-    return sorted(found, key=lambda reign: reign.epoch)
+        found.append(_ended(LeaderTerm(line.epoch, leader, line.ms), lines, number, own[0] if own else None, following))
+    return sorted(found, key=lambda term: term.epoch)
 
 
-def _lost_elections(lines: Sequence[Line], won: Container[int]) -> list[Reign]:
-    """The epochs in which, as far as the lines tell, nobody led: elections that were lost, and what none stood for."""
-    first: dict[int, Line] = {}
+def _epochs_without_leader(lines: Sequence[JournalLine], won: Container[int]) -> list[LeaderTerm]:
+    """Return the epochs in which no line shows a leader: lost elections, and epochs for which no node stood."""
+    first: dict[int, JournalLine] = {}
     stood: dict[int, set[int]] = {}
     led: set[int] = set()
     for line in lines:
         if line.kind != "transition" or line.epoch in won:
             continue
         if line.after in ("Follower", "Resigned"):
-            led.add(line.epoch)  # by whom, no journal at hand says
+            led.add(line.epoch)  # no journal at hand names the leader
         elif line.after in ("Candidate", "Unattached"):
             first.setdefault(line.epoch, line)
             if line.after == "Candidate":
                 stood.setdefault(line.epoch, set()).add(line.node)
     return [
-        Reign(epoch, None, line.ms, why_ended=_why_nobody(line, stood.get(epoch, ())))
+        LeaderTerm(epoch, None, line.ms, why_ended=_why_no_leader(line, stood.get(epoch, ())))
         for epoch, line in first.items()
         if epoch not in led
     ]
 
 
-def _why_nobody(first: Line, stood: Collection[int]) -> str:
-    return f"{_names(stood)} stood for election, and nobody won" if stood else f"nobody stood; {_reason(first)}"
+def _why_no_leader(first: JournalLine, stood: Collection[int]) -> str:
+    if stood:
+        return f"{_names(stood)} stood for election, and nobody won"
+    return f"nobody stood for election; {_reason(first)}"
 
 
 def _names(nodes: Iterable[int]) -> str:
     return " and ".join(f"node {node}" for node in sorted(nodes))
 
 
-def _hears_of_leader(line: Line) -> bool:
+def _reports_leader(line: JournalLine) -> bool:
     return (
         line.kind == "verdict"
         and line.fields.get("request") == "BeginQuorumEpoch"
@@ -266,49 +276,58 @@ def _hears_of_leader(line: Line) -> bool:
     )
 
 
-def _ended(reign: Reign, lines: Sequence[Line], start: int, own_end: int | None, following: int | None) -> Reign:
-    """The reign that began with line ``start``, with its end: what its leader says of it, or what others say.
+def _ended(
+    term: LeaderTerm, lines: Sequence[JournalLine], start: int, own_end: int | None, following: int | None
+) -> LeaderTerm:
+    """Return the term that began with line ``start``, completed by its end if the lines show one.
 
-    ``own_end`` is the number of the leader's own line, ``following`` that of the next reign's first.
+    The leader's own line has precedence; otherwise the other nodes' lines date the end. ``own_end`` is the number of
+    the leader's own line. ``following`` is the number of the first line of the next term.
     """
     own = None if own_end is None else lines[own_end]
     if own is not None and own.kind != "start" and (following is None or own.ms <= lines[following].ms):
-        return attrs.evolve(reign, end_ms=own.ms, why_ended=_reason(own))
-    # The leader was killed, cut off or paused: the others tell, as long as it had not come back itself.
+        return attrs.evolve(term, end_ms=own.ms, why_ended=_reason(own))
+    # The leader was killed, cut off or paused. Search the other nodes' lines, up to the leader's own next line or the
+    # next term.
     limit = min([number for number in (own_end, following) if number is not None], default=None)
     if limit is None:
-        return reign
+        return term
     end = lines[limit]
-    why = f"node {reign.leader} ended without a word" if limit == own_end else f"epoch {end.epoch} began"
-    missed = _missed(reign, lines, range(start + 1, limit))
-    if missed is not None:
-        end, why = lines[missed], _reason(lines[missed])
-    was_down = any(line.kind == "start" and line.node == end.node for line in lines[start + 1 : missed or start])
+    why = f"epoch {end.epoch} began"
+    if limit == own_end:
+        why = f"node {term.leader} ended, and its journal does not say why"
+    left = _follower_left(term, lines, range(start + 1, limit))
+    if left is not None:
+        end, why = lines[left], _reason(lines[left])
+    was_down = any(line.kind == "start" and line.node == end.node for line in lines[start + 1 : left or start])
     end_ms, at_most = end.ms, end is own or was_down
     wrote_ms = own.fields.get("wrote_ms") if own is not None and own.kind == "start" else None
-    if type(wrote_ms) is int and reign.start_ms <= wrote_ms:
-        # An active controller writes a record every metadata.max.idle.interval.ms at least: its last is about its end.
+    if type(wrote_ms) is int and term.start_ms <= wrote_ms:
+        # An active controller appends a record at least every metadata.max.idle.interval.ms, so its last record
+        # dates the end of its term.
         end_ms, at_most = min(end_ms, wrote_ms), False
     if own is not None:
         how = "started again" if own.kind == "start" else "learned of it"
         who = "it" if end is own else f"node {own.node}"
         why += f"; {who} {how}" + (f" {(own.ms - end_ms) / 1000:.1f} s later" if own.ms > end_ms else "")
-    return attrs.evolve(reign, end_ms=end_ms, why_ended=why, at_most=at_most)
+    return attrs.evolve(term, end_ms=end_ms, why_ended=why, at_most=at_most)
 
 
-def _reason(line: Line) -> str:
-    return f"node {line.node}: {line.why}" if line.why else f"node {line.node} {told(line)}"
+def _reason(line: JournalLine) -> str:
+    return f"node {line.node}: {line.why}" if line.why else f"node {line.node} {sentence(line)}"
 
 
-def _missed(reign: Reign, lines: Sequence[Line], numbers: Iterable[int]) -> int | None:
-    """The first line with which a follower turned away from the leader of a reign, and did not come back to it."""
+def _follower_left(term: LeaderTerm, lines: Sequence[JournalLine], numbers: Iterable[int]) -> int | None:
+    """Return the number of the first line with which a follower left the term's leader for good. None if no follower
+    did.
+    """
     turned: dict[int, int] = {}
     for number in numbers:
         line = lines[number]
-        if line.kind != "transition" or line.node == reign.leader:
+        if line.kind != "transition" or line.node == term.leader:
             continue
-        if line.after == "Follower" and line.epoch == reign.epoch:
+        if line.after == "Follower" and line.epoch == term.epoch:
             turned.pop(line.node, None)
-        elif line.before == "Follower" and line.epoch >= reign.epoch:
+        elif line.before == "Follower" and line.epoch >= term.epoch:
             turned.setdefault(line.node, number)
     return min(turned.values(), default=None)

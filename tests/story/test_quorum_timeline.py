@@ -1,4 +1,4 @@
-"""``kraft quorum explain``: journals of several nodes become one story that names who led, and why that ended."""
+"""``kraft quorum explain``: journals of several nodes become one timeline, with who led and why each term ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kraft.quorum.journal import FILE_NAME, OLDER_SUFFIX, QuorumJournal
 from kraft.raft.events import Effects, Reason, Transition, Verdict
 from kraft.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
 from kraft.raft.state import TRANSITIONS
-from kraft.story.quorum_story import merged, read_journal, reigns, told
+from kraft.story.quorum_timeline import leader_terms, merged, read_journal, sentence
 
 START_MS = 1_795_270_800_000
 
@@ -69,12 +69,12 @@ def explain(world: World, *options: str, nodes: tuple[int, ...] = (1, 2, 3)) -> 
     return CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *directories, *options])
 
 
-def told_reigns(world: World, nodes: tuple[int, ...] = (1, 2, 3)) -> list[tuple[int, int | None, str | None]]:
-    found = reigns(merged(read_journal(str(world.directory(node)))[0] for node in nodes))
-    return [(reign.epoch, reign.leader, reign.why_ended) for reign in found]
+def explained_terms(world: World, nodes: tuple[int, ...] = (1, 2, 3)) -> list[tuple[int, int | None, str | None]]:
+    found = leader_terms(merged(read_journal(str(world.directory(node)))[0] for node in nodes))
+    return [(term.epoch, term.leader, term.why_ended) for term in found]
 
 
-def test_the_story_of_an_election(world: World) -> None:
+def test_the_timeline_of_an_election(world: World) -> None:
     world.elects(1, 1, voter=2, before="Unattached", why="no leader was found in time")
     result = explain(world)
     assert result.exit_code == 0
@@ -100,16 +100,16 @@ def test_a_leader_that_resigns_says_why(world: World) -> None:
     world.elects(1, 1, voter=2)
     world.moves(1, "Leader", "Resigned", 1, "the node is about to stop")
     world.elects(2, 2, voter=3)
-    assert told_reigns(world)[0] == (1, 1, "node 1: the node is about to stop")
+    assert explained_terms(world)[0] == (1, 1, "node 1: the node is about to stop")
 
 
-def test_a_killed_leader_is_missed_by_the_others(world: World) -> None:
+def test_a_followers_timeout_dates_the_end_of_a_killed_leader(world: World) -> None:
     world.elects(1, 1, voter=2)
     world.now_ms += 2000
     world.elects(2, 2, voter=3, why="1 did not answer in time")
     world.now_ms += 1000
     world.start(1)
-    assert told_reigns(world) == [
+    assert explained_terms(world) == [
         (1, 1, "node 2: 1 did not answer in time; node 1 started again 1.1 s later"),
         (2, 2, None),
     ]
@@ -127,29 +127,29 @@ def an_outage(world: World, *back: int, wrote_ms: int | None) -> None:
     world.elects(3, 3, voter=2, before="Unattached", why="no leader was found in time")
 
 
-def test_the_time_in_which_all_were_down_is_nobodys(world: World) -> None:
-    """A killed leader's last record says when it ended; what others say after a restart of their own does not."""
+def test_an_outage_of_all_nodes_counts_for_no_leader(world: World) -> None:
+    """A killed leader's last record dates the end of its term; lines of others after their own restart do not."""
     an_outage(world, 1, 2, 3, wrote_ms=START_MS + 140 + 900)
-    assert told_reigns(world) == [
-        (1, 1, "node 1 ended without a word; it started again 1500.1 s later"),
-        (2, None, "nobody stood; node 1: nobody was elected since I resigned"),
+    assert explained_terms(world) == [
+        (1, 1, "node 1 ended, and its journal does not say why; it started again 1500.1 s later"),
+        (2, None, "nobody stood for election; node 1: nobody was elected since I resigned"),
         (3, 3, None),
     ]
     table = explain(world).output.splitlines()[-3:]
     assert "  0.9 s  " in table[0]
-    assert table[1].startswith("2      nobody  2026-11-21 14:45:01.240  -        nobody stood; ")
+    assert table[1].startswith("2      nobody  2026-11-21 14:45:01.240  -        nobody stood for election; ")
 
 
-def test_of_an_outage_without_a_last_record_only_the_longest_time_is_known(world: World) -> None:
+def test_without_a_last_record_an_outage_bounds_the_term(world: World) -> None:
     an_outage(world, 1, 2, 3, wrote_ms=None)
-    assert told_reigns(world)[0] == (1, 1, "node 1 ended without a word; it started again")
+    assert explained_terms(world)[0] == (1, 1, "node 1 ended, and its journal does not say why; it started again")
     assert "  at most 1501.0 s  " in explain(world).output
 
 
 def test_a_leader_that_is_not_back_after_an_outage(world: World) -> None:
     """A follower that was down itself cannot say when its leader was."""
     an_outage(world, 2, 3, wrote_ms=None)
-    assert told_reigns(world)[0] == (1, 1, "node 3: 1 knows a newer epoch")
+    assert explained_terms(world)[0] == (1, 1, "node 3: 1 knows a newer epoch")
     assert "  at most 1501.1 s  " in explain(world).output
 
 
@@ -160,13 +160,13 @@ def test_a_leader_that_was_killed_while_it_was_asleep(world: World) -> None:
     world.elects(2, 2, voter=3, why="1 did not answer in time")
     world.now_ms += 1000
     world.start(1, wrote_ms=wrote_ms)
-    assert told_reigns(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 started again 3.1 s later")
+    assert explained_terms(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 started again 3.1 s later")
 
 
-def test_an_epoch_that_somebody_led_is_nobodys_only_if_no_journal_shows_a_leader(world: World) -> None:
+def test_an_epoch_with_an_unknown_leader_is_left_out(world: World) -> None:
     world.moves(3, "Unattached", "Unattached", 4, "2 knows a newer epoch")
     world.moves(3, "Unattached", "Follower", 4, "2 knows the leader, 1")
-    assert told_reigns(world) == []
+    assert explained_terms(world) == []
 
 
 def test_a_paused_leader_learns_of_it_later(world: World) -> None:
@@ -174,7 +174,7 @@ def test_a_paused_leader_learns_of_it_later(world: World) -> None:
     world.elects(2, 2, voter=3, why="1 did not answer in time")
     world.now_ms += 3000
     world.moves(1, "Leader", "Resigned", 1, "no majority fetched for too long")
-    assert told_reigns(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 learned of it 3.1 s later")
+    assert explained_terms(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 learned of it 3.1 s later")
 
 
 def test_a_follower_that_came_back_is_not_why_it_ended(world: World) -> None:
@@ -183,7 +183,7 @@ def test_a_follower_that_came_back_is_not_why_it_ended(world: World) -> None:
     world.moves(3, "Prospective", "Follower", 1, "1 and 2 would refuse their votes")
     world.now_ms += 5000
     world.elects(2, 2, voter=3, why="1 did not answer in time")
-    assert told_reigns(world)[0] == (1, 1, "node 2: 1 did not answer in time")
+    assert explained_terms(world)[0] == (1, 1, "node 2: 1 did not answer in time")
 
 
 def test_an_election_that_nobody_won(world: World) -> None:
@@ -191,14 +191,14 @@ def test_an_election_that_nobody_won(world: World) -> None:
         world.moves(node, "Prospective", "Candidate", 1, "")
         world.judges(other, VoteRequest(1, node, 0, 0), node, Reason.VOTED_FOR_MYSELF)
     world.elects(1, 2, voter=2, before="Candidate")
-    assert told_reigns(world)[0] == (1, None, "node 1 and node 2 stood for election, and nobody won")
+    assert explained_terms(world)[0] == (1, None, "node 1 and node 2 stood for election, and nobody won")
     assert "1      nobody  " in explain(world).output
 
 
 def test_who_led_is_known_from_a_followers_journal_alone(world: World) -> None:
     world.elects(1, 1, voter=2)
     world.elects(3, 2, voter=2)
-    assert told_reigns(world, nodes=(2,)) == [(1, 1, "epoch 2 began"), (2, 3, None)]
+    assert explained_terms(world, nodes=(2,)) == [(1, 1, "epoch 2 began"), (2, 3, None)]
 
 
 def test_a_node_alone_that_stops_and_starts(world: World) -> None:
@@ -206,7 +206,7 @@ def test_a_node_alone_that_stops_and_starts(world: World) -> None:
     world.journals[1].stop()
     world.start(1)
     world.moves(1, "Candidate", "Leader", 2, "with its own vote alone")
-    assert told_reigns(world, nodes=(1,)) == [(1, 1, "node 1 stopped"), (2, 1, None)]
+    assert explained_terms(world, nodes=(1,)) == [(1, 1, "node 1 stopped"), (2, 1, None)]
 
 
 def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: World) -> None:
@@ -234,10 +234,10 @@ def test_an_epoch_that_no_journal_knows(world: World, options: tuple[str, ...]) 
     world.elects(1, 1, voter=2)
     result = explain(world, "--epoch", "99", *options)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "Error: No journal at hand knows epoch 99\n"
+    assert result.stderr == "Error: None of the journals has epoch 99\n"
 
 
-def test_a_directory_that_is_named_twice_is_told_once(world: World) -> None:
+def test_a_directory_that_is_named_twice_is_read_once(world: World) -> None:
     world.elects(1, 1, voter=2)
     link = world.root / "link"
     link.symlink_to(world.directory(1))
@@ -260,15 +260,15 @@ def test_only_what_happened_lately(world: World) -> None:
 
 def test_json(world: World) -> None:
     world.elects(1, 1, voter=2)
-    story = json.loads(explain(world, "--json").output)
-    assert story["reigns"] == [
+    output = json.loads(explain(world, "--json").output)
+    assert output["leader_terms"] == [
         {"epoch": 1, "leader": 1, "start_ms": START_MS + 140, "end_ms": None, "why_ended": None, "at_most": False}
     ]
-    assert story["events"][4]["reason"] == "GRANTED"
-    assert story["events"][4]["told"] == "would vote for 1 in epoch 1: its log is at least as long as mine"
+    assert output["events"][4]["reason"] == "GRANTED"
+    assert output["events"][4]["sentence"] == "would vote for 1 in epoch 1: its log is at least as long as mine"
 
 
-def test_a_clock_that_was_set_back_does_not_mix_up_a_nodes_own_story(world: World) -> None:
+def test_a_clock_that_was_set_back_keeps_the_order_of_a_nodes_lines(world: World) -> None:
     world.moves(1, "Unattached", "Prospective", 0, "first")
     world.now_ms -= 50_000
     world.moves(1, "Prospective", "Candidate", 1, "second")
@@ -276,13 +276,13 @@ def test_a_clock_that_was_set_back_does_not_mix_up_a_nodes_own_story(world: Worl
     assert output.index("first") < output.index("second")
 
 
-def test_lines_that_are_none_are_left_out_and_counted(world: World) -> None:
+def test_unreadable_lines_are_skipped_and_counted(world: World) -> None:
     path = world.directory(1) / FILE_NAME
     with path.open("ab") as file:
         file.write(b'{"ms":1}\n[1]\nnonsense\n{"ms":-5,"node":1,"kind":"start"}\n' + b"[" * 100_000 + b'\n{"ms":2,"no')
     result = explain(world, nodes=(1,))
     assert result.exit_code == 0
-    assert result.stderr == "Warning: 6 lines could not be read and are left out\n"
+    assert result.stderr == "Warning: skipped 6 unreadable lines\n"
 
 
 def test_the_older_file_comes_first(world: World) -> None:
@@ -292,7 +292,7 @@ def test_the_older_file_comes_first(world: World) -> None:
     assert [line.kind for line in lines] == ["stop", "start"]
 
 
-def test_who_asked_around_is_left_out_unless_all_is_asked_for(world: World) -> None:
+def test_a_refused_fetch_of_a_node_that_seeks_the_leader_needs_all(world: World) -> None:
     world.judges(2, FetchRequest(0, 1, 0, 0, 0.5), 1, Reason.NOT_LEADER)
     world.judges(2, FetchRequest(0, 9, 0, 0, 0.5), 9, Reason.FROM_MYSELF)
     strange = "node 2 refuses Fetch of 9 in epoch 0: it claims to be from me"
@@ -304,7 +304,7 @@ def test_who_asked_around_is_left_out_unless_all_is_asked_for(world: World) -> N
     assert refusals() == [strange]
     assert refusals("--all") == [usual, strange]
     events = json.loads(explain(world, "--json").output)["events"]
-    assert [event["told"] for event in events if "refuses" in event["told"]] == [usual[7:], strange[7:]]
+    assert [event["sentence"] for event in events if "refuses" in event["sentence"]] == [usual[7:], strange[7:]]
 
 
 def test_a_directory_without_a_journal(world: World, tmp_path: Path) -> None:
@@ -363,9 +363,9 @@ def test_every_transition_and_verdict_is_a_sentence(world: World) -> None:
             world.judges(1, request, 2, Reason.STALE_EPOCH, granted=granted)
     world.journals[1].note(Effects(fatal="the disk is gone"))
     world.journals[1].stop()
-    sentences = {told(line) for line in read_journal(str(world.directory(1)))[0]}
+    sentences = {sentence(line) for line in read_journal(str(world.directory(1)))[0]}
     assert "gives up epoch 4: so" in sentences
     assert "refuses EndQuorumEpoch of 2 in epoch 4: a newer epoch is known (once more)" in sentences
     assert "would not vote for 2 in epoch 5: a newer epoch is known" in sentences
     assert "must stop: the disk is gone" in sentences
-    assert not [sentence for sentence in sentences if "is now" in sentence or "None" in sentence]
+    assert not [text for text in sentences if "is now" in text or "None" in text]
