@@ -1,3 +1,3 @@
-"""The `kraft` command: thin, one module per sub-command, each imported only when it is asked for."""
+"""The ``kraft`` command: one thin module per subcommand, imported when the subcommand runs."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``kraft cluster``: the id of a cluster, its endpoints, and taking a broker off its books, as kafka-cluster does."""
+"""``kraft cluster``: print a cluster's id and endpoints, and unregister brokers, as kafka-cluster does."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def cluster_id_command(servers: Servers) -> None:
 
 @command.command("list-endpoints")
 @servers_options
-@click.option("--include-fenced-brokers", is_flag=True, help="List brokers that are fenced, too.")
+@click.option("--include-fenced-brokers", is_flag=True, help="Also list fenced brokers.")
 def list_endpoints_command(servers: Servers, include_fenced_brokers: bool) -> None:
-    """Print where the brokers, or the controllers, are reached."""
+    """Print the addresses of the brokers, or of the controllers."""
     if servers.are_controllers and include_fenced_brokers:
         raise click.UsageError("--include-fenced-brokers goes with --bootstrap-server.")
 
@@ -55,9 +55,12 @@ def list_endpoints_command(servers: Servers, include_fenced_brokers: bool) -> No
 
 @command.command("unregister")
 @servers_options
-@click.option("-i", "--id", "broker_id", type=click.IntRange(0), required=True, help="The broker that is gone.")
+@click.option("-i", "--id", "broker_id", type=click.IntRange(0), required=True, help="The id of the broker.")
 def unregister_command(servers: Servers, broker_id: int) -> None:
-    """Forget a broker that will not come back (KIP-631)."""
+    """Unregister a broker that will not come back.
+
+    The controller removes its registration (KIP-631).
+    """
 
     async def operate(cluster: Cluster) -> None:
         node_id = None

@@ -22,20 +22,22 @@ _START = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 @click.command("consume", short_help="Print the records of a topic.")
 @click.argument("topic")
 @bootstrap_option
-@click.option("--from-beginning", is_flag=True, help="Begin at the earliest record; default: at the end.")
+@click.option("--from-beginning", is_flag=True, help="Begin at the earliest record. Default: only new records.")
 @click.option("--partition", type=click.IntRange(0), help="Only this partition.")
-@click.option("--offset", metavar="NUMBER|earliest|latest", help="Where to begin in --partition.")
-@click.option("--group", help="Begin where this group stands, and commit to it. The group must have no members.")
-@click.option("--max-messages", type=click.IntRange(1), help="Stop after so many records.")
-@click.option("--timeout", type=click.FloatRange(0), metavar="SECONDS", help="Stop when no record came for so long.")
+@click.option("--offset", metavar="NUMBER|earliest|latest", help="Begin at this offset; needs --partition.")
+@click.option(
+    "--group", help="Begin at this group's committed offsets, and commit to it. The group must have no members."
+)
+@click.option("--max-messages", type=click.IntRange(1), help="Stop after this many records.")
+@click.option("--timeout", type=click.FloatRange(0), metavar="SECONDS", help="Stop after this time without a record.")
 @click.option("--keys", is_flag=True, help="Print key, tab, value.")
 @click.option("--timestamps", is_flag=True, help="Print the timestamp in ms before the record.")
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print a JSON object for each record, with all that is known. Bytes that are not UTF-8 are base64, in a field "
-    "whose name says so: value_base64.",
+    help="Print each record as a JSON object with all its fields. Bytes that are not UTF-8 are base64, in a field "
+    "such as value_base64.",
 )
 def command(
     topic: str,
@@ -50,10 +52,10 @@ def command(
     timestamps: bool,
     as_json: bool,
 ) -> None:
-    """Print the records of TOPIC as they come; Ctrl-C ends it.
+    """Print the records of TOPIC as they arrive. Ctrl-C ends the command.
 
-    While a leader moves, it is looked for, for at most a minute. If that or Ctrl-C ends the command, the number of
-    records that were printed goes to standard error.
+    After a change of leader the command looks for the new leader for at most a minute. If it gives up, or if Ctrl-C
+    ends it, it prints the number of printed records to standard error.
     """
     start = _parse_start(offset, partition, from_beginning)
     printer = Printer(topic, as_json, keys, timestamps)
@@ -82,7 +84,7 @@ def command(
 
 
 def _parse_start(offset: str | None, partition: int | None, from_beginning: bool) -> int:
-    """Return an offset, or one of the two negative timestamps that stand for the ends."""
+    """Return an offset, or the negative timestamp that Kafka uses for the earliest or the latest offset."""
     if offset is None:
         return EARLIEST_TIMESTAMP if from_beginning else LATEST_TIMESTAMP
     if partition is None:
@@ -105,8 +107,8 @@ class Printer:
     count: int = 0
 
     def print(self, partition: int, record: Record) -> None:
-        """Print one record: its value, or what else was asked for."""
-        self.count += 1  # first: Ctrl-C may come at any moment, and a record that was seen counts
+        """Print one record: its value, or the columns or the JSON object that the options ask for."""
+        self.count += 1  # before printing: Ctrl-C may interrupt it, and a record that was printed counts
         if self.as_json:
             print_json(
                 {

@@ -1,7 +1,7 @@
-"""``kraft dump-log`` of a segment or a snapshot: its batches and records, line by line as Apache Kafka's tool has them.
+"""Print the batches and records of a segment or a snapshot for ``kraft dump-log``, in the format of kafka-dump-log.
 
-The file is read batch by batch and only as far as it was when it was opened, so that a live log can be looked at. What
-is damaged is printed as far as it can be, and counted: the first damage is told at the end.
+The tool reads a file batch by batch, up to the size that the file had when it was opened. So it can dump a live log. It
+prints damaged batches as far as it can, counts them, and reports the first damage at the end.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _SEQUENCE_MASK = 0x7FFFFFFF
 
 
 class Damage(Exception):
-    """What is wrong with a file, in one line without its name."""
+    """A file is damaged. The message is one line that does not name the file."""
 
 
 @attrs.frozen
 class Printing:
-    """How much of the batches is printed. ``decode`` is None for records without keys and values."""
+    """What is printed of a file. ``decode`` is None if keys and values are not printed."""
 
     deep: bool
     decode: Decoder | None
@@ -39,7 +39,12 @@ class Printing:
 
 
 def dump_batches(path: str, printing: Printing, echo: Echo) -> None:
-    """Print the batches of a file. Raises Damage once all that is sound was printed, OSError."""
+    """Print the batches of a file.
+
+    Raises:
+        Damage: the file is damaged; everything sound has been printed.
+        OSError: the file cannot be read.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         dump = _Dump(printing, echo)
@@ -57,7 +62,7 @@ def dump_batches(path: str, printing: Printing, echo: Echo) -> None:
 
 @attrs.define
 class _Gaps:
-    """Offsets that do not follow each other. Compaction leaves such gaps, so they are no damage."""
+    """Gaps between consecutive offsets. Compaction leaves such gaps, so they are not damage."""
 
     last: int | None = None
     found: int = 0
@@ -81,7 +86,7 @@ class _Gaps:
 
 @attrs.define
 class _Dump:
-    """One file on its way to the screen."""
+    """The dump of one file: what to print, and the gaps and damage found so far."""
 
     printing: Printing
     echo: Echo
@@ -91,9 +96,10 @@ class _Dump:
     invalid_bytes: int = 0
 
     def headers(self, fd: int, size: int) -> Iterator[tuple[int, BatchHeader]]:
-        """Yield position and header of each batch that ends within the limit; stop where there is no header."""
+        """Yield position and header of each batch that ends within the limit. Stop at the first invalid header."""
         position = 0
-        # Without a limit below the size of the file, what reaches beyond is damage.
+        # A batch that crosses a limit below the size of the file is skipped; one that crosses the end of the file is
+        # damage.
         limit = self.printing.max_bytes if self.printing.max_bytes < size else None
         while position < size and (limit is None or position + HEADER_SIZE <= limit):
             try:
@@ -104,13 +110,13 @@ class _Dump:
                     raise CorruptBatch(f"{size - position} bytes left of a batch of {header.size}")
             except CorruptBatch as error:
                 self.invalid_bytes = size - position
-                self._count(f"no batch at position {position}: {error}")
+                self._count(f"invalid batch header at position {position}: {error}")
                 return
             yield position, header
             position += header.size
 
     def batch(self, data: bytes, position: int, header: BatchHeader) -> None:
-        """Print one batch, with its records if they are wanted and sound."""
+        """Print one batch, and its records if they are wanted and the batch is sound."""
         try:
             check_batch(data, 0, header)
         except CorruptBatch as error:
@@ -142,7 +148,7 @@ class _Dump:
 
 
 def batch_line(position: int, header: BatchHeader, *, valid: bool) -> str:
-    """The line of a batch."""
+    """Return the line of a batch."""
     try:
         codec = header.compression.name.lower()
     except CorruptBatch:
@@ -172,7 +178,7 @@ def batch_line(position: int, header: BatchHeader, *, valid: bool) -> str:
 
 
 def _record_line(record: Record, header: BatchHeader, printing: Printing) -> str:
-    """The line of a record; with only keys and values printed, an empty one for what has neither."""
+    """Return the line of a record. If only keys and values are printed, a record without them gives an empty line."""
     parts = []
     if not printing.skip_metadata:
         sequence = -1
@@ -194,7 +200,7 @@ def _record_line(record: Record, header: BatchHeader, printing: Printing) -> str
 
 
 def optional_long(value: int | None) -> str:
-    """A number that may be missing, as Java prints it."""
+    """Return an optional number as Java prints it."""
     return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
 
 
@@ -211,5 +217,5 @@ def _size(data: bytes | None) -> int:
 
 
 def _shown(name: str) -> str:
-    """The name of a header; what in it is not UTF-8 is shown as the replacement character."""
+    """Return the name of a header. Bytes that are not UTF-8 become the replacement character."""
     return name.encode(errors="surrogateescape").decode(errors="replace")

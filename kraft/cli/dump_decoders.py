@@ -1,7 +1,7 @@
-"""What ``kraft dump-log`` prints of a record's key and value, in the words of Apache Kafka's tool.
+"""Decode keys and values of records for ``kraft dump-log``, in the format of kafka-dump-log.
 
-A decoder takes a record and returns the two texts, None for what is not printed. What cannot be decoded is said in
-place of the text: one bad record does not hide the others.
+A decoder takes a record and returns the texts of key and value. A text of None is not printed. If a record cannot be
+decoded, the text says so, and the dump goes on with the next record.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CONTROL_MESSAGES: Mapping[ControlType, tuple[str, type[Message]]] = {
 
 _Schemas = Mapping[int, tuple[type[Message], type[Message]]]
 
-#: By the version of the key: what key and value are (``__consumer_offsets``, ``__transaction_state``).
+#: The messages of key and value by the version of the key (``__consumer_offsets``, ``__transaction_state``).
 OFFSETS: _Schemas = {
     0: (OffsetCommitKey, OffsetCommitValue),
     1: (OffsetCommitKey, OffsetCommitValue),
@@ -68,7 +68,7 @@ compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encod
 
 
 def control_text(record: Record) -> str:
-    """What a control record says. Raises DecodeError."""
+    """Return the text of a control record. Raises DecodeError if it cannot be decoded."""
     kind = control_type(record)
     if kind is None:
         return f"controlType: UNKNOWN({_CONTROL_KEY.unpack_from(record.key or b'')[1]})"
@@ -77,12 +77,12 @@ def control_text(record: Record) -> str:
         message, version = _versioned(cls, record.value or b"", 0)
         return label + compact_json(to_plain(message, version))
     marker = EndTransactionMarker.from_record(record)
-    assert marker is not None, "what is left are the ends of transactions"
+    assert marker is not None, "the remaining types are transaction markers"
     return f"endTxnMarker: {kind.name} coordinatorEpoch: {marker.coordinator_epoch}"
 
 
 def metadata_texts(record: Record) -> Texts:
-    """A record of ``__cluster_metadata`` as JSON."""
+    """Return a record of ``__cluster_metadata`` as JSON."""
     try:
         return None, compact_json(metadata_json(record.value or b""))
     except (MetadataError, DecodeError) as error:
@@ -90,7 +90,9 @@ def metadata_texts(record: Record) -> Texts:
 
 
 def metadata_json(value: bytes) -> dict[str, Any]:
-    """A framed metadata record: its type, version and fields. Raises MetadataError, DecodeError."""
+    """Return type, version and fields of a framed metadata record. Raises MetadataError or DecodeError for invalid
+    bytes.
+    """
     message = decode_record(value)
     _, position = read_uvarint(value, 0)
     _, position = read_uvarint(value, position)
@@ -99,12 +101,12 @@ def metadata_json(value: bytes) -> dict[str, Any]:
 
 
 def type_name(cls: type[Message]) -> str:
-    """What Kafka calls the type of a metadata record: ``NoOpRecord`` is ``NO_OP_RECORD``."""
+    """Return Kafka's name for the type of a metadata record: ``NoOpRecord`` is ``NO_OP_RECORD``."""
     return _CAPITAL.sub("_", cls.__name__).upper()
 
 
 def coordinator_decoder(schemas: _Schemas) -> Decoder:
-    """A decoder of the records of a coordinator, each an int16 version and a message."""
+    """Return a decoder of a coordinator's records. Key and value are each an int16 version and a message."""
 
     def texts(record: Record) -> Texts:
         if record.key is None or len(record.key) < _VERSION.size:
@@ -130,7 +132,7 @@ def coordinator_decoder(schemas: _Schemas) -> Decoder:
 
 
 def _open_members(message: GroupMetadataValue, data: dict[str, Any]) -> None:
-    """Show what the members of a consumer group said, where it is what consumers say."""
+    """Decode the subscriptions and assignments of a group's members. One that cannot be decoded stays base64."""
     for member, plain in zip(message.members, data["members"], strict=True):
         parts: tuple[tuple[str, type[Message], bytes], ...] = (
             ("subscription", ConsumerProtocolSubscription, member.subscription),
@@ -146,7 +148,7 @@ def _open_members(message: GroupMetadataValue, data: dict[str, Any]) -> None:
 
 
 def plain_decoder(key: Callable[[bytes], str], value: Callable[[bytes], str]) -> Decoder:
-    """A decoder of keys and values that are each one thing."""
+    """Return a decoder that decodes key and value independently of each other."""
 
     def texts(record: Record) -> Texts:
         return (
@@ -158,22 +160,22 @@ def plain_decoder(key: Callable[[bytes], str], value: Callable[[bytes], str]) ->
 
 
 def string(data: bytes) -> str:
-    """UTF-8; what is not is shown as the replacement character."""
+    """Decode UTF-8. Other bytes become the replacement character."""
     return data.decode(errors="replace")
 
 
 def integer(size: int) -> Callable[[bytes], str]:
-    """A signed big-endian number of ``size`` bytes."""
+    """Return a decoder of signed big-endian integers of ``size`` bytes."""
 
     def text(data: bytes) -> str:
         if len(data) != size:
-            return f"Error: {len(data)} bytes are no number of {size} bytes"
+            return f"Error: {len(data)} bytes are not a number of {size} bytes"
         return str(int.from_bytes(data, "big", signed=True))
 
     return text
 
 
-#: ``--key-decoder-class`` and ``--value-decoder-class``, by the last part of Kafka's class names.
+#: The decoders of ``--key-decoder-class`` and ``--value-decoder-class``, by the last part of Kafka's class names.
 CLASSES: Mapping[str, Callable[[bytes], str]] = {
     "DefaultDecoder": lambda data: data.hex(),
     "IntegerDecoder": integer(4),
@@ -183,12 +185,13 @@ CLASSES: Mapping[str, Callable[[bytes], str]] = {
 
 
 def _versioned(cls: type[Message], data: bytes, position: int) -> tuple[Message, int]:
-    """The message at ``position``, and the version that the first two bytes say it is in. Raises DecodeError.
+    """Return the message at ``position``, and the version that the first two bytes give. Raises DecodeError.
 
-    A control message has its version as its first field, everything else before itself.
+    In a control message the version is the first field of the message (``position`` 0). In other messages it precedes
+    the message.
     """
     if len(data) < _VERSION.size:
-        raise CorruptBatch(f"{len(data)} bytes are no {cls.__name__}")
+        raise CorruptBatch(f"{len(data)} bytes are not a {cls.__name__}")
     (version,) = _VERSION.unpack_from(data)
     if position == 0:
         version = min(version, cls.VALID_VERSIONS[1])

@@ -1,7 +1,7 @@
-"""``kraft dump-log`` of what lies beside a segment: indexes, producer snapshots, checkpoints.
+"""Print the files beside a segment for ``kraft dump-log``: indexes, producer snapshots, checkpoints.
 
-An index of a live node may be larger than its entries, the rest being zeros: what follows is not printed. Entries are
-compared with the log that they index, and what does not fit is told as Apache Kafka's tool tells it.
+The index of a live node may end with unused zeros, which are not printed. The tool compares the entries
+with the log, and reports mismatches in the format of kafka-dump-log.
 """
 
 from __future__ import annotations
@@ -29,14 +29,23 @@ _REBUILT = "delete the index, it is rebuilt"
 
 @attrs.frozen
 class IndexPrinting:
-    """``--verify-index-only`` compares and prints no entries; ``--index-sanity-check`` looks at the index alone."""
+    """The options for indexes.
+
+    ``verify_only`` (``--verify-index-only``) compares the entries with the log and does not print them. ``sanity_only``
+    (``--index-sanity-check``) checks the index alone.
+    """
 
     verify_only: bool = False
     sanity_only: bool = False
 
 
 def dump_offset_index(path: str, printing: IndexPrinting, echo: Echo) -> None:
-    """Print an ``.index`` and compare it with its log. Raises Damage, OSError."""
+    """Print an ``.index`` and compare it with its log.
+
+    Raises:
+        Damage: the index is damaged or does not match the log.
+        OSError: a file cannot be read.
+    """
     entries = _entries(path, _OFFSET_ENTRY)
     if not _begin(path, entries, printing, echo):
         return
@@ -51,11 +60,11 @@ def dump_offset_index(path: str, printing: IndexPrinting, echo: Echo) -> None:
         echo(f"Mismatches in :{os.path.abspath(path)}")
         for offset, logged in wrong:
             echo(f"  Index offset: {offset}, log offset: {logged}")
-        raise Damage(f"{len(wrong)} of {len(entries)} entries do not fit the log; {_REBUILT}")
+        raise Damage(f"{len(wrong)} of {len(entries)} entries do not match the log; {_REBUILT}")
 
 
 def dump_time_index(path: str, printing: IndexPrinting, echo: Echo) -> None:
-    """Print a ``.timeindex`` and compare it with its log. Raises Damage, OSError."""
+    """Print a ``.timeindex`` and compare it with its log. Raises as ``dump_offset_index``."""
     entries = _entries(path, _TIME_ENTRY)
     if not _begin(path, entries, printing, echo):
         return
@@ -73,21 +82,21 @@ def dump_time_index(path: str, printing: IndexPrinting, echo: Echo) -> None:
         echo(f"Found timestamp mismatch in :{os.path.abspath(path)}")
         for timestamp, found in wrong:
             echo(f"  Index timestamp: {timestamp}, log timestamp: {found}")
-        raise Damage(f"{len(wrong)} of {len(entries)} entries do not fit the log; {_REBUILT}")
+        raise Damage(f"{len(wrong)} of {len(entries)} entries do not match the log; {_REBUILT}")
 
 
 def dump_aborted_transactions(path: str, echo: Echo) -> None:
-    """Print a ``.txnindex``. Raises Damage, OSError."""
+    """Print a ``.txnindex``. Raises Damage if it is damaged, OSError if it cannot be read."""
     data = _content(path)
     for fields in _ABORTED.iter_unpack(data[: len(data) - len(data) % _ABORTED.size]):
         names = ("version", "producerId", "firstOffset", "lastOffset", "lastStableOffset")
         echo(" ".join(f"{name}: {value}" for name, value in zip(names, fields, strict=True)))
     if len(data) % _ABORTED.size:
-        raise Damage(f"{len(data)} bytes are no whole number of entries; {_REBUILT}")
+        raise Damage(f"{len(data)} bytes are not a whole number of entries; {_REBUILT}")
 
 
 def dump_producer_snapshot(path: str, echo: Echo) -> None:
-    """Print a ``.snapshot`` of producers. Raises Damage, OSError."""
+    """Print a producer ``.snapshot``. Raises Damage if it is damaged, OSError if it cannot be read."""
     try:
         producers = decode_snapshot(_content(path))
     except CorruptSnapshot as error:
@@ -113,8 +122,14 @@ def dump_producer_snapshot(path: str, echo: Echo) -> None:
 
 
 def dump_checkpoint(path: str, echo: Echo) -> None:
-    """Print ``leader-epoch-checkpoint``, or one of those that hold an offset per partition. Raises CheckpointError."""
-    os.stat(path)  # an absent one is otherwise as good as an empty one
+    """Print ``leader-epoch-checkpoint``, or a checkpoint with one offset per partition.
+
+    Raises:
+        Damage: an entry has the wrong number of fields.
+        CheckpointError: the file is not a checkpoint.
+        OSError: the file is absent or cannot be read.
+    """
+    os.stat(path)  # ``read_lines`` treats an absent file as an empty one
     names = ("epoch", "startOffset") if os.path.basename(path) == LEADER_EPOCH else ("topic", "partition", "offset")
     for words in read_lines(path):
         if len(words) != len(names):
@@ -123,11 +138,13 @@ def dump_checkpoint(path: str, echo: Echo) -> None:
 
 
 def _begin(path: str, entries: list[tuple[int, int]], printing: IndexPrinting, echo: Echo) -> bool:
-    """Say what is to say before the entries; return whether they are to be looked at."""
+    """Check the index alone if asked to, and report an empty one. Return whether its entries are to be printed or
+    compared.
+    """
     if printing.sanity_only:
         for before, after in itertools.pairwise(entries):
             if after[0] <= before[0] or after[1] <= before[1]:
-                raise Damage(f"its entries do not rise; {_REBUILT}")
+                raise Damage(f"its entries are not in ascending order; {_REBUILT}")
         echo(f"{path} passed sanity check.")
     elif not entries:
         echo(f"{path} is empty.")
@@ -135,10 +152,10 @@ def _begin(path: str, entries: list[tuple[int, int]], printing: IndexPrinting, e
 
 
 def _entries(path: str, entry: struct.Struct) -> list[tuple[int, int]]:
-    """The entries of an index, without the zeros that a live one ends with. Raises Damage, OSError."""
+    """Return the entries of an index without its trailing zeros. Raises Damage, OSError."""
     data = _content(path)
     if len(data) % entry.size:
-        raise Damage(f"{len(data)} bytes are no whole number of entries; {_REBUILT}")
+        raise Damage(f"{len(data)} bytes are not a whole number of entries; {_REBUILT}")
     entries = [(first, second) for first, second in entry.iter_unpack(data)]
     while entries and entries[-1] == (0, 0):
         entries.pop()
@@ -146,7 +163,7 @@ def _entries(path: str, entry: struct.Struct) -> list[tuple[int, int]]:
 
 
 def _timestamps_at(path: str, offsets: list[int]) -> dict[int, int]:
-    """The largest timestamp of the batch that holds each offset."""
+    """Return the max timestamp of the batch that holds each offset."""
     wanted = sorted(set(offsets), reverse=True)
     found = {}
     for _, header in _headers(path):
@@ -158,25 +175,25 @@ def _timestamps_at(path: str, offsets: list[int]) -> dict[int, int]:
 
 
 def _headers(path: str) -> Iterator[tuple[int, BatchHeader]]:
-    """The batches of the log that an index belongs to, as far as they are whole. Raises Damage, OSError."""
+    """Yield the complete batches of the log that an index belongs to. Raises Damage if the log is absent, OSError."""
     log = os.path.splitext(path)[0] + ".log"
     try:
         fd = os.open(log, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise Damage(f"{os.path.basename(log)} is not beside it, so its entries were not compared") from None
+        raise Damage(f"{os.path.basename(log)} is missing, so the entries were not compared with it") from None
     try:
         yield from walk(fd, 0, os.fstat(fd).st_size, verify=False)
     except CorruptBatch:
-        return  # what is wrong with the log is told when the log is dumped
+        return  # dumping the log itself reports its damage
     finally:
         os.close(fd)
 
 
 def _base_offset(path: str) -> int:
-    """The offset that a file of a segment is named by. Raises Damage."""
+    """Return the base offset in the name of a segment's file. Raises Damage if the name has none."""
     name = os.path.basename(path).partition(".")[0]
     if not name.isdecimal():
-        raise Damage("its name is no offset, such as 00000000000000000000")
+        raise Damage("its name is not an offset, such as 00000000000000000000")
     return int(name)
 
 

@@ -1,4 +1,4 @@
-"""``kraft dump-log``: print segments, indexes and snapshots, with the options and the layout of kafka-dump-log."""
+"""``kraft dump-log``: print segments, indexes and snapshots, with the options and the format of kafka-dump-log."""
 
 from __future__ import annotations
 
@@ -40,26 +40,35 @@ _DECODERS = ", ".join(sorted(CLASSES))
 
 @attrs.frozen
 class Options:
-    """What was asked for."""
+    """The options of one call."""
 
     printing: Printing
     indexes: IndexPrinting
 
 
 @click.command("dump-log", short_help="Print segments, indexes and snapshots.")
-@click.option("--files", required=True, metavar="FILE,...", help="What to print.")
-@click.option("--print-data-log", is_flag=True, help="Print keys and values; any decoder does too.")
-@click.option("--deep-iteration", is_flag=True, help="Print records, not only batches; printing their data does too.")
-@click.option("--cluster-metadata-decoder", "decoder", flag_value="metadata", help="Print metadata records as JSON.")
-@click.option("--offsets-decoder", "decoder", flag_value="offsets", help="As for __consumer_offsets.")
-@click.option("--transaction-log-decoder", "decoder", flag_value="transactions", help="As for __transaction_state.")
-@click.option("--key-decoder-class", default=_DECODER, metavar="CLASS", help=f"How to read keys: {_DECODERS}.")
-@click.option("--value-decoder-class", default=_DECODER, metavar="CLASS", help="The same of values.")
-@click.option("--skip-record-metadata", is_flag=True, help="Print of records only keys and values.")
-@click.option("--max-bytes", type=click.IntRange(0, _ALL), default=_ALL, help="Print batches that end within it.")
-@click.option("--max-message-size", type=int, expose_value=False, help="Taken; it limits nothing.")
-@click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs, and do not print them.")
-@click.option("--index-sanity-check", is_flag=True, help="Look only at whether indexes can be right.")
+@click.option("--files", required=True, metavar="FILE,...", help="The files to print, separated by commas.")
+@click.option("--print-data-log", is_flag=True, help="Print keys and values. Each decoder option implies it.")
+@click.option("--deep-iteration", is_flag=True, help="Print records, not only batches. Printing data implies it.")
+@click.option("--cluster-metadata-decoder", "decoder", flag_value="metadata", help="Decode metadata records to JSON.")
+@click.option("--offsets-decoder", "decoder", flag_value="offsets", help="Decode records of __consumer_offsets.")
+@click.option(
+    "--transaction-log-decoder", "decoder", flag_value="transactions", help="Decode records of __transaction_state."
+)
+@click.option("--key-decoder-class", default=_DECODER, metavar="CLASS", help=f"The decoder of keys: {_DECODERS}.")
+@click.option(
+    "--value-decoder-class", default=_DECODER, metavar="CLASS", help="The decoder of values, one of the same."
+)
+@click.option("--skip-record-metadata", is_flag=True, help="Print only keys and values of records.")
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(0, _ALL),
+    default=_ALL,
+    help="Print only batches that end within this many bytes.",
+)
+@click.option("--max-message-size", type=int, expose_value=False, help="Accepted for compatibility; has no effect.")
+@click.option("--verify-index-only", is_flag=True, help="Only compare indexes with their logs.")
+@click.option("--index-sanity-check", is_flag=True, help="Only check that the entries of indexes ascend.")
 def command(
     files: str,
     print_data_log: bool,
@@ -72,7 +81,10 @@ def command(
     verify_index_only: bool,
     index_sanity_check: bool,
 ) -> int:
-    """Print log segments, indexes, snapshots and checkpoints. Exit status 1 if one is damaged or cannot be read."""
+    """Print log segments, indexes, snapshots and checkpoints.
+
+    The exit status is 1 if a file is damaged or cannot be read.
+    """
     decode = _decoder(decoder, print_data_log, key_decoder_class, value_decoder_class)
     printing = Printing(deep_iteration or decode is not None, decode, skip_record_metadata, max_bytes)
     options = Options(printing, IndexPrinting(verify_index_only, index_sanity_check))
@@ -92,7 +104,7 @@ def command(
 
 
 def _echo(line: str) -> None:
-    """Print without a flush for each of a million lines, as click would."""
+    """Print a line without flushing it: click would flush each of a million lines."""
     sys.stdout.write(line + "\n")
 
 
@@ -103,7 +115,8 @@ def _complain(what: str) -> int:
 
 
 def _decoder(name: str | None, print_data: bool, key_class: str, value_class: str) -> Decoder | None:
-    plain = plain_decoder(_reader(key_class), _reader(value_class))  # a wrong class is told even where none is needed
+    # An unknown class is an error even if another decoder is used.
+    plain = plain_decoder(_reader(key_class), _reader(value_class))
     if name == "metadata":
         return metadata_texts
     if name is not None:
@@ -114,12 +127,12 @@ def _decoder(name: str | None, print_data: bool, key_class: str, value_class: st
 def _reader(name: str) -> Callable[[bytes], str]:
     reader = CLASSES.get(name.rpartition(".")[2])
     if reader is None:
-        raise click.UsageError(f"There is no decoder {name!r}; there are {_DECODERS}.")
+        raise click.UsageError(f"Unknown decoder {name!r}; the decoders are {_DECODERS}.")
     return reader
 
 
 def dump(path: str, options: Options, echo: Echo) -> None:
-    """Print one file, by what its name says it is. Raises Damage, StorageError, OSError."""
+    """Print one file; its name decides how. Raises Damage, StorageError or OSError if that fails."""
     echo(f"Dumping {path}")
     name = os.path.basename(path)
     stem, suffix = os.path.splitext(name)
@@ -141,14 +154,14 @@ def dump(path: str, options: Options, echo: Echo) -> None:
 
 
 def _heading(stem: str, suffix: str, name: str) -> str:
-    """What the name of a file of batches says of it. Raises Damage."""
+    """Return the heading that a file of batches gets from its name. Raises Damage if the name is invalid."""
     if suffix == ".log":
         if not stem.isdecimal():
-            raise Damage("its name is no offset, such as 00000000000000000000.log")
+            raise Damage("its name is not an offset, such as 00000000000000000000.log")
         return f"Log starting offset: {int(stem)}"
     if name == BOOTSTRAP_CHECKPOINT:
         return "KRaft bootstrap snapshot"
     snapshot = snapshot_of(name)
     if snapshot is None:
-        raise Damage("its name is no snapshot's, such as 00000000000000000041-0000000001.checkpoint")
+        raise Damage("its name is not a snapshot's, such as 00000000000000000041-0000000001.checkpoint")
     return f"Snapshot end offset: {snapshot.end_offset}, epoch: {snapshot.epoch}"

@@ -1,4 +1,6 @@
-"""What ``kraft features`` and ``kraft storage`` tell of levels without asking anybody (KIP-1022)."""
+"""The features and levels of Kafka's releases, for ``kraft features`` and ``kraft storage`` (KIP-1022). Needs no
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,29 @@ from kraft.config.features import (
     parse_feature,
 )
 
-#: The least metadata.version for a level that needs one.
+#: The lowest metadata.version for each feature level that requires one.
 _REQUIRED_METADATA = {("eligible.leader.replicas.version", 1): 23}
 
 
 @click.command("version-mapping")
-@click.option("-r", "--release-version", default=max(LEVEL_OF_NAME, key=LEVEL_OF_NAME.__getitem__), show_default=True)
+@click.option(
+    "-r",
+    "--release-version",
+    default=max(LEVEL_OF_NAME, key=LEVEL_OF_NAME.__getitem__),
+    show_default=True,
+    metavar="RELEASE",
+    help="A release, such as 3.9, or a level, such as 3.9-IV0.",
+)
 def version_mapping(release_version: str) -> None:
-    """Show which levels of features belong to a release of Kafka."""
+    """Show the feature levels of a release of Kafka."""
     for name, level in levels_of_release(release_version).items():
         click.echo(f"{name}={level}{f' ({release_version})' if name == METADATA_VERSION else ''}")
 
 
 def levels_of_release(text: str) -> dict[str, int]:
-    """The level of each feature in a release of Kafka, metadata.version first. Raises ClickException."""
+    """Return each feature's level in a release of Kafka, metadata.version first. Raises ClickException if it is
+    unknown.
+    """
     metadata = level_of_release(text)
     if metadata is None or metadata < MIN_METADATA_LEVEL:
         names = ", ".join(name for level, name in NAME_OF_LEVEL.items() if level >= MIN_METADATA_LEVEL)
@@ -37,9 +48,17 @@ def levels_of_release(text: str) -> dict[str, int]:
 
 
 @click.command("feature-dependencies")
-@click.option("-f", "--feature", "features", multiple=True, required=True, metavar="NAME=LEVEL")
+@click.option(
+    "-f",
+    "--feature",
+    "features",
+    multiple=True,
+    required=True,
+    metavar="NAME=LEVEL",
+    help="A feature and its level. May be repeated.",
+)
 def feature_dependencies(features: tuple[str, ...]) -> None:
-    """Show what levels of features need of others."""
+    """Show the levels that a feature level requires."""
     for feature in features:
         try:
             name, level = parse_feature(feature)
@@ -49,7 +68,7 @@ def feature_dependencies(features: tuple[str, ...]) -> None:
 
 
 def _dependencies(name: str, level: int) -> str:
-    """Raises ClickException for a feature or a level that nobody knows."""
+    """Return the requirements of a feature level. Raises ClickException for an unknown feature or level."""
     if name == METADATA_VERSION:
         if level < MIN_METADATA_LEVEL or level not in NAME_OF_LEVEL:
             raise click.ClickException(f"Unknown metadata.version {level}")

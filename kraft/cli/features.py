@@ -1,4 +1,4 @@
-"""``kraft features``: what a cluster can do and what it has agreed on (KIP-584), in the layout of kafka-features."""
+"""``kraft features``: show and change a cluster's finalized features (KIP-584), as kafka-features does."""
 
 from __future__ import annotations
 
@@ -23,21 +23,25 @@ _NO_EPOCH = -1
 
 _Command = Callable[..., None]
 
-_unsafe_option = click.option("--unsafe", is_flag=True, help="Even if metadata may be lost by it.")
-_dry_run_option = click.option("--dry-run", is_flag=True, help="Only ask whether it could be done.")
+_unsafe_option = click.option("--unsafe", is_flag=True, help="Downgrade even if metadata is lost.")
+_dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Only check whether the cluster would accept the change."
+)
 
 
 def _levels_options(command: _Command) -> _Command:
-    """The options that name levels; ``_levels`` reads them."""
+    """Add the options that name levels; ``_levels`` reads them."""
     for option in (
-        click.option("--metadata", metavar="RELEASE", help="The metadata.version of a release of Kafka."),
-        click.option("--release-version", metavar="RELEASE", help="All that a release of Kafka has."),
+        click.option("--metadata", metavar="RELEASE", help="Set metadata.version to that of a release of Kafka."),
+        click.option(
+            "--release-version", metavar="RELEASE", help="Set all features to the levels of a release of Kafka."
+        ),
         click.option(
             "--feature",
             "features",
             multiple=True,
             metavar="NAME=LEVEL",
-            help="A feature, such as metadata.version=21; its levels may be named, too: metadata.version=3.9-IV0.",
+            help="A feature and its level: metadata.version=21 or metadata.version=3.9-IV0. May be repeated.",
         ),
     ):
         command = option(command)
@@ -57,10 +61,10 @@ command.add_command(feature_dependencies)
 
 
 @command.command("describe")
-@click.option("--node-id", type=click.IntRange(0), help="Ask this node.")
+@click.option("--node-id", type=click.IntRange(0), help="Ask the node with this id.")
 @servers_options
 def describe_command(servers: Servers, node_id: int | None) -> None:
-    """Show each feature: what the asked node supports, and the level that is finalized."""
+    """Show the supported and finalized levels of features."""
 
     async def operate(cluster: Cluster) -> ApiVersionsResponse:
         asked = ApiVersionsRequest(client_software_name="kraft", client_software_version=__version__)
@@ -88,7 +92,7 @@ def describe_command(servers: Servers, node_id: int | None) -> None:
 @_dry_run_option
 @servers_options
 def upgrade_command(servers: Servers, dry_run: bool, **levels: Any) -> None:
-    """Raise features to new levels."""
+    """Upgrade features to higher levels."""
     wanted = _levels("upgrade", **levels)
     for name, level in wanted.items():
         if level < 1:
@@ -102,22 +106,22 @@ def upgrade_command(servers: Servers, dry_run: bool, **levels: Any) -> None:
 @_dry_run_option
 @servers_options
 def downgrade_command(servers: Servers, unsafe: bool, dry_run: bool, **levels: Any) -> None:
-    """Lower features to former levels."""
+    """Downgrade features to lower levels."""
     _update(servers, _levels("downgrade", **levels), _downgrade(unsafe), "downgraded", dry_run)
 
 
 @command.command("disable")
-@click.option("--feature", "features", multiple=True, metavar="NAME", help="A feature.")
+@click.option("--feature", "features", multiple=True, metavar="NAME", help="A feature. May be repeated.")
 @_unsafe_option
 @_dry_run_option
 @servers_options
 def disable_command(servers: Servers, features: tuple[str, ...], unsafe: bool, dry_run: bool) -> None:
-    """Lower features to level 0, as if there were no such thing."""
+    """Downgrade features to level 0, which disables them."""
     _update(servers, _once("disable", [(name, 0) for name in features]), _downgrade(unsafe), "disabled", dry_run)
 
 
 def level_text(feature: str, level: int) -> str:
-    """A level as it is shown: those of metadata.version by name."""
+    """Return a level as text: a level of metadata.version by its name."""
     if feature != METADATA_VERSION:
         return str(level)
     return NAME_OF_LEVEL.get(level, f"UNKNOWN {level}")
@@ -128,18 +132,18 @@ def _downgrade(unsafe: bool) -> int:
 
 
 def _levels(verb: str, metadata: str | None, release_version: str | None, features: tuple[str, ...]) -> dict[str, int]:
-    """The level that is wanted of each feature. Raises ClickException."""
+    """Return the wanted level of each feature. Raises ClickException for contradictory or missing options."""
     if release_version is not None:
         if metadata is not None or features:
             raise click.ClickException("Can not specify `release-version` with other feature flags.")
-        # What the release has not, an upgrade to it does not touch.
+        # An upgrade leaves out features that the release does not have (level 0).
         return {name: level for name, level in levels_of_release(release_version).items() if level or verb != "upgrade"}
     levels = [] if metadata is None else [(METADATA_VERSION, levels_of_release(metadata)[METADATA_VERSION])]
     return _once(verb, [*levels, *map(_parsed, features)])
 
 
 def _once(verb: str, levels: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """By name. Raises ClickException if there is none, or one is named twice."""
+    """Return the levels by feature. Raises ClickException if none is given, or if a feature is named twice."""
     if not levels:
         raise click.ClickException(f"You must specify at least one feature to {verb}")
     for name, times in Counter(name for name, _ in levels).items():
@@ -156,7 +160,7 @@ def _parsed(text: str) -> tuple[str, int]:
 
 
 def _update(servers: Servers, wanted: Mapping[str, int], kind: int, done: str, dry_run: bool) -> None:
-    """Ask for the changes. Raises ClickException if they are refused: none of them is made then."""
+    """Send UpdateFeatures and print the result. Raises ClickException if the cluster refuses; nothing changes then."""
     levels = dict(sorted(wanted.items()))
     updates = [FeatureUpdateKey(name, level, upgrade_type=kind) for name, level in levels.items()]
 

@@ -1,4 +1,4 @@
-"""``kraft groups``: list, describe, delete and move consumer groups of any Kafka cluster."""
+"""``kraft groups``: list, describe and delete the consumer groups of any Kafka cluster, and reset their offsets."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode
 
 
-@click.group("groups", short_help="List, describe, delete and move consumer groups.")
+@click.group("groups", short_help="List, describe and delete consumer groups; reset their offsets.")
 def command() -> None:
-    """List, describe, delete and move consumer groups."""
+    """List, describe and delete consumer groups; reset their offsets."""
 
 
 @command.command("list")
 @bootstrap_option
 @json_option
 def list_command(bootstrap: str, as_json: bool) -> None:
-    """Print the groups of all brokers, with their states."""
+    """Print all groups of the cluster, with their states."""
 
     async def operate(cluster: Cluster) -> list[dict[str, str]]:
         groups = {}
@@ -55,7 +55,7 @@ def list_command(bootstrap: str, as_json: bool) -> None:
 
 @attrs.frozen
 class PartitionLag:
-    """Where a group stands in one partition. ``committed`` is None where it never committed."""
+    """The position of a group in one partition. ``committed`` is None if the group has not committed an offset."""
 
     topic: str
     partition: int
@@ -75,7 +75,7 @@ class PartitionLag:
 @bootstrap_option
 @json_option
 def describe_command(group: str, bootstrap: str, as_json: bool) -> None:
-    """Show where GROUP stands in each partition, how far behind, and who reads it."""
+    """Show the offsets, lags and members of GROUP."""
 
     async def operate(cluster: Cluster) -> tuple[DescribedGroup, list[PartitionLag]]:
         request = DescribeGroupsRequest(groups=[group])
@@ -110,7 +110,7 @@ def describe_command(group: str, bootstrap: str, as_json: bool) -> None:
 @click.argument("groups", nargs=-1, required=True)
 @bootstrap_option
 def delete_command(groups: tuple[str, ...], bootstrap: str) -> None:
-    """Delete groups that have no members, with their offsets."""
+    """Delete groups without members, and their offsets."""
 
     async def operate(cluster: Cluster) -> None:
         for group in groups:
@@ -126,12 +126,12 @@ def delete_command(groups: tuple[str, ...], bootstrap: str) -> None:
 @command.command("reset-offsets")
 @click.argument("group")
 @bootstrap_option
-@click.option("--topic", required=True)
+@click.option("--topic", required=True, help="The topic whose offsets are reset.")
 @click.option("--partition", type=click.IntRange(0), help="Only this partition.")
-@click.option("--to-earliest", "target", flag_value=EARLIEST_TIMESTAMP, type=int)
-@click.option("--to-latest", "target", flag_value=LATEST_TIMESTAMP, type=int)
-@click.option("--to-offset", "offset", type=click.IntRange(0))
-@click.option("--dry-run", is_flag=True, help="Only show what would be committed.")
+@click.option("--to-earliest", "target", flag_value=EARLIEST_TIMESTAMP, type=int, help="Read all records again.")
+@click.option("--to-latest", "target", flag_value=LATEST_TIMESTAMP, type=int, help="Read only new records.")
+@click.option("--to-offset", "offset", type=click.IntRange(0), help="Continue at this offset.")
+@click.option("--dry-run", is_flag=True, help="Show the new offsets, and commit nothing.")
 def reset_offsets_command(
     group: str,
     bootstrap: str,
@@ -141,7 +141,7 @@ def reset_offsets_command(
     offset: int | None,
     dry_run: bool,
 ) -> None:
-    """Move GROUP, which must have no members, to another place in a topic."""
+    """Set the committed offsets of GROUP in a topic. The group must have no members."""
     if (target is None) == (offset is None):
         raise click.UsageError("Give one of --to-earliest, --to-latest and --to-offset.")
 
@@ -165,7 +165,7 @@ def reset_offsets_command(
 
 
 async def _lags(cluster: Cluster, described: DescribedGroup) -> list[PartitionLag]:
-    """Return a line for each partition that the group committed or that a member reads."""
+    """Return one PartitionLag for each partition with a committed offset or an assigned member."""
     committed = await committed_offsets(cluster, described.group_id)
     readers = {place: member for member in described.members for place in assigned_partitions(member)}
     places = {(topic, index) for topic, offsets in committed.items() for index in offsets} | set(readers)
@@ -196,7 +196,7 @@ def _lag(
 
 
 def assigned_partitions(member: DescribedGroupMember) -> list[tuple[str, int]]:
-    """Return the partitions of a member of a consumer group; none if it is of another kind."""
+    """Return the partitions assigned to a member; none if its assignment is not that of a consumer."""
     data = member.member_assignment
     if len(data) < 2:
         return []

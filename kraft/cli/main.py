@@ -1,4 +1,6 @@
-"""The ``kraft`` command. A sub-command's module is imported when it is used, so that each starts quickly."""
+"""The ``kraft`` command. It imports the module of a subcommand only when that subcommand runs, so that each starts
+quickly.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ COMMANDS = (
 
 
 class LazyGroup(click.Group):
-    """A group whose command ``x-y`` is the function ``command`` of ``kraft.cli.x_y``."""
+    """A group that imports command ``x-y`` from ``kraft.cli.x_y``, where it is named ``command``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -43,11 +45,11 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kraft")
 def cli() -> None:
-    """Run and inspect Kafka clusters: the node of this project, and any other that speaks Kafka's protocol."""
+    """Run and inspect Kafka clusters, of kraft nodes or of Apache Kafka's."""
 
 
 def main() -> None:
-    """Run the command line; every failure is one line on standard error and exit status 1, as with Kafka's tools."""
+    """Run the command line. A failure is one line on standard error and exit status 1, as in Kafka's tools."""
     try:
         status = cli.main(prog_name="kraft", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -59,6 +61,6 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: what is left goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard what is still buffered
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

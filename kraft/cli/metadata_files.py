@@ -1,7 +1,7 @@
-"""The metadata that a snapshot or a directory holds, read without a lock and without a write.
+"""Load the metadata in a snapshot or a log directory, without locking or writing anything.
 
-A directory may be a live node's: files come and go while it is read. The newest snapshot is loaded and the log behind
-it replayed, as far as it is whole; what the quorum has not committed yet is part of it, for the files do not tell.
+A live node may add and delete files meanwhile. The newest snapshot is loaded, and the complete batches of the log after
+it are replayed. The files do not record the high watermark, so uncommitted records are included.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ATTEMPTS = 5
 
 
 def snapshot_of(path: str) -> SnapshotId | None:
-    """What the name of a snapshot says of it, None if it is no snapshot's. The bootstrap checkpoint is of epoch 0."""
+    """Return the snapshot id in a file's name, or None if the name has none. The bootstrap checkpoint has epoch 0."""
     name = os.path.basename(path)
     if name == BOOTSTRAP_CHECKPOINT:
         return SnapshotId(0, 0)
@@ -46,10 +46,15 @@ def snapshot_of(path: str) -> SnapshotId | None:
 
 
 def snapshot_image(path: str) -> Image:
-    """Load a snapshot. Raises StorageError if it is none or damaged, OSError."""
+    """Load a snapshot.
+
+    Raises:
+        StorageError: the file is not a snapshot, or is damaged.
+        OSError: the file cannot be read.
+    """
     snapshot = snapshot_of(path)
     if snapshot is None:
-        raise StorageError(f"{path}: its name is no snapshot's, such as 00000000000000000041-0000000001.checkpoint")
+        raise StorageError(f"{path}: its name is not a snapshot's, such as 00000000000000000041-0000000001.checkpoint")
     timestamp_ms = snapshot_timestamp(path)
     delta = Delta(Image())
     try:
@@ -62,14 +67,19 @@ def snapshot_image(path: str) -> Image:
 
 
 def directory_image(path: str) -> Image:
-    """Load the metadata of a log directory, or of its ``__cluster_metadata-0``. Raises StorageError, OSError."""
+    """Load the metadata of a log directory, or of its ``__cluster_metadata-0``.
+
+    Raises:
+        StorageError: the directory has no metadata, or it is damaged.
+        OSError: a file cannot be read.
+    """
     inner = os.path.join(path, METADATA_PARTITION)
     directory = inner if os.path.isdir(inner) else path
     for attempt in range(_ATTEMPTS):
         try:
             return _load(directory)
         except FileNotFoundError:
-            # A live node has deleted what it no longer needs; there is something newer.
+            # A live node has deleted an old file. Try again with the newer ones.
             if attempt == _ATTEMPTS - 1 or not os.path.isdir(directory):
                 raise
     raise AssertionError("the last attempt raises")
@@ -79,7 +89,7 @@ def _load(directory: str) -> Image:
     snapshots = [snapshot for snapshot in list_snapshots(directory) if snapshot.end_offset > 0]
     segments = _segments(directory)
     if not snapshots and not segments:
-        raise StorageError(f"{directory}: no metadata log and no snapshot is here")
+        raise StorageError(f"{directory}: the directory has no metadata log and no snapshot")
     image = snapshot_image(os.path.join(directory, snapshot_name(snapshots[-1]))) if snapshots else Image()
     loader = Loader(image)
     for name in segments:
@@ -93,7 +103,9 @@ def _segments(directory: str) -> list[str]:
 
 
 def _replay(path: str, loader: Loader, start_offset: int) -> bool:
-    """Replay the whole batches of a segment from ``start_offset`` on; return whether it was whole to its end."""
+    """Replay the complete batches of a segment from ``start_offset`` on. Return whether the segment is complete to its
+    end.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
@@ -101,7 +113,7 @@ def _replay(path: str, loader: Loader, start_offset: int) -> bool:
                 records = list(_records(fd, position, header))
                 loader.load(records, header.last_offset, header.leader_epoch, header.max_timestamp)
     except CorruptBatch:
-        return False  # where a live node is writing, or where a crash ended
+        return False  # an incomplete last batch: a live node is writing it, or a crash cut it
     except MetadataError as error:
         raise StorageError(f"{path}: {error}") from None
     finally:

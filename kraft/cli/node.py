@@ -1,4 +1,4 @@
-"""``kraft node``: the same as ``python -m kraft.node``, which knows its own arguments."""
+"""``kraft node``: the same as ``python -m kraft.node``, which parses the arguments itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ import click
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(arguments: tuple[str, ...]) -> int | None:
-    """Start a node: FILE is its server.properties; without it, one node of both roles on the loopback interface."""
+    """Start a node. FILE is its server.properties.
+
+    Without FILE, one node with both roles starts on the loopback interface.
+    """
     from kraft.node.__main__ import main
 
     return main(list(arguments))

@@ -1,4 +1,4 @@
-"""The options that the commands share, and the errors of a cluster as a command reports them."""
+"""The options that the commands share, and the translation of a cluster's errors into click's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ bootstrap_option = click.option(
     default="localhost:9092",
     show_default=True,
     metavar="HOST:PORT,...",
-    help="Brokers to ask first.",
+    help="Brokers to connect to first.",
 )
 controllers_option = click.option(
     "-C",
@@ -36,24 +36,24 @@ controllers_option = click.option(
     "controllers",
     default=None,
     metavar="HOST:PORT,...",
-    help="Controllers to ask, instead of brokers.",
+    help="Controllers to connect to, instead of brokers.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @attrs.frozen
 class Servers:
-    """The nodes that a command asks: brokers, or controllers."""
+    """The bootstrap addresses of a command: brokers, or controllers."""
 
     bootstrap: str
     are_controllers: bool
 
 
 def servers_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Add the options that name ``servers``, an argument of the command.
+    """Add the bootstrap options to a command, and pass it their values as ``servers``.
 
-    A group that has them stores its ``servers`` in the context, for subcommands that are given none: Apache Kafka's
-    tools have these options before the subcommand.
+    Apache Kafka's tools take these options before the subcommand. So a group with these options stores its ``servers``
+    in the context, for a subcommand that is given none.
     """
 
     @bootstrap_option
@@ -78,10 +78,10 @@ def servers_options(command: Callable[..., T]) -> Callable[..., T]:
 
 
 def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:
-    """Run ``operate`` on the cluster behind ``bootstrap``; every failure becomes one line and exit status 1.
+    """Run ``operate`` on the cluster behind ``bootstrap``. Each failure becomes one line and exit status 1.
 
     Raises:
-        click.ClickException: the cluster is not reachable, or refused.
+        click.ClickException: the cluster is unreachable, or refused the request.
         click.Abort: Ctrl-C.
     """
 
@@ -93,7 +93,7 @@ def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:
         return trio.run(connected)
     except KeyboardInterrupt:
         if sys.stderr.isatty():
-            click.echo(err=True)  # what is said now begins behind the line of the terminal's ^C
+            click.echo(err=True)  # leave the line on which the terminal shows ^C
         raise click.Abort from None
     except (ConfigError, ClusterUnreachable, GaveUp, KafkaError) as error:
         raise click.ClickException(str(error)) from None

@@ -1,4 +1,4 @@
-"""What commands print: columns for people, JSON for programs."""
+"""Print tables for people and JSON for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 
 def print_columns(heading: Sequence[str], rows: Sequence[Sequence[object]], *, err: bool = False) -> None:
-    """Print rows under a heading, each column as wide as its widest cell. A cell of None is a dash."""
+    """Print rows under a heading, each column as wide as its widest cell. None is printed as a dash."""
     lines = [list(heading), *([("-" if cell is None else str(cell)) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
     for line in lines:
@@ -19,7 +19,7 @@ def print_columns(heading: Sequence[str], rows: Sequence[Sequence[object]], *, e
 
 
 def print_tabs(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows as Apache Kafka's tools do: each cell padded to its column, then a tab, the last one too."""
+    """Print rows as Apache Kafka's tools do: each cell is padded to its column and followed by a tab."""
     lines = [heading, *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
     for line in lines:
@@ -32,7 +32,7 @@ def print_json(value: Any) -> None:
 
 
 def json_field(name: str, data: bytes | None) -> dict[str, str | None]:
-    """Return bytes as a field of a JSON object: as text, or, if they are not UTF-8, in base64 as ``<name>_base64``."""
+    """Return bytes as a field of a JSON object: text if they are UTF-8, else base64 in a field ``<name>_base64``."""
     try:
         return {name: None if data is None else data.decode()}
     except UnicodeDecodeError:

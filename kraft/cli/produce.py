@@ -1,4 +1,4 @@
-"""``kraft produce``: each line of standard input becomes a record."""
+"""``kraft produce``: write each line of standard input to a topic as a record."""
 
 from __future__ import annotations
 
@@ -24,22 +24,29 @@ _ACKS = {"all": ALL_REPLICAS, "1": 1, "0": NO_ACKNOWLEDGEMENT}
 @click.command("produce", short_help="Write lines from standard input to a topic.")
 @click.argument("topic")
 @bootstrap_option
-@click.option("--key-separator", metavar="TEXT", help="What stands before it in a line is the key.")
-@click.option("--partition", type=click.IntRange(0), help="Write to this partition; default: by key, else in turn.")
-@click.option("--acks", type=click.Choice(list(_ACKS)), default="all", show_default=True)
+@click.option("--key-separator", metavar="TEXT", help="Separates the key of a line from its value.")
+@click.option("--partition", type=click.IntRange(0), help="Write to this partition. Default: by key, else round-robin.")
+@click.option(
+    "--acks",
+    type=click.Choice(list(_ACKS)),
+    default="all",
+    show_default=True,
+    help="Wait for all replicas in sync, the leader, or nobody.",
+)
 @click.option(
     "--compression",
     type=click.Choice([codec.name.lower() for codec in Compression]),
     default="none",
     show_default=True,
+    help="The codec of the record batches.",
 )
 def command(
     topic: str, bootstrap: str, key_separator: str | None, partition: int | None, acks: str, compression: str
 ) -> None:
-    """Write each line of standard input to TOPIC, as soon as it is there; Ctrl-D or Ctrl-C ends it.
+    """Write each line of standard input to TOPIC as one record. Ctrl-D or Ctrl-C ends the command.
 
-    While a leader moves, its records are sent again, for at most two minutes; --acks=all stores each of them once. The
-    number of stored records is printed to standard error at the end, after a failure and Ctrl-C too.
+    After a change of leader the records are sent again, for at most two minutes. With --acks=all each record is stored
+    once. At the end, also after a failure or Ctrl-C, the command prints the number of stored records to standard error.
     """
     separator = key_separator.encode() if key_separator else None
     started: list[Producer] = []
@@ -68,7 +75,7 @@ def _summary(producer: Producer, topic: str) -> str:
 
 
 def split_line(line: bytes, separator: bytes | None) -> tuple[bytes | None, bytes]:
-    """Return key and value of a line; the key is None where there is no separator."""
+    """Return key and value of a line. The key is None if the line has no separator."""
     if separator is None or separator not in line:
         return None, line
     key, _, value = line.partition(separator)
@@ -76,8 +83,8 @@ def split_line(line: bytes, separator: bytes | None) -> tuple[bytes | None, byte
 
 
 async def read_lines() -> AsyncIterator[list[bytes]]:
-    """Yield the lines of standard input, as many at a time as are there. The last may lack its newline."""
-    if sys.stdin is None:  # it was closed before the interpreter began
+    """Yield the lines of standard input, as many at a time as one read returns. The last line may lack its newline."""
+    if sys.stdin is None:  # standard input was closed before the interpreter started
         return
     stdin = cast(io.BufferedReader, sys.stdin.buffer)
     rest = b""
@@ -92,13 +99,13 @@ async def read_lines() -> AsyncIterator[list[bytes]]:
 
 
 async def _read(stdin: io.BufferedReader) -> bytes:
-    """Return the bytes that are there, when there are some; b"" at the end.
+    """Return the next bytes as soon as there are any; b"" at the end of the input.
 
-    No thread waits for a terminal or a pipe: it could not be cancelled, and would hold the lock of ``stdin`` when the
-    interpreter ends, which is fatal.
+    No thread reads a terminal or a pipe. Trio cannot cancel such a thread. It would hold the lock of ``stdin`` when the
+    interpreter exits, which is a fatal error.
     """
     try:
         await trio.lowlevel.wait_readable(stdin.fileno())
-    except OSError:  # epoll refuses a regular file, on which no read waits
+    except OSError:  # epoll refuses a regular file, whose reads do not block
         return await trio.to_thread.run_sync(stdin.read1, READ_BYTES)
     return os.read(stdin.fileno(), READ_BYTES)

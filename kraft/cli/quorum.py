@@ -219,7 +219,7 @@ def explain_command(
     show_all: bool,
     as_json: bool,
 ) -> None:
-    """Explain why the controller changed, from the journals of the quorum's nodes.
+    """Explain from the nodes' journals why the leader changed.
 
     Each DIRECTORY is the log directory of a node. The default is ./kraft-data, the directory of a node that was started
     without a configuration. Name as many voters as you can: each journal adds what its node did.

@@ -1,7 +1,7 @@
-"""``kraft shell``: walk through the metadata of a snapshot, or of a directory, as through a file system.
+"""``kraft shell``: browse the metadata of a snapshot or a directory like a file system.
 
-With a command it runs that one, as kafka-metadata-shell does; without, it reads commands, with the line editing and the
-history of readline where there is a terminal.
+With COMMAND it runs that command, as kafka-metadata-shell does. Without, it reads commands from standard input; on a
+terminal with readline's editing and history.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _PIPE_WIDTH = 0
 
 @click.command(
     "shell",
-    short_help="Walk through the metadata of a snapshot or a directory.",
+    short_help="Browse the metadata in a snapshot or a directory.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.option("-s", "--snapshot", metavar="FILE", help="A snapshot of the metadata log, or a bootstrap.checkpoint.")
-@click.option("-d", "--directory", metavar="DIR", help="A log directory with a metadata log; a live one too.")
+@click.option("-d", "--directory", metavar="DIR", help="A log directory with a metadata log; its node may be running.")
 @click.argument("words", nargs=-1, metavar="[COMMAND]...", type=click.UNPROCESSED)
 def command(snapshot: str | None, directory: str | None, words: tuple[str, ...]) -> int:
-    """Look into cluster metadata: ls, cat, cd, pwd, find, tree; without COMMAND, one after the other.
+    """Browse cluster metadata like a file system, with ls, cat, cd, pwd, find and tree.
 
-    Nothing is locked and nothing is written. A directory is shown as it was when it was read, with what its quorum may
-    not have committed yet.
+    Without COMMAND the shell reads commands from standard input. It locks nothing and writes nothing, so a node may use
+    the directory meanwhile. It shows the state at its start, which may include uncommitted records.
     """
     if (snapshot is None) == (directory is None):
         raise click.UsageError("Give one of --snapshot and --directory.")
@@ -58,27 +58,27 @@ def _width() -> int:
 
 
 class Commands:
-    """The commands, and the directory that they are in. ``width`` is that of the terminal, 0 for none."""
+    """The commands, and their current directory. ``width`` is that of the terminal in columns, 0 without a terminal."""
 
     def __init__(self, root: Directory, width: int) -> None:
         self.root = root
         self.here: tuple[str, ...] = ()
         self._width = width
         self.table: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
-            "cat": (self._cat, " FILE...: show what is in files"),
-            "cd": (self._cd, " [DIRECTORY]: go to another directory"),
-            "find": (self._find, " [PATH...]: show everything below"),
-            "help": (self._help, ": show this"),
-            "ls": (self._ls, " [PATH...]: show what is in directories"),
-            "pwd": (self._pwd, ": show where you are"),
-            "tree": (self._tree, " [PATH...]: show everything below, with what is in the files"),
+            "cat": (self._cat, " FILE...: print files"),
+            "cd": (self._cd, " [DIRECTORY]: change the current directory"),
+            "find": (self._find, " [PATH...]: print the paths of everything below"),
+            "help": (self._help, ": print this help"),
+            "ls": (self._ls, " [PATH...]: list directories"),
+            "pwd": (self._pwd, ": print the current directory"),
+            "tree": (self._tree, " [PATH...]: print everything below, with the contents of the files"),
         }
 
     def run(self, words: Sequence[str]) -> int:
         """Run one command; return its exit status."""
         name, *arguments = words
         if name not in self.table:
-            click.echo(f"{name}: no such command; there are {', '.join(self.table)}", err=True)
+            click.echo(f"{name}: no such command; the commands are {', '.join(self.table)}", err=True)
             return 1
         return self.table[name][0](arguments)
 
@@ -86,7 +86,7 @@ class Commands:
         return resolve(self.root, self.here, path)
 
     def _found(self, name: str, paths: Iterable[str]) -> tuple[list[Place], int]:
-        """The places of all paths, and a status that says whether there was none of one."""
+        """Return the places of all paths, and exit status 1 if a path matches none."""
         found: list[Place] = []
         status = 0
         for path in paths:
@@ -133,7 +133,7 @@ class Commands:
         return status
 
     def _columns(self, names: list[str]) -> None:
-        """Print names side by side, sorted downwards, as far as the terminal is wide; else one a line."""
+        """Print names in columns, sorted downwards, as wide as the terminal; without a terminal, one per line."""
         widest = max(map(len, names), default=0) + 2
         columns = max(1, self._width // widest)
         rows = -(-len(names) // columns)
@@ -185,7 +185,7 @@ def _complain(what: str) -> int:
 
 
 class Prompt(cmd.Cmd):
-    """Commands from standard input, until its end or ``exit``."""
+    """Reads commands from standard input until its end or ``exit``."""
 
     doc_header = ""
 
@@ -199,7 +199,7 @@ class Prompt(cmd.Cmd):
             self.intro = f"Cluster metadata: {provenance_text(image)}. `help` lists the commands."
 
     def run(self) -> int:
-        """Take commands until the end; the exit status is that of the last one."""
+        """Run commands until the end of the input. Return the exit status of the last one."""
         self.cmdloop()
         return self._status
 
@@ -224,7 +224,7 @@ class Prompt(cmd.Cmd):
         return [f"{name} " for name in (*self._commands.table, "exit") if name.startswith(text)]
 
     def completedefault(self, text: str, line: str, begidx: int, endidx: int) -> list[str]:
-        """The places that a path may go on to. Readline hands over what follows the last slash or blank."""
+        """Return the completions of a path. Readline passes the text after the last slash or blank."""
         typed = line[:endidx].rpartition(" ")[2]
         above = os.path.dirname(typed)
         places = self._commands.places(above or ("/" if typed.startswith("/") else "."))

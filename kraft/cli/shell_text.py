@@ -1,6 +1,6 @@
-"""What ``kraft shell`` shows in the files of its tree: one line each, worded as Apache Kafka's metadata shell words it.
+"""The contents of the files in the tree of ``kraft shell``: one line each, in the format of kafka-metadata-shell.
 
-What the image here does not keep (eligible leader replicas, cordoned directories) is not shown.
+The image has no eligible leader replicas and no cordoned directories, so they are not shown.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def provenance_text(image: Image) -> str:
         moment = datetime.fromtimestamp(image.timestamp_ms / 1000, UTC)
         when = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError):
-        when = f"{image.timestamp_ms} ms"  # beyond what a calendar has; the checksum was right
+        when = f"{image.timestamp_ms} ms"  # out of the calendar's range, although the checksum was right
     return f"offset {image.offset}, epoch {image.epoch}, time {when}"
 
 
@@ -114,7 +114,7 @@ def token_text(token: DelegationTokenRecord) -> str:
 
 
 def quota_entity_name(entity: QuotaEntity) -> str:
-    """The name of a directory: ``clientId(c1)_user(bob)``; a default entity has nothing between its parentheses."""
+    """Return a quota entity as a name: ``clientId(c1)_user(bob)``. A default entity has empty parentheses."""
     return "_".join(f"{_ENTITY_TYPES.get(kind, kind)}({_escaped(name or '')})" for kind, name in entity)
 
 

@@ -1,6 +1,6 @@
-"""The tree that ``kraft shell`` walks: an image as directories and files, made as far as somebody looks.
+"""The tree of ``kraft shell``: an image as directories and files, which are made when they are read.
 
-A directory is a table of names, a file is a text. Paths are those of Apache Kafka's metadata shell.
+The paths are those of kafka-metadata-shell.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _NO_PRODUCER_ID = -1
 
 @attrs.frozen
 class File:
-    """A file; its text is made when it is read."""
+    """A file. ``read`` makes its text."""
 
     read: Callable[[], str]
 
 
 @attrs.frozen
 class Directory:
-    """A directory; its entries are made when it is looked into."""
+    """A directory. ``entries`` makes its files and directories, by name."""
 
     entries: Callable[[], Mapping[str, Node]]
 
@@ -52,7 +52,7 @@ Node = File | Directory
 
 @attrs.frozen
 class Place:
-    """A node and its path, one name after the other from the root."""
+    """A file or a directory, and its path: the names from the root on."""
 
     path: tuple[str, ...]
     node: Node
@@ -65,7 +65,7 @@ class Place:
         return self.path[-1] if self.path else "/"
 
     def children(self) -> Iterator[Place]:
-        """What is in a directory, by name; nothing in a file."""
+        """Yield the entries of a directory, by name; nothing for a file."""
         if isinstance(self.node, Directory):
             entries = self.node.entries()
             for name in sorted(entries):
@@ -73,12 +73,12 @@ class Place:
 
 
 def tree_of(image: Image) -> Directory:
-    """The root directory of an image."""
+    """Return the root directory of an image."""
     return _directory(image=_image(image), local=_directory(version=_file(__version__)))
 
 
 def resolve(root: Directory, start: Sequence[str], path: str) -> list[Place]:
-    """The places that a path names, from ``start`` unless it is absolute; none if there is no such place.
+    """Return the places that match a path, relative to ``start`` unless the path is absolute. May be none.
 
     ``*`` stands for any text within a name, ``?`` for any character, ``{a,b}`` for either.
     """
@@ -106,7 +106,7 @@ def _step(root: Directory, place: Place, name: str) -> Iterable[Place]:
 
 
 def _glob(name: str) -> re.Pattern[str] | None:
-    """The pattern that a name with wildcards stands for, None if it has none."""
+    """Return the pattern for a name with wildcards, or None if the name has none."""
     if not any(wildcard in name for wildcard in "*?{"):
         return None
     parts = {"*": ".*", "?": ".", "{": "(?:", "}": ")", ",": "|"}
@@ -147,7 +147,7 @@ def _image(image: Image) -> Directory:
 
 
 def _table(table: Mapping[Any, Any], name: Callable[..., str], text: Callable[..., str]) -> Directory:
-    """A directory with a file for each entry."""
+    """Return a directory with one file per entry."""
 
     def file(value: object) -> File:
         return File(lambda: text(value))

@@ -1,4 +1,4 @@
-"""``kraft simulate``: run the real cores of a quorum through simulated faults, by the thousand or one step by step."""
+"""``kraft simulate``: run quorums of real Raft cores under simulated faults, in campaigns or one seed step by step."""
 
 from __future__ import annotations
 
@@ -22,28 +22,31 @@ from kraft.simulation.plan import draw_knobs, draw_plan, plan_from_json, plan_to
 _SHOWN_FAILURES = 10
 _STDOUT = "-"
 INTERRUPTED = 130
-#: A campaign of so many seeds must have reached every rare state.
+#: A campaign of at least this many seeds fails if it did not reach every rare state.
 COVERING_CAMPAIGN = 1_000
-#: How often progress is shown: on a terminal, and in a log.
+#: The interval between two reports of progress: on a terminal, and in a log.
 _TERMINAL_INTERVAL_S = 0.2
 _LOG_INTERVAL_S = 30.0
 
 
 @click.command("simulate", short_help="Simulate quorums under faults.")
-@click.option("--seeds", metavar="A:B", help="Run the seeds from A up to, not including, B.")
+@click.option("--seeds", metavar="A:B", help="Run the seeds from A to B - 1.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes to run seeds in.")
 @click.option(
     "--json",
     "figures",
     type=click.File("w", lazy=True),
-    help="With --seeds: write the figures to a file; - is standard output, and the table then goes to standard error.",
+    help="With --seeds: write the figures to this file; - is standard output, and moves the table to standard error.",
 )
 @click.option("--seed", type=click.IntRange(0), help="Run one seed.")
 @click.option("--trace", is_flag=True, help="With --seed: print every event.")
 @click.option(
-    "--shrink", "make_small", is_flag=True, help="With --seed: print its plan, made as small as can be if it fails."
+    "--shrink",
+    "make_small",
+    is_flag=True,
+    help="With --seed: print its plan of faults, reduced as far as possible if the run fails.",
 )
-@click.option("--plan", type=click.File(), help="With --seed: a file of faults to strike instead of the seed's own.")
+@click.option("--plan", type=click.File(), help="With --seed: use the faults of this file (see --shrink).")
 def command(
     seeds: str | None,
     jobs: int,
@@ -53,10 +56,10 @@ def command(
     make_small: bool,
     plan: TextIO | None,
 ) -> int:
-    """Run quorums of simulated nodes, each from a seed.
+    """Run quorums of simulated nodes under faults. A seed decides each run.
 
-    Exit status 1 if an invariant did not hold, or if a campaign of 1000 seeds or more never reached some rare state.
-    Ctrl-C ends a campaign with a report of the seeds that are done, and exit status 130.
+    The exit status is 1 if a run broke an invariant, or if a campaign of 1000 seeds or more did not reach every rare
+    state. Ctrl-C ends a campaign with a report of the finished seeds, and exit status 130.
     """
     if (seeds is None) == (seed is None):
         raise click.UsageError("give either --seeds A:B or --seed N")
@@ -82,8 +85,8 @@ def _replay(seed: int, trace: bool, make_small: bool, plan_text: str | None) -> 
     try:
         plan = draw_plan(seed, knobs) if plan_text is None else plan_from_json(plan_text)
     except (ValueError, TypeError) as error:
-        raise click.BadParameter(f"not a plan: {error}", param_hint="--plan") from None
-    say = partial(click.echo, err=make_small)  # then the plan alone is the output, and may be kept as a file
+        raise click.BadParameter(f"invalid plan: {error}", param_hint="--plan") from None
+    say = partial(click.echo, err=make_small)  # stdout holds only the plan, which may go to a file
     verdict = run_seed(seed, plan, trace=say if trace else None)
     if make_small:
         if verdict.invariant is not None:
@@ -118,7 +121,7 @@ def _campaign(seeds: range, jobs: int, figures: TextIO | None) -> int:
         times_s = {"wall_s": round(wall_s, 1), "cpu_s": round(cpu_s, 1)}
         json.dump({"from": seeds.start, "to": seeds.stop, **times_s, **tally.figures()}, figures, indent=1)
         figures.write("\n")
-    on_stderr = figures is not None and figures.name == _STDOUT  # a program that reads JSON wants nothing else there
+    on_stderr = figures is not None and figures.name == _STDOUT  # standard output holds only the JSON
     _report(tally, len(seeds), wall_s, cpu_s, err=on_stderr)
     if interrupted:
         return INTERRUPTED
@@ -138,7 +141,9 @@ def _verdicts(seeds: range, jobs: int) -> Iterator[Iterable[Verdict]]:
 
 
 class _Progress:
-    """Says on stderr now and then how far a campaign is: over and over on one line of a terminal, else in lines."""
+    """Prints the progress of a campaign to stderr: a terminal's line is overwritten, elsewhere each report is a new
+    line.
+    """
 
     def __init__(self, tally: Tally, seeds: int) -> None:
         self._tally, self._seeds = tally, seeds
@@ -154,13 +159,13 @@ class _Progress:
             click.echo(f"\r{line}" if self._terminal else line, err=True, nl=done or not self._terminal)
 
     def end_line(self) -> None:
-        """End the line of a terminal on which the progress is shown."""
+        """End the line on which a terminal shows the progress."""
         if self._terminal:
             click.echo(err=True)
 
 
 def _report(tally: Tally, asked: int, wall_s: float, cpu_s: float, *, err: bool) -> None:
-    """Print the table and the sums, to standard error if ``err``. ``asked`` seeds were to run; fewer may have."""
+    """Print the table and the sums, to standard error if ``err``. ``asked`` is the number of seeds that were to run."""
     say = partial(click.echo, err=err)
     of_all = "" if tally.seeds == asked else f" of {asked}"
     print_columns(["state reached", "seeds", "times"], tally.rows(), err=err)

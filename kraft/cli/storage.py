@@ -1,4 +1,4 @@
-"""``kraft storage``: format, inspect and name storage directories, with the options of Kafka's own tool (KIP-631)."""
+"""``kraft storage``: format and inspect a node's directories, with the options of kafka-storage (KIP-631)."""
 
 from __future__ import annotations
 
@@ -38,18 +38,31 @@ command.add_command(feature_dependencies)
 
 @command.command("random-uuid")
 def random_uuid_command() -> None:
-    """Print a new id, for a cluster say."""
+    """Print a random id, for example for a new cluster."""
     click.echo(uuid_to_text(random_uuid()))
 
 
 @command.command("format")
 @CONFIG
-@click.option("-t", "--cluster-id", required=True, help="The id of the cluster, the same on every node.")
-@click.option("-g", "--ignore-formatted", is_flag=True, help="Leave directories that are formatted already alone.")
-@click.option("-r", "--release-version", help="The release of Kafka whose metadata.version the cluster begins with.")
-@click.option("-f", "--feature", "features", multiple=True, metavar="NAME=LEVEL", help="A level to begin with.")
 @click.option(
-    "-N", "--no-initial-controllers", is_flag=True, expose_value=False, help="Taken as said: voters are configured."
+    "-t", "--cluster-id", required=True, help="The id of the cluster; all nodes need the same (see random-uuid)."
+)
+@click.option("-g", "--ignore-formatted", is_flag=True, help="Skip directories that are already formatted.")
+@click.option("-r", "--release-version", help="The release of Kafka that gives the initial metadata.version.")
+@click.option(
+    "-f",
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="NAME=LEVEL",
+    help="The initial level of a feature. May be repeated.",
+)
+@click.option(
+    "-N",
+    "--no-initial-controllers",
+    is_flag=True,
+    expose_value=False,
+    help="Accepted for compatibility; has no effect. Voters are static.",
 )
 def format_command(
     path: str,
@@ -58,7 +71,10 @@ def format_command(
     release_version: str | None,
     features: tuple[str, ...],
 ) -> None:
-    """Format the directories of a node: each gets meta.properties and bootstrap.checkpoint."""
+    """Format the directories of a node.
+
+    Each gets a meta.properties and a bootstrap.checkpoint.
+    """
     config = load_config(path)
     level = metadata_level(release_version, features)
     try:
@@ -90,7 +106,7 @@ def format_command(
 @CONFIG
 @click.pass_context
 def info_command(ctx: click.Context, path: str) -> None:
-    """Show the directories of a node and what is wrong with them; exit status 1 if anything is."""
+    """Show the directories of a node and their problems. The exit status is 1 if there are any."""
     config = load_config(path)
     findings = look_at(config.directories, config.node_id)
     for line in findings.lines():
@@ -100,7 +116,7 @@ def info_command(ctx: click.Context, path: str) -> None:
 
 
 def load_config(path: str) -> NodeConfig:
-    """Read the configuration and say its warnings; a bad one is one line and exit status 1."""
+    """Load a configuration and print its warnings. Raises ClickException if it is invalid."""
     try:
         loaded = load(path)
     except ConfigError as error:
@@ -111,9 +127,9 @@ def load_config(path: str) -> NodeConfig:
 
 
 def metadata_level(release_version: str | None, features: tuple[str, ...]) -> int:
-    """Return the level to format with: that of the release or that among ``features``.
+    """Return the metadata.version to format with: that of the release, or that among ``features``.
 
-    Raises ClickException for both at once, and for a level that these nodes do not have.
+    Raises ClickException if both name one, or if these nodes do not support a level.
     """
     try:
         levels = dict(map(parse_feature, features))

@@ -1,4 +1,4 @@
-"""What ``kraft storage info`` finds, in the words and the layout of kafka-storage info."""
+"""Inspect a node's directories for ``kraft storage info``, in the words and the format of kafka-storage info."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _LEGACY = (
 
 @attrs.define
 class Findings:
-    """The directories that are there, what ``meta.properties`` of the first says, and what is wrong."""
+    """The existing directories, the ``meta.properties`` of the first, and the problems."""
 
     found: list[str] = attrs.Factory(list)
     metadata: Mapping[str, str] | None = None
     problems: list[str] = attrs.Factory(list)
 
     def lines(self) -> Iterator[str]:
-        """As they are printed."""
+        """Yield the lines to print."""
         yield from _headed("Found log director", "y:", "ies:", self.found)
         if self.metadata is not None:
             yield f"Found metadata: {{{', '.join(f'{name}={self.metadata[name]}' for name in sorted(self.metadata))}}}"
@@ -43,10 +43,10 @@ class Findings:
 
 
 def look_at(directories: Iterable[str], node_id: int) -> Findings:
-    """Look at the directories of a node.
+    """Inspect the directories of a node.
 
-    Two things are told beyond what Apache Kafka tells: that they are another node's than the configuration is for, and
-    that any of them is from before KRaft, not only the first.
+    Two findings go beyond Apache Kafka's: the directories belong to another node than the configuration names, and any
+    directory, not only the first, has the format from before KRaft.
     """
     findings, metas = Findings(), list[Mapping[str, str]]()
     for directory in sorted(directories):
@@ -71,7 +71,7 @@ def look_at(directories: Iterable[str], node_id: int) -> Findings:
 
 
 def _described(directory: str) -> dict[str, str]:
-    """What is known of ``meta.properties``, by name. Raises StorageError."""
+    """Return the known values of ``meta.properties`` by name. Raises StorageError if the file is absent or invalid."""
     path = os.path.join(directory, META_PROPERTIES)
     try:
         values = read_properties(path)
@@ -85,7 +85,7 @@ def _described(directory: str) -> dict[str, str]:
 
 
 def _known(values: Mapping[str, str]) -> dict[str, str]:
-    """What a ``meta.properties`` says. Raises ValueError if it cannot mean it."""
+    """Return the known values of ``meta.properties`` by name. Raises ValueError if one is invalid."""
     version = meta_version(values)
     if version == LEGACY:
         cluster_id, directory_id = values.get("cluster.id"), read_directory_id(values)
@@ -103,7 +103,7 @@ def _known(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _mismatch(first: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
-    """How the directories of a node contradict each other."""
+    """Return a problem if two directories of a node contradict each other."""
     if first.get("cluster.id") != other.get("cluster.id"):
         return ["Mismatched cluster IDs between storage directories."]
     if _node_of(first) != _node_of(other):
@@ -116,7 +116,7 @@ def _node_of(meta: Mapping[str, str]) -> str | None:
 
 
 def _headed(heading: str, one: str, many: str, lines: list[str]) -> Iterator[str]:
-    """Lines under a heading, if there are any."""
+    """Yield lines under a heading, if there are any."""
     if lines:
         yield heading + (one if len(lines) == 1 else many)
         yield from (f"  {line}" for line in lines)

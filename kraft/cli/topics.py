@@ -28,7 +28,9 @@ from kraft.wire.errors import ErrorCode
 _TOPIC = 2  # resource type
 _SET, _DELETE = 0, 1  # config operations
 
-_configs_option = click.option("--config", "configs", multiple=True, metavar="KEY=VALUE", help="A topic setting.")
+_configs_option = click.option(
+    "--config", "configs", multiple=True, metavar="KEY=VALUE", help="A topic setting. May be repeated."
+)
 
 
 @click.group("topics", short_help="List, create, describe, alter and delete topics.")
@@ -39,7 +41,7 @@ def command() -> None:
 @command.command("list")
 @bootstrap_option
 @json_option
-@click.option("--exclude-internal", is_flag=True, help="Leave out the topics that the cluster keeps for itself.")
+@click.option("--exclude-internal", is_flag=True, help="Leave out internal topics, such as __consumer_offsets.")
 def list_command(bootstrap: str, as_json: bool, exclude_internal: bool) -> None:
     """Print the names of all topics."""
 
@@ -58,7 +60,12 @@ def list_command(bootstrap: str, as_json: bool, exclude_internal: bool) -> None:
 @click.argument("name")
 @bootstrap_option
 @click.option("--partitions", type=click.IntRange(1), default=None, help="Default: the cluster's num.partitions.")
-@click.option("--replication-factor", type=click.IntRange(1), default=None, help="Default: the cluster's.")
+@click.option(
+    "--replication-factor",
+    type=click.IntRange(1),
+    default=None,
+    help="Default: the cluster's default.replication.factor.",
+)
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the topic exists.")
 @_configs_option
 def create_command(
@@ -92,7 +99,7 @@ def create_command(
 @click.argument("names", nargs=-1, required=True)
 @bootstrap_option
 def delete_command(names: tuple[str, ...], bootstrap: str) -> None:
-    """Delete topics."""
+    """Delete topics and all their records."""
 
     async def operate(cluster: Cluster) -> None:
         request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=TIMEOUT_MS)
@@ -109,9 +116,11 @@ def delete_command(names: tuple[str, ...], bootstrap: str) -> None:
 @command.command("alter")
 @click.argument("name")
 @bootstrap_option
-@click.option("--partitions", type=click.IntRange(1), help="The new number of partitions, more than now.")
+@click.option("--partitions", type=click.IntRange(1), help="The new number of partitions; it can only grow.")
 @_configs_option
-@click.option("--delete-config", "removed", multiple=True, metavar="KEY", help="A topic setting to take back.")
+@click.option(
+    "--delete-config", "removed", multiple=True, metavar="KEY", help="A topic setting to reset to its default."
+)
 def alter_command(
     name: str, bootstrap: str, partitions: int | None, configs: tuple[str, ...], removed: tuple[str, ...]
 ) -> None:
@@ -140,7 +149,7 @@ def alter_command(
 
 @attrs.frozen
 class DescribedTopic:
-    """A topic and the settings that it overrides."""
+    """A topic and its own settings, without the defaults."""
 
     topic: MetadataResponseTopic
     configs: dict[str, str | None]
@@ -151,7 +160,10 @@ class DescribedTopic:
 @bootstrap_option
 @json_option
 def describe_command(names: tuple[str, ...], bootstrap: str, as_json: bool) -> None:
-    """Show partitions, replicas and settings of topics; of all topics, if none is named."""
+    """Show partitions, replicas and settings of topics.
+
+    Without NAMES, all topics are shown.
+    """
     described = run(bootstrap, lambda cluster: _describe(cluster, names))
     if as_json:
         print_json([_plain(entry) for entry in described])

@@ -111,10 +111,10 @@ def test_decoder_classes(tmp_path: Path) -> None:
     classes = ("--key-decoder-class", "org.apache.kafka.tools.api.IntegerDecoder", "--value-decoder-class")
     first, second = dumped(path, "--print-data-log", *classes, "LongDecoder")[-2:]
     assert first.endswith("headerKeys: [] key: 7 payload: -2")
-    assert second.endswith("headerKeys: [] key: Error: 1 bytes are no number of 4 bytes")
+    assert second.endswith("headerKeys: [] key: Error: 1 bytes are not a number of 4 bytes")
     assert dumped(path, "--print-data-log", *classes, "DefaultDecoder")[-2].endswith("payload: fffffffffffffffe")
     for printing in ("--print-data-log", "--deep-iteration", "--cluster-metadata-decoder"):
-        with pytest.raises(Exception, match=r"There is no decoder 'x\.FooDecoder'"):
+        with pytest.raises(Exception, match=r"Unknown decoder 'x\.FooDecoder'"):
             run("--files", path, printing, "--value-decoder-class", "x.FooDecoder")
 
 
@@ -225,10 +225,10 @@ def test_files_are_separated_by_commas(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tail", "why"),
     [
-        (batch(4)[:40], "no batch at position 194: 40 bytes left, a batch header needs 61"),
-        (batch(4)[:90], "no batch at position 194: 90 bytes left of a batch of 97"),
-        (b"\xff" * 100, "no batch at position 194: unknown magic 255"),
-        (bytes(100), "no batch at position 194: message format 0 is not supported"),
+        (batch(4)[:40], "invalid batch header at position 194: 40 bytes left, a batch header needs 61"),
+        (batch(4)[:90], "invalid batch header at position 194: 90 bytes left of a batch of 97"),
+        (b"\xff" * 100, "invalid batch header at position 194: unknown magic 255"),
+        (bytes(100), "invalid batch header at position 194: message format 0 is not supported"),
     ],
 )
 def test_a_tail_that_is_no_batch(tmp_path: Path, tail: bytes, why: str) -> None:
@@ -280,9 +280,11 @@ def test_an_offset_index(tmp_path: Path) -> None:
         "  Index offset: 4, log offset: 3",
         "  Index offset: 5, log offset: -1",
     ]
-    assert said == f"{path}: 2 of 2 entries do not fit the log; delete the index, it is rebuilt"
+    assert said == f"{path}: 2 of 2 entries do not match the log; delete the index, it is rebuilt"
     path.write_bytes(struct.pack(">iiii", 5, 97, 4, 194))
-    assert complaint(path, "--index-sanity-check")[1].endswith("entries do not rise; delete the index, it is rebuilt")
+    assert complaint(path, "--index-sanity-check")[1].endswith(
+        "entries are not in ascending order; delete the index, it is rebuilt"
+    )
     path.write_bytes(b"")
     assert dumped(path) == [f"{path} is empty."]
 
@@ -295,9 +297,9 @@ def test_a_time_index(tmp_path: Path) -> None:
     path.write_bytes(struct.pack(">qi", 900, 1))
     lines, said = complaint(path)
     assert lines[1:] == [f"Found timestamp mismatch in :{path}", "  Index timestamp: 900, log timestamp: 1001"]
-    assert said.startswith(f"{path}: 1 of 1 entries do not fit the log")
+    assert said.startswith(f"{path}: 1 of 1 entries do not match the log")
     path.write_bytes(bytes(5))
-    assert complaint(path)[1].startswith(f"{path}: 5 bytes are no whole number of entries")
+    assert complaint(path)[1].startswith(f"{path}: 5 bytes are not a whole number of entries")
 
 
 def test_an_index_without_its_log(tmp_path: Path) -> None:
@@ -305,7 +307,7 @@ def test_an_index_without_its_log(tmp_path: Path) -> None:
     path.write_bytes(struct.pack(">ii", 3, 97))
     lines, said = complaint(path)
     assert lines == ["offset: 3 position: 97"]
-    assert said == f"{path}: {LOG} is not beside it, so its entries were not compared"
+    assert said == f"{path}: {LOG} is missing, so the entries were not compared with it"
 
 
 def test_producers(tmp_path: Path) -> None:
@@ -327,7 +329,7 @@ def test_aborted_transactions(tmp_path: Path) -> None:
     path.write_bytes(struct.pack(">hqqqq", 0, 1, 8, 9, 10))
     assert dumped(path) == ["version: 0 producerId: 1 firstOffset: 8 lastOffset: 9 lastStableOffset: 10"]
     path.write_bytes(bytes(40))
-    assert complaint(path)[1].startswith(f"{path}: 40 bytes are no whole number of entries")
+    assert complaint(path)[1].startswith(f"{path}: 40 bytes are not a whole number of entries")
 
 
 def test_checkpoints(tmp_path: Path) -> None:
@@ -344,8 +346,8 @@ def test_checkpoints(tmp_path: Path) -> None:
 def test_files_that_are_no_such_thing(tmp_path: Path) -> None:
     (tmp_path / "foo.log").write_bytes(b"")
     (tmp_path / "1-2.checkpoint").write_bytes(b"")
-    assert complaint(tmp_path / "foo.log")[1].endswith("its name is no offset, such as 00000000000000000000.log")
-    assert "its name is no snapshot's" in complaint(tmp_path / "1-2.checkpoint")[1]
+    assert complaint(tmp_path / "foo.log")[1].endswith("its name is not an offset, such as 00000000000000000000.log")
+    assert "its name is not a snapshot's" in complaint(tmp_path / "1-2.checkpoint")[1]
     assert complaint(tmp_path / LOG)[1] == f"{tmp_path / LOG}: No such file or directory"
     unknown = tmp_path / "partition.metadata"
     result = run("--files", unknown)

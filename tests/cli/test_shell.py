@@ -258,7 +258,7 @@ def test_commands_from_standard_input(snapshot: Path) -> None:
         "/",
     ]
     assert result.return_value == 0
-    assert run("--snapshot", snapshot, text="help\n").stdout.startswith("cat FILE...: show what is in files\n")
+    assert run("--snapshot", snapshot, text="help\n").stdout.startswith("cat FILE...: print files\n")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_commands_from_standard_input(snapshot: Path) -> None:
         ("cd nope", "cd: nope: no such directory."),
         ("cd image/provenance", "cd: image/provenance: not a directory."),
         ("cd a b", "cd: name one directory"),
-        ("sl", "sl: no such command; there are cat, cd, find, help, ls, pwd, tree"),
+        ("sl", "sl: no such command; the commands are cat, cd, find, help, ls, pwd, tree"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_status_1(snapshot: Path, words: str, complaint: str) -> None:
@@ -353,7 +353,7 @@ def test_damage_is_one_line(snapshot: Path, tmp_path: Path) -> None:
     assert complaint("--snapshot", missing) == f"{missing}: No such file or directory"
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert complaint("--directory", empty) == f"{empty}: no metadata log and no snapshot is here"
+    assert complaint("--directory", empty) == f"{empty}: the directory has no metadata log and no snapshot"
     assert complaint("--directory", tmp_path / "nowhere") == f"{tmp_path / 'nowhere'}: No such file or directory"
     contradiction = batch(0, PartitionRecord(partition_id=0, topic_id=TOPIC, replicas=[1], isr=[1], leader=1))
     (empty / "00000000000000000000.log").write_bytes(contradiction)
