@@ -1,7 +1,7 @@
-"""Talk to any Kafka cluster: one connection per broker, opened when it is needed and again when it was lost.
+"""Talk to any Kafka cluster over one connection per broker, opened at first use and reopened after it was lost.
 
-Each API is asked in a version whose shape the callers share (names instead of topic ids, one group per request), which
-every broker since Kafka 2.1 has.
+The request of each API is sent in a version with names instead of topic ids and one group per request. Every broker
+since Kafka 2.1 supports such a version.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import ErrorCode, KafkaError
 
 TIMEOUT_S = 30.0
-"""``request.timeout.ms``, and how long an operation that is not about records is retried."""
+"""``request.timeout.ms``. Metadata and coordinator operations are also retried for this long."""
 TIMEOUT_MS = 30_000
 CONNECT_TIMEOUT_S = 10.0
 """``socket.connection.setup.timeout.ms``"""
@@ -34,7 +34,7 @@ LATEST_TIMESTAMP = -1
 
 _BROKERS, _CONTROLLERS = 1, 2  # endpoint types
 
-#: The newest version that the callers use, where a later one has another shape.
+#: The newest version that the callers use, if later versions have another shape.
 _NEWEST = {
     ApiKey.PRODUCE: 12,
     ApiKey.FETCH: 12,
@@ -53,18 +53,18 @@ Address = tuple[str, int]
 
 
 def check(code: int, message: str | None = None) -> None:
-    """Raise KafkaError for an error code in an answer."""
+    """Raise KafkaError if a response has an error code."""
     if code:
         raise KafkaError(ErrorCode(code), message)
 
 
 @asynccontextmanager
 async def open_cluster(bootstrap: str, client_id: str = "kraft") -> AsyncIterator[Cluster]:
-    """Connect to the first server of ``bootstrap`` (``host:port,…``) that answers. Close all connections at the end.
+    """Connect to the first server of ``bootstrap`` (``host:port,…``) that responds. Close all connections at the end.
 
     Raises:
         ConfigError: an address is not ``host:port``.
-        ClusterUnreachable: no server answered.
+        ClusterUnreachable: no server responded.
     """
     servers = [
         parse_host_port("bootstrap servers", text.strip(), "Value must be host:port") for text in bootstrap.split(",")
@@ -78,7 +78,7 @@ async def open_cluster(bootstrap: str, client_id: str = "kraft") -> AsyncIterato
 
 
 class Cluster:
-    """The brokers of a cluster. Used by one task; made by :func:`open_cluster`."""
+    """The connections to a cluster's brokers. For use by one task; made by :func:`open_cluster`."""
 
     def __init__(self, bootstrap: Sequence[Address], client_id: str) -> None:
         self._bootstrap = bootstrap
@@ -93,19 +93,23 @@ class Cluster:
             connection.close()
 
     async def request(self, message: Any, node_id: int | None = None) -> Any:
-        """Ask a broker (any, if ``node_id`` is None).
+        """Send a request to a broker (to any, if ``node_id`` is None) and return the response.
 
         Raises:
-            KafkaError: the broker is not known or not reachable (BROKER_NOT_AVAILABLE), or too old.
+            KafkaError: the broker is unknown or unreachable (BROKER_NOT_AVAILABLE), or too old (UNSUPPORTED_VERSION).
+            UnsupportedVersionError: the broker's version of the request lacks a field of ``message``.
             ClusterUnreachable: any broker would do, and none is reachable.
-            Disconnected: the connection was lost before the answer came.
-            trio.TooSlowError: no answer came in time.
+            Disconnected: the connection was lost before the response came.
+            trio.TooSlowError: no response came in time.
         """
         connection = await (self.any_connection() if node_id is None else self.connection(node_id))
         return await connection.request(message, version_for(connection, message))
 
     async def any_connection(self) -> Connection:
-        """Return an open connection, else a new one to the first known server that answers. ClusterUnreachable."""
+        """Return an open connection, or a new one to the first known server that responds.
+
+        Raises ClusterUnreachable if no server responds.
+        """
         for connection in self._connections.values():
             if not connection.closed:
                 return connection
@@ -119,7 +123,9 @@ class Cluster:
         raise ClusterUnreachable(f"Cannot connect to {servers}: {why}")
 
     async def connection(self, node_id: int) -> Connection:
-        """Return the connection to a broker of the last metadata. KafkaError BROKER_NOT_AVAILABLE."""
+        """Return the connection to a broker of the latest metadata. Raises KafkaError (BROKER_NOT_AVAILABLE) if it has
+        none.
+        """
         where = self._addresses.get(node_id)
         if where is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not in the cluster's metadata")
@@ -138,7 +144,10 @@ class Cluster:
         return known
 
     async def metadata(self, topics: Sequence[str] | None, *, create: bool = False) -> MetadataResponse:
-        """Describe these topics, or all if None, and remember the brokers. ``create`` asks for missing ones."""
+        """Return the metadata of these topics, or of all if None, and store the brokers' addresses.
+
+        With ``create`` the broker creates missing topics, if it is configured to. Raises as ``request``.
+        """
         wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         response: MetadataResponse = await self.request(
             MetadataRequest(topics=wanted, allow_auto_topic_creation=create)
@@ -147,11 +156,13 @@ class Cluster:
         return response
 
     async def controller_id(self) -> int:
-        """Return the broker that takes changes of topics and configurations."""
+        """Return the id of the controller, which handles changes of topics and configurations."""
         return (await self.metadata([])).controller_id
 
     async def describe(self, *, controllers: bool, include_fenced: bool = False) -> DescribeClusterResponse:
-        """Describe brokers, or controllers as only these know them (KIP-919), and remember them."""
+        """Describe the brokers or the controllers, and store their addresses. Only controllers describe controllers
+        (KIP-919).
+        """
         request = DescribeClusterRequest(
             endpoint_type=_CONTROLLERS if controllers else _BROKERS, include_fenced_brokers=include_fenced
         )
@@ -165,11 +176,11 @@ class Cluster:
         return sorted(broker.node_id for broker in (await self.metadata([])).brokers)
 
     async def topic(self, name: str, *, create: bool = False) -> MetadataResponseTopic:
-        """Return a topic, some of whose partitions may have no leader; waits for one that is being created.
+        """Return a topic, and wait for one that is being created. Some of its partitions may have no leader.
 
         Raises:
-            KafkaError: there is no such topic, or it may not be created.
-            GaveUp: the cluster did not say so in time.
+            KafkaError: the topic does not exist, or may not be created.
+            GaveUp: the cluster did not return the topic in time.
         """
 
         async def attempt() -> MetadataResponseTopic:
@@ -183,16 +194,19 @@ class Cluster:
         return topic
 
     async def leaders(self, topic: str) -> dict[int, int]:
-        """Return the leader of each partition that has one, as one broker knows them now. Raises as ``request``."""
+        """Return the leader of each partition that has one, as one broker currently knows them. Raises as ``request``."""
         (found,) = (await self.metadata([topic])).topics
         check(found.error_code)
         return {each.partition_index: each.leader_id for each in found.partitions if each.leader_id >= 0}
 
     async def ask_coordinator(self, group: str, message: Any, code_of: Callable[[Any], int]) -> Any:
-        """Ask the broker that coordinates a group, again while there is none or it loads.
+        """Send a request to a group's coordinator. Retry while the group has no coordinator, or while it is loading.
 
-        ``code_of`` finds the error code in an answer; codes that are not about the coordinator are the caller's to
-        check. Raises KafkaError, GaveUp.
+        ``code_of`` returns the error code of a response. The caller checks codes that do not concern the coordinator.
+
+        Raises:
+            KafkaError: an error that cannot pass.
+            GaveUp: no coordinator responded in time.
         """
 
         async def attempt() -> Any:
@@ -213,9 +227,10 @@ class Cluster:
         return await retried(attempt, f"group {group}", TIMEOUT_S)
 
     async def offsets(self, topic: str, timestamps: dict[int, int]) -> dict[int, int]:
-        """Return the offset at a timestamp (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or ms) by partition.
+        """Return the offset at a timestamp (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or ms) for each partition.
 
-        Partitions that the topic has not are left out. Raises KafkaError, GaveUp.
+        Partitions that the topic does not have are left out. Raises KafkaError for an error that cannot pass, else
+        GaveUp.
         """
         existing = {partition.partition_index for partition in (await self.topic(topic)).partitions}
         wanted, found = timestamps.keys() & existing, dict[int, int]()
@@ -243,6 +258,6 @@ class Cluster:
 
 
 def version_for(connection: Connection, message: Any) -> int:
-    """Return the version in which the callers send ``message`` on this connection."""
+    """Return the newest version of ``message`` that the broker supports and the callers use."""
     highest = connection.highest_common_version(message)
     return min(highest, _NEWEST.get(ApiKey(message.API_KEY), highest))

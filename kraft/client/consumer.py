@@ -1,4 +1,4 @@
-"""Consume one topic without a group: fetch from the leaders of its partitions, whoever they are meanwhile."""
+"""Consume one topic without a group: fetch from the leaders of its partitions, and follow changes of leader."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 
 RETRY_TIMEOUT_S = 60.0
-"""``default.api.timeout.ms``: how long a leader is looked for that answers."""
+"""``default.api.timeout.ms``: for how long a fetch is retried until a leader responds."""
 FETCH_BYTES = 8 * 2**20
 MAX_BATCH_BYTES = 256 * 2**20
 
 
 class Consumed(NamedTuple):
-    """A record and the partition that it is from."""
+    """A record and its partition."""
 
     partition: int
     record: Record
 
 
 class Consumer:
-    """Reads the partitions of one topic; used by one task. ``positions`` are the next offsets by partition."""
+    """Reads the partitions of one topic. For use by one task. ``positions`` has the next offset of each partition."""
 
     def __init__(self, cluster: Cluster, topic: str, *, retry_timeout_s: float = RETRY_TIMEOUT_S) -> None:
         self.positions: dict[int, int] = {}
@@ -41,9 +41,11 @@ class Consumer:
     async def start(
         self, start: int, *, partitions: Collection[int] | None = None, positions: Mapping[int, int] | None = None
     ) -> None:
-        """Begin in these partitions, or all, at ``positions``, and where there is none at ``start``.
+        """Begin to consume these partitions, or all: at ``positions``, or at ``start`` for a partition without a
+        position.
 
-        ``start`` is an offset, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. Raises KafkaError, GaveUp.
+        ``start`` is an offset, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. Raises KafkaError for an unknown topic or
+        partition, GaveUp if the offsets cannot be read in time.
         """
         existing = [each.partition_index for each in (await self._cluster.topic(self._topic)).partitions]
         chosen = existing if partitions is None else partitions
@@ -57,19 +59,20 @@ class Consumer:
         self.positions = {partition: known[partition] for partition in chosen if partition in known} | found
 
     async def poll(self, max_wait_s: float, max_records: float = math.inf) -> list[Consumed]:
-        """Return the records at the positions, and move these behind them; an empty list after about ``max_wait_s``.
+        """Return the records at the positions, and advance the positions; return an empty list after about
+        ``max_wait_s``.
 
         Raises:
-            KafkaError: a leader refused the fetch, as for an offset that is not in its log; or a batch is damaged
-                (CORRUPT_MESSAGE), and the records before it were returned by earlier calls.
-            GaveUp: no leader of a partition answered within ``retry_timeout_s``.
+            KafkaError: a leader refused the fetch, for example because an offset is not in its log. CORRUPT_MESSAGE: a
+                batch is damaged; earlier calls returned the records before it.
+            GaveUp: no leader of a partition responded within ``retry_timeout_s``.
         """
         return await retried(
             lambda: self._attempt(max_wait_s, max_records), f"topic {self._topic}", self._retry_timeout_s
         )
 
     async def _attempt(self, max_wait_s: float, max_records: float) -> list[Consumed]:
-        """Fetch from one leader after the other; those that fail are passed over while others have records."""
+        """Fetch from one leader after another. Ignore a leader's failure if another leader has records."""
         if not self.positions.keys() <= self._leaders.keys():
             self._leaders = await self._cluster.leaders(self._topic)
         by_leader: dict[int | None, list[int]] = {}
@@ -122,10 +125,10 @@ class Consumer:
             self._leaders.pop(partition, None)
 
     def _read(self, answer: PartitionData, limit: float) -> tuple[list[Record], int]:
-        """Return at most ``limit`` records, and the position behind them.
+        """Return at most ``limit`` records, and the next position.
 
-        It is behind a whole batch if that was read to its end, which may be a control record or one that compaction
-        has removed.
+        After a completely read batch the position is the offset after the batch, even if its last record is a control
+        record or was removed by compaction.
         """
         position = self.positions[answer.partition_index]
         data = bytes(answer.records or b"")  # type: ignore[arg-type]
@@ -141,9 +144,9 @@ class Consumer:
                         position = record.offset + 1
                 position = max(position, header.next_offset)
         except TruncatedBatch:
-            pass  # the answer was cut where it was full
+            pass  # the leader cut the response at its maximum size
         except DecodeError as error:
-            if not records:  # else the next fetch begins with the damage
+            if not records:  # with records in hand, return these; the next fetch then starts at the damage
                 where = f"{self._topic}-{answer.partition_index}"
                 why = f"partition {where} has a batch that cannot be read: {error}"
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, why) from None

@@ -1,4 +1,4 @@
-"""The offsets that a group has committed, read and written from outside of it."""
+"""Read and commit the offsets of a group without being a member."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kraft.wire.errors import ErrorCode
 
 
 async def committed_offsets(cluster: Cluster, group: str) -> dict[str, dict[int, int]]:
-    """Return all offsets that a group has committed: topic to partition to offset. Raises KafkaError, GaveUp."""
+    """Return the committed offsets of a group: topic to partition to offset. Raises KafkaError or GaveUp on failure."""
     request = OffsetFetchRequest(group_id=group, topics=None)
     response = await cluster.ask_coordinator(group, request, lambda answer: answer.error_code)
     check(response.error_code)
@@ -29,7 +29,12 @@ async def committed_offsets(cluster: Cluster, group: str) -> dict[str, dict[int,
 
 
 async def commit_offsets(cluster: Cluster, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-    """Commit for a group without being a member of it. Raises KafkaError, also if the group has members; GaveUp."""
+    """Commit offsets for a group without being a member.
+
+    Raises:
+        KafkaError: the coordinator refused, for example because the group has members.
+        GaveUp: no coordinator responded in time.
+    """
     partitions = [
         OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)
         for index, offset in sorted(offsets.items())

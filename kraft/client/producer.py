@@ -1,4 +1,4 @@
-"""Produce to one topic: records are stored once and in order, whichever broker leads their partitions meanwhile."""
+"""Produce to one topic. Records are stored once and in order, also when leaders of its partitions change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
 
 DELIVERY_TIMEOUT_S = 120.0
-"""``delivery.timeout.ms``: how long a batch is sent again and again."""
+"""``delivery.timeout.ms``: for how long a batch is retried."""
 ALL_REPLICAS = -1
 NO_ACKNOWLEDGEMENT = 0
 
@@ -28,11 +28,11 @@ _PERHAPS_APPENDED = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_
 
 
 class Producer:
-    """Sends records to the partitions of one topic; used by one task. Records of one partition stay in order.
+    """Sends records to the partitions of one topic. For use by one task. Records of one partition stay in order.
 
-    With ``acks=ALL_REPLICAS`` the producer is idempotent (KIP-98): batches carry a producer id and sequence numbers, so
-    the leader recognises a batch that it has stored already. With ``acks=1`` a retry may store a batch twice. With
-    ``acks=NO_ACKNOWLEDGEMENT`` nobody says what was stored: ``stored`` counts the records that were sent.
+    With ``acks=ALL_REPLICAS`` the producer is idempotent (KIP-98). Batches carry a producer id and sequence numbers, so
+    the leader recognises a batch that it has already stored. With ``acks=1`` a retry may store a batch twice. With
+    ``acks=NO_ACKNOWLEDGEMENT`` the leader sends no response, and ``stored`` counts the records that were sent.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class Producer:
         self._clock = Clock()
 
     async def start(self) -> None:
-        """Learn the topic's partitions, creating it where the cluster does that, and get a producer id.
+        """Get the topic's partitions and a producer id. Creates the topic if the cluster allows that.
 
         Raises:
             KafkaError: the topic or the partition does not exist, or the cluster refuses the producer.
-            GaveUp: the cluster did not answer in time.
+            GaveUp: the cluster did not respond in time.
         """
         topic = await self._cluster.topic(self._topic, create=True)
         self._partition_count = len(topic.partitions)
@@ -80,14 +80,14 @@ class Producer:
             self._id = (answer.producer_id, answer.producer_epoch)
 
     async def send(self, records: Sequence[KeyValue]) -> None:
-        """Send keys and values; return when they are acknowledged (at once with acks=0).
+        """Send keys and values. Return when they are acknowledged (with acks=0, when they are sent).
 
         Raises:
-            KafkaError: a leader refused a batch; the records before it are stored, those after it were not sent.
+            KafkaError: a leader refused a batch. The records before it are stored; those after it were not sent.
             GaveUp: no leader acknowledged a batch within ``delivery_timeout_s``.
             RuntimeError: an earlier call left records uncertain.
         """
-        if self.uncertain:  # their sequence numbers may be taken: the next batch would pass for a duplicate of theirs
+        if self.uncertain:  # else the next batch would reuse their sequence numbers and look like a duplicate
             raise RuntimeError(f"{self.uncertain} records are uncertain; make another producer")
         self._turn += 1
         by_partition: dict[int, list[KeyValue]] = {}
@@ -128,7 +128,7 @@ class Producer:
         self._sequences[partition] = (sequence + count) & _MAX_SEQUENCE
 
     async def _attempt(self, partition: int, batch: bytes, count: int) -> None:
-        """Send a batch to the partition's leader, which the next attempt asks for again if this one fails."""
+        """Send a batch to the partition's leader. After a failure the next attempt looks the leader up again."""
         if partition not in self._leaders:
             self._leaders = await self._cluster.leaders(self._topic)
         leader = self._leaders.pop(partition, None)
@@ -147,16 +147,18 @@ class Producer:
         self._leaders[partition] = leader
 
     def _check(self, answer: PartitionProduceResponse, uncertain_before: int) -> None:
-        """Raises KafkaError; a batch that this attempt did not store may be stored by one before it."""
+        """Raise KafkaError for an error. A batch that this attempt did not store may have been stored by an earlier
+        attempt.
+        """
         if answer.error_code not in _PERHAPS_APPENDED:
             self.uncertain = uncertain_before
-        # A leader says "duplicate" if it has the batch, and no longer the offset that it gave to it.
+        # DUPLICATE_SEQUENCE_NUMBER: the leader has the batch, but no longer knows its offset.
         if answer.error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             check(answer.error_code, answer.error_message)
 
 
 def murmur2(data: bytes) -> int:
-    """The hash that Kafka's Java client places keys by, as an unsigned 32-bit number (32-bit MurmurHash2)."""
+    """Return the unsigned 32-bit MurmurHash2 by which Kafka's Java client assigns keys to partitions."""
     mixer, mask = 0x5BD1E995, 0xFFFFFFFF
     result = 0x9747B28C ^ len(data)
     whole = len(data) & ~3

@@ -1,4 +1,4 @@
-"""Trying again: which failures pass by waiting, and how long to wait for that."""
+"""Retries: which failures can pass, and for how long to retry."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ PASSING = frozenset(
         ErrorCode.NETWORK_EXCEPTION,
     }
 )
-"""Errors that a change of leader brings and that pass (Kafka's RetriableException)."""
+"""Errors that a change of leader causes and that pass by themselves (Kafka's RetriableException)."""
 
 
 class ClusterUnreachable(Exception):
-    """No known broker can be connected to; the text names them and the last reason."""
+    """No known broker accepts a connection. The text names the servers and the last reason."""
 
 
 class GaveUp(Exception):
-    """The failure had not passed when the time for retries was over; the text says what failed and why."""
+    """The time for retries ended before the failure passed. The text names the operation and the last failure."""
 
 
 async def retried(attempt: Callable[[], Awaitable[T]], what: str, timeout_s: float) -> T:
-    """Return the result of ``attempt``, repeated after each failure that can pass. The first of them is logged.
+    """Return the result of ``attempt``. Repeat it after each failure that can pass, and log the first of these.
 
     Raises:
-        GaveUp: ``timeout_s`` is over; ``what`` names the operation in its text.
-        KafkaError: an error that does not pass by waiting.
+        GaveUp: ``timeout_s`` seconds are over; the text begins with ``what``, the name of the operation.
+        KafkaError: an error that cannot pass.
     """
     failure = ""
     with trio.move_on_after(timeout_s):
@@ -80,7 +80,7 @@ def passes(error: Exception) -> bool:
 
 
 def reason(error: Exception) -> str:
-    """Return the text of a failed attempt on one line."""
+    """Return the reason of a failure on one line."""
     if isinstance(error, trio.TooSlowError):
         return "no answer in time"
     return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

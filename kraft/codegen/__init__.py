@@ -1,1 +1,1 @@
-"""Development time only: message specs in Kafka's JSON language become Python modules."""
+"""Generate Python modules from message specs in Kafka's JSON language. For development time only."""

@@ -1,4 +1,4 @@
-"""``python -m kraft.codegen``: write ``kraft/messages`` from its specs; with ``--check``, only say if it is current."""
+"""``python -m kraft.codegen``: write ``kraft/messages`` from its specs; with ``--check``, only report stale files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def generate(spec_directory: Path) -> dict[str, str]:
     """Return the generated files, formatted, by name.
 
     Raises:
-        SpecError: A spec breaks a rule.
+        SpecError: a spec breaks a rule.
     """
     specs = load_all(spec_directory)
     sources = {"_index.py": render_index(specs)}
@@ -29,7 +29,7 @@ def generate(spec_directory: Path) -> dict[str, str]:
             sources[f"{snake_case(spec.name)}.py"] = render_message(spec)
         except SpecError as error:
             raise SpecError(f"{spec.name}.json: {error}") from None
-    # One process for all: a line that cannot stand in a module keeps them apart.
+    # One process formats all modules; a line that no module contains separates them.
     fence = "# ==== fence ====\n"
     formatted = _format(fence.join(sources.values())).split(fence)
     return dict(zip(sources, (text.strip() + "\n" for text in formatted), strict=True))
@@ -41,7 +41,7 @@ def _format(source: str) -> str:
 
 
 def stale_files(directory: Path, wanted: dict[str, str]) -> list[str]:
-    """Return the names of generated files that differ, are missing, or have lost their spec."""
+    """Return the names of generated files that differ, are missing, or no longer have a spec."""
     present = {path.name: path.read_text(encoding="utf-8") for path in directory.glob("*.py")}
     differing = [name for name, text in wanted.items() if present.get(name) != text]
     orphans = [name for name, text in present.items() if name not in wanted and text.startswith('"""Generated from ')]

@@ -1,4 +1,4 @@
-"""Write the table that the registry looks messages up in."""
+"""Write the table in which the registry looks up messages."""
 
 from __future__ import annotations
 

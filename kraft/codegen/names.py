@@ -1,4 +1,4 @@
-"""From Kafka's names to Python's."""
+"""Convert Kafka's names to Python's."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def constant_name(name: str) -> str:
 
 
 def json_name(name: str) -> str:
-    """Kafka's JSON tools print the spec's name with its first letter small."""
+    """Return the name that Kafka's JSON tools print: the spec's name with a lower-case first letter."""
     return name[0].lower() + name[1:]
 
 
 def camel_case(snake: str) -> str:
-    """The JSON name as ``kraft.wire.schema.camel_case`` derives it from an attribute."""
+    """Return the JSON name that ``kraft.wire.schema.camel_case`` derives from an attribute."""
     head, *tail = snake.split("_")
     return head + "".join(word.capitalize() for word in tail)

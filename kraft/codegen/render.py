@@ -37,7 +37,7 @@ def render_message(spec: MessageSpec) -> str:
     """Return the source of the message's module, before formatting.
 
     Raises:
-        SpecError: A default is not of its field's type.
+        SpecError: a default does not have its field's type.
     """
     body = "\n\n".join("\n".join(_render_class(spec, struct)) for struct in spec.structs)
     lines = [
@@ -84,7 +84,7 @@ def _render_class(spec: MessageSpec, struct: StructSpec) -> Iterator[str]:
 
 
 def _docstring(spec: MessageSpec, struct: StructSpec, top: bool) -> Iterator[str]:
-    """The head says the versions, the body the version notes and what each field is for."""
+    """Return a docstring: the head has the versions, the body the version notes and the purpose of each field."""
     if top:
         kind = {"header": "header", "metadata": f"metadata record, type {spec.api_key}", "data": "data"}.get(
             spec.type, f"{spec.type} of API {spec.api_key}"
@@ -131,7 +131,7 @@ def _python_type(field: FieldSpec) -> str:
 
 
 def _default(field: FieldSpec, in_class: bool = False) -> str:
-    """Return the default as Python source; in a class, what can be changed is wrapped in a factory."""
+    """Return the default as Python source. In a class, a mutable default is wrapped in a factory."""
     text = field.default
     if text == "null" or field.type == "records":
         return "None"

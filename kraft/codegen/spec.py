@@ -1,7 +1,7 @@
 """Read and check message specs in Kafka's spec language.
 
-A spec is a JSON file, with ``//`` comment lines, that describes one message in all its versions. Everything wrong with
-it is one line: the file, the place and what is allowed. Comments at the head become the class's version notes.
+A spec is a JSON file with ``//`` comment lines. It describes one message in all its versions. An error is one line with
+the file, the place and the rule. Comments at the head become the class's version notes.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ Versions = tuple[int, int]
 
 
 class SpecError(Exception):
-    """A spec breaks a rule. The message is one line: file, place, what is wrong."""
+    """A spec breaks a rule. The message is one line: file, place, rule."""
 
 
 @attrs.frozen
 class FieldSpec:
-    """One field. ``type`` is Kafka's, array brackets included; see ``kraft.wire.schema.Field`` for the rest."""
+    """One field. ``type`` is Kafka's, including array brackets. ``kraft.wire.schema.Field`` explains the other
+    attributes.
+    """
 
     name: str
     type: str
@@ -79,7 +81,7 @@ class StructSpec:
 
 @attrs.frozen
 class MessageSpec:
-    """A whole message. ``structs`` are in an order in which each comes after those that it uses; the last is itself."""
+    """A whole message. ``structs`` come after the structures that they use, so the message itself is the last."""
 
     name: str
     type: str
@@ -106,10 +108,10 @@ def parse_versions(text: str) -> Versions | None:
 
 
 def load_all(directory: Path) -> list[MessageSpec]:
-    """Read every spec of the directory, by name, and check that no two claim the same API key.
+    """Read every spec of the directory, by name, and check that each API key is used once.
 
     Raises:
-        SpecError: One of them breaks a rule.
+        SpecError: a spec breaks a rule.
     """
     specs = [load_spec(path) for path in sorted(directory.glob("*.json"))]
     claimed: dict[tuple[str, int], str] = {}
@@ -125,7 +127,7 @@ def load_spec(path: Path) -> MessageSpec:
     """Read one spec file.
 
     Raises:
-        SpecError: It is not JSON or breaks a rule.
+        SpecError: the file is not JSON or breaks a rule.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
     notes = [line.strip().removeprefix("//").strip() for line in lines if line.strip().startswith("//")]
@@ -140,7 +142,7 @@ def load_spec(path: Path) -> MessageSpec:
 
 
 class _Reader:
-    """Turns the JSON of one message into a ``MessageSpec``, checking as it goes."""
+    """Converts the JSON of one message to a ``MessageSpec``, and checks it."""
 
     def __init__(self, top: dict[str, Any]) -> None:
         self.top = top
@@ -180,7 +182,7 @@ class _Reader:
         )
 
     def struct(self, name: str, about: str, versions: Versions, fields: list[dict[str, Any]], place: str) -> None:
-        """Read a structure; those inside it are read, and so listed, before it."""
+        """Read a structure. Nested structures are read first, so they are listed before it."""
         if not fields and place != name:
             raise SpecError(f"{place}: a structure needs fields")
         read = tuple(self.field(field, place) for field in fields)

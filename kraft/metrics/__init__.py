@@ -1,8 +1,8 @@
 """Metrics under Kafka's own names.
 
-A metric has the name that Kafka's JMX bean has (``kafka.network:type=RequestChannel,name=RequestQueueSize``), so that
-dashboards and runbooks written for Kafka read a kraft node as well. Updating one is attribute arithmetic; whatever
-costs more (rates, percentiles) is computed by the reader.
+A metric has the name of Kafka's JMX bean (``kafka.network:type=RequestChannel,name=RequestQueueSize``), so dashboards
+and runbooks for Kafka also fit a kraft node. An update is attribute arithmetic. The reader computes rates and
+percentiles, which cost more.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The five kinds of metric: gauge, counter, meter, histogram, idle meter.
 
-Rules: an update is attribute arithmetic (no lock, no clock, no allocation that lasts), because it happens on every
-request; a node has one thread that updates. A clock is a callable that returns seconds and is asked only when somebody
-reads. Every metric has a ``value``, the one number that stands for it.
+Rules: an update is attribute arithmetic (no lock, no clock, no lasting allocation), because it happens on every
+request. One thread of a node updates the metrics. A clock is a callable that returns seconds; only a reader calls it.
+Every metric has a ``value``: the one number that a plain reader shows.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _MINUTE_S = 60.0
 _SHORTEST_WINDOW_S = 1.0
 _EXACT_BELOW = 16
 _BUCKETS = 384
-"""Up to 2**49: nineteen years in microseconds."""
+"""Values up to 2**49: nineteen years in microseconds."""
 
 
 class Gauge:
-    """A value that is computed when it is read."""
+    """A value that is computed on each read."""
 
     __slots__ = ("_read",)
 
@@ -34,7 +34,7 @@ class Gauge:
 
 
 class Counter:
-    """A number that the owner sets by ``counter.count += n``; it may go down (a number of open connections)."""
+    """A number that its owner changes by ``counter.count += n``. It may fall, as the number of open connections does."""
 
     __slots__ = ("count",)
 
@@ -47,7 +47,7 @@ class Counter:
 
 
 class Meter:
-    """Events: how many there were (``meter.count += n``) and how many there are per second."""
+    """A number of events (``meter.count += n``), and their rate per second."""
 
     __slots__ = ("_clock", "_one_minute_rate", "_read_at", "_read_count", "_started_at", "count")
 
@@ -71,7 +71,7 @@ class Meter:
 
     @property
     def one_minute_rate(self) -> float:
-        """Events per second, where an event counts for less the longer ago it was (a minute: 1/e)."""
+        """Events per second, exponentially weighted: after a minute an event counts 1/e."""
         now = self._clock()
         elapsed_s = now - self._read_at
         if elapsed_s >= _SHORTEST_WINDOW_S:
@@ -84,12 +84,13 @@ class Meter:
 
 
 class Histogram:
-    """A distribution of non-negative whole numbers in exponential buckets, eight to a doubling: a percentile is
-    within 12.5 %.
+    """A distribution of non-negative integers in exponential buckets, eight per doubling.
 
-    ``scale`` is what one recorded unit is worth to the reader: times are recorded in microseconds and read in
-    milliseconds (scale 0.001). The distribution is the one since the start; unlike Kafka's sampled reservoir it
-    forgets nothing.
+    So a percentile is exact to 12.5 %.
+
+    ``scale`` converts a recorded unit to the reader's unit: times are recorded in microseconds and read in milliseconds
+    (scale 0.001). The distribution covers the time since the start. Kafka's reservoir samples; this one counts every
+    value.
     """
 
     __slots__ = ("_buckets", "count", "largest", "scale", "total")
@@ -102,9 +103,9 @@ class Histogram:
         self._buckets = [0] * _BUCKETS
 
     def record(self, value: int) -> None:
-        """Count one value; a negative one (a clock that stepped) counts as 0."""
+        """Record one value. A negative one, from a clock that was set back, counts as 0."""
         if value >= _EXACT_BELOW:
-            # The four highest bits, and how many are below them.
+            # The four highest bits, and the number of bits below them.
             shift = value.bit_length() - 4
             index = (shift << 3) + (value >> shift)
             if index >= _BUCKETS:
@@ -119,7 +120,7 @@ class Histogram:
 
     @property
     def value(self) -> float:
-        """How many values there were."""
+        """The number of recorded values."""
         return self.count
 
     @property
@@ -131,9 +132,7 @@ class Histogram:
         return self.largest * self.scale
 
     def percentile(self, fraction: float) -> float:
-        """The value that ``fraction`` (0 to 1) of all values do not exceed: the upper end of its bucket, never above
-        the maximum.
-        """
+        """Return the percentile for ``fraction`` (0 to 1): the upper end of its bucket, at most the maximum."""
         if not self.count:
             return 0.0
         wanted = max(1, math.ceil(fraction * self.count))
@@ -142,17 +141,16 @@ class Histogram:
 
 
 def _upper_end(index: int) -> int:
-    """The largest value in a bucket."""
+    """Return the largest value of a bucket."""
     if index < _EXACT_BELOW:
         return index
     return (((index & 7) + 9) << (index >> 3) - 1) - 1
 
 
 class IdleMeter:
-    """The share of time (0 to 1) in which ``workers`` workers had nothing to do. A worker adds its seconds at work to
-    ``busy_s``.
+    """The share of time (0 to 1) in which ``workers`` workers were idle. Workers add their busy seconds to ``busy_s``.
 
-    The share is the one since the previous reading; readings closer than a second to each other see the same number.
+    A reading covers the time since the previous one. Readings within a second of each other return the same number.
     """
 
     __slots__ = ("_clock", "_idle", "_read_at", "_read_busy_s", "busy_s", "workers")

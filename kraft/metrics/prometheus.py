@@ -1,8 +1,8 @@
-"""The registry as Prometheus text, with the names that the usual JMX exporter rules give Kafka's beans.
+"""The registry in Prometheus' text format, with the names that the usual JMX exporter rules give Kafka's beans.
 
-``kafka.network:type=RequestChannel,name=RequestQueueSize`` is ``kafka_network_requestchannel_requestqueuesize``. A
-meter gives ``…_total``; a histogram is a summary with quantiles, ``…_sum`` and ``…_count``. Tags become labels. The
-library is imported here only, so a node that serves no metrics does not pay for it.
+``kafka.network:type=RequestChannel,name=RequestQueueSize`` becomes ``kafka_network_requestchannel_requestqueuesize``. A
+meter gives ``…_total``; a histogram is a summary with quantiles, ``…_sum`` and ``…_count``. Tags become labels. Only
+this module imports the library, so a node that serves no metrics does not load it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_]+")
 
 
 def render(registry: Registry) -> bytes:
-    """Every metric of ``registry`` in Prometheus' text format, version 0.0.4."""
+    """Return all metrics of ``registry`` in Prometheus' text format, version 0.0.4."""
     exposition = CollectorRegistry(auto_describe=False)
     exposition.register(_RegistryCollector(registry))
     return generate_latest(exposition)

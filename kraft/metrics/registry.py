@@ -1,4 +1,4 @@
-"""The registry: every metric of a node by its name."""
+"""The registry: all metrics of a node, by name."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class MetricName:
 
 @attrs.define(eq=False)
 class Registry:
-    """Metrics by name. Each ``counter``, ``meter``, ``histogram`` or ``idle_meter`` is made once and then found again;
-    a gauge belongs to the one who registers it, so a second one of the same name is a ``ValueError``.
+    """All metrics of a node, by name. ``clock`` returns seconds and never goes back.
 
-    ``clock`` returns seconds and never goes back.
+    ``counter``, ``meter``, ``histogram`` and ``idle_meter`` make a metric at the first call for a name, and return the
+    same one later. ``gauge`` raises ValueError if the name is taken: a gauge reads the state of one owner.
     """
 
     clock: Clock = time.perf_counter
@@ -61,12 +61,13 @@ class Registry:
         return self._find(_key(group, type, name, tags), IdleMeter, lambda: IdleMeter(self.clock, workers))
 
     def remove(self, name: MetricName) -> None:
-        """Forget a metric; one that is not there is no error."""
+        """Remove a metric, if it is registered."""
         self._metrics.pop(name, None)
 
     def get(self, text: str) -> Instrument:
-        """The metric whose name is written ``text``, as in
-        ``kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec``. ``KeyError``.
+        """Return the metric with the name ``text``, as in ``kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec``.
+
+        Raises KeyError if it is not registered.
         """
         for name, metric in self._metrics.items():
             if str(name) == text:

@@ -1,7 +1,7 @@
-"""What happened lately: average, maximum and rate over the last half minute to minute, as Kafka samples them.
+"""Average, maximum and rate over the last half minute to minute, sampled as Kafka does.
 
-Two samples of ``sample_s`` seconds (``metrics.sample.window.ms``, ``metrics.num.samples``): the one that is filled and
-the one before. Unlike a Histogram a window forgets, so that a slow minute does not colour the whole life of a node.
+A window has two samples of ``sample_s`` seconds (``metrics.sample.window.ms``, ``metrics.num.samples``): the current
+one and the previous one. Unlike a Histogram it forgets, so a slow minute does not affect later readings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Sample:
 
 
 class Window:
-    """Values recorded lately. ``clock`` returns seconds and never goes back."""
+    """Values recorded in the last two samples. ``clock`` returns seconds and never goes back."""
 
     __slots__ = ("_clock", "_former", "_now", "_sample_s")
 
@@ -34,7 +34,7 @@ class Window:
         self._now = self._former = _Sample(clock())
 
     def record(self, value: float) -> None:
-        """Take in one value, or a number of events."""
+        """Record one value, or a number of events."""
         self._move()
         sample = self._now
         sample.count += 1
@@ -43,31 +43,31 @@ class Window:
 
     @property
     def average(self) -> float:
-        """NaN if there was nothing lately."""
+        """The average of the values; NaN if there are none."""
         samples = self._samples()
         count = sum(sample.count for sample in samples)
         return sum(sample.total for sample in samples) / count if count else math.nan
 
     @property
     def maximum(self) -> float:
-        """NaN if there was nothing lately."""
+        """The largest value; NaN if there are none."""
         largest = max(sample.largest for sample in self._samples())
         return largest if largest > -math.inf else math.nan
 
     @property
     def rate(self) -> float:
-        """The sum of what was recorded, per second. A window that has just begun counts as a whole sample."""
+        """The sum of the values per second. A window that has just begun counts as a whole sample."""
         samples = self._samples()
         elapsed_s = max(self._clock() - samples[0].started_at, self._sample_s)
         return sum(sample.total for sample in samples) / elapsed_s
 
     def _samples(self) -> list[_Sample]:
-        """The former sample and the present one; only one where there is no former."""
+        """Return the previous sample and the current one, or the current one alone."""
         self._move()
         return [self._now] if self._former is self._now else [self._former, self._now]
 
     def _move(self) -> None:
-        """Begin a new sample if the present one is full; forget both if that is long ago."""
+        """Begin a new sample if the current one is full. Drop both if they are too old."""
         now = self._clock()
         age_s = now - self._now.started_at
         if age_s >= 2 * self._sample_s:

@@ -1,4 +1,4 @@
-"""A real Kafka cluster inside a test: no JVM, no container, no port to choose, nothing left behind.
+"""Run a real Kafka cluster inside a test, without a JVM, a container or fixed ports. It leaves no files behind.
 
 ::
 
@@ -7,8 +7,8 @@
     with EmbeddedCluster(topics={"orders": 3}) as cluster:
         producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers)
 
-With pytest, ask for the fixture ``kraft_cluster`` (see :mod:`kraft.testing.plugin`). In a Trio program the node can
-run in the same event loop: ``async with embedded_node(topics={"orders": 3}) as node``.
+With pytest, use the fixture ``kraft_cluster`` (see :mod:`kraft.testing.plugin`). In a Trio program the node can run in
+the same event loop: ``async with embedded_node(topics={"orders": 3}) as node``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["EmbeddedCluster", "EmbeddedNode", "embedded_node"]
 
 
 def __getattr__(name: str) -> Any:
-    # pytest imports this package in every session: the node is imported by those who use it.
+    # pytest imports this package in every session, so the node is imported at first use.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from kraft.testing import embedded

@@ -1,7 +1,7 @@
-"""A few cores of a quorum in a dictionary, and the mail between them.
+"""Several Raft cores in one process, and the messages in flight between them.
 
-There is no chance here and no thread. A message waits in ``mail`` until somebody delivers it, and a timer fires when
-somebody says so. Transcripts, examples and property tests are made of this.
+Nothing is random, and no thread runs. A message waits in ``mail`` until a caller delivers it. A timer fires when a
+caller fires it. Transcripts, examples and property tests are built on this.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def _silent(text: str, kind: Line, about: Request | None) -> None:
 
 
 class Cores:
-    """The cores of ``voters`` and ``observers``, by node id. ``now`` is in seconds, and the same for all.
+    """The cores of ``voters`` and ``observers``, by node id. All share one clock, ``now``, in seconds.
 
-    ``say`` is told in words what happens, and which request it is about. ``old`` are nodes of a release without
-    pre-votes. ``sides`` tells on which side of a cut network a node is.
+    ``say`` receives a text for each event, and the request that the event is about. The nodes in ``old`` run a release
+    without pre-votes. ``sides`` maps a node to its side of a network partition.
     """
 
     def __init__(
@@ -53,16 +53,16 @@ class Cores:
             node.start()
 
     def stepped(self, node: DrivenCore, effects: Effects) -> None:
-        """A core took a step, and its effects are to be performed now. For those who watch."""
+        """Called after each step of a core, before its effects are performed. Subclasses override it to watch."""
 
     def append(self, node_id: int, count: int = 1) -> bool:
-        """Append new records as one batch, if this node leads; return whether it does."""
+        """Append new records as one batch, if this node leads. Return whether it leads."""
         return self.nodes[node_id].propose(list(itertools.islice(self._values, count)))
 
     # Time.
 
     def fire(self, node_id: int) -> None:
-        """Let time pass until the timer of a node fires. Raises ValueError if none is set."""
+        """Advance the clock to a node's deadline and fire its timer. Raises ValueError if no timer is set."""
         node = self.nodes[node_id]
         if not node.free or node.deadline == math.inf:
             raise ValueError(f"{node_id} has no timer")
@@ -71,9 +71,9 @@ class Cores:
         assert node.deadline > self.now or not node.free, "an expired deadline must move, or a driver spins"
 
     def time_out(self, node_id: int) -> None:
-        """Let time pass for one node until its state changes: its timer fires, and nothing is delivered.
+        """Fire the timer of one node until its state changes. Nothing is delivered meanwhile.
 
-        Raises ValueError if that will not happen.
+        Raises ValueError if the state does not change.
         """
         node = self.nodes[node_id]
         before = node.core.state
@@ -85,7 +85,7 @@ class Cores:
         raise ValueError(f"{node_id} stays {type(before).__name__}")
 
     def run(self, seconds: float) -> None:
-        """Let time pass for all: messages arrive at once, timers fire when they are due."""
+        """Let ``seconds`` pass for all nodes: messages arrive at once, timers fire at their deadlines."""
         end = self.now + seconds
         for _ in range(_MOST_STEPS):
             self.settle()
@@ -99,14 +99,14 @@ class Cores:
     # Messages.
 
     def post(self, letter: Letter) -> bool:
-        """Take a letter; return False if it is lost at once, because the network is cut."""
+        """Send a message. Return False if the network partition loses it at once."""
         if self._is_cut(letter):
             return False
         self.mail.append(letter)
         return True
 
     def cut(self, *sides: Iterable[int]) -> None:
-        """Part the network: only nodes of one side reach each other. Without sides, it is whole again."""
+        """Partition the network: only nodes on the same side reach each other. Without sides, heal the network."""
         self.sides = {node_id: number for number, side in enumerate(sides) for node_id in side}
         self.mail = [letter for letter in self.mail if not self._is_cut(letter)]
 
@@ -114,11 +114,11 @@ class Cores:
         return self.sides.get(letter.source) != self.sides.get(letter.target)
 
     def may_arrive(self, letter: Letter) -> bool:
-        """A node that is writing its election state listens to nobody until that is done."""
+        """Whether the receiver handles messages: not while it writes its election state."""
         return self.nodes[letter.target].writing is None
 
     def deliver(self, letter: Letter, *, keep: bool = False) -> None:
-        """Let a letter arrive. With ``keep`` it will arrive once more. Who asks a node that is down notices at once."""
+        """Deliver a message. With ``keep`` it will arrive once more. A request to a stopped node fails at once."""
         if not keep:
             self.mail.remove(letter)
         target, message = self.nodes[letter.target], letter.message
@@ -138,7 +138,7 @@ class Cores:
             target.step(message)
 
     def fail(self, letter: Letter) -> None:
-        """Lose a letter, and tell its sender if it was a request."""
+        """Lose a message. The sender of a request is informed that it failed."""
         self.mail.remove(letter)
         self._fail(letter)
 
@@ -148,7 +148,7 @@ class Cores:
             sender.step(RequestFailed(message.number, message.to, message.request))
 
     def settle(self) -> None:
-        """Deliver, in the order in which they were sent, until no message is under way that could arrive."""
+        """Deliver messages in the order of sending until none is left that can arrive."""
         for _ in range(_MOST_STEPS):
             letter = next(filter(self.may_arrive, self.mail), None)
             if letter is None:

@@ -1,7 +1,7 @@
-"""A node in this process: in a thread of its own for synchronous programs, or in the caller's own Trio loop.
+"""Run a node in this process: in its own thread for synchronous programs, or in the caller's Trio loop.
 
-It is the same node as ``python -m kraft.node`` runs, with real files in a temporary directory and real sockets on free
-loopback ports.
+The node is the one that ``python -m kraft.node`` runs. It has real files in a temporary directory and real sockets on
+free loopback ports.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ SETTINGS: Mapping[str, str] = {
     "group.initial.rebalance.delay.ms": "0",
     "metadata.max.idle.interval.ms": "0",
 }
-"""What an embedded node does not leave at Kafka's defaults."""
+"""The settings in which an embedded node differs from Kafka's defaults."""
 
 
 @attrs.frozen
 class EmbeddedNode:
-    """A running node. ``controller`` is its controller listener, as host and port."""
+    """A running node. ``controller`` is the ``host:port`` of its controller listener."""
 
     bootstrap_servers: str
     cluster_id: str
@@ -56,12 +56,12 @@ class EmbeddedNode:
 async def embedded_node(
     topics: Mapping[str, int] | None = None, settings: Mapping[str, str] | None = None
 ) -> AsyncIterator[EmbeddedNode]:
-    """Run a node in the caller's event loop. ``topics``: partitions by name, there before the block begins.
+    """Run a node in the caller's event loop. ``topics`` (partitions by name) are created before the block begins.
 
-    Resource handling: the node is stopped under control and its directory removed when the block ends; if the block
+    Resource handling: when the block ends, the node stops under control, and its directory is removed. If the block
     fails, the node is cancelled.
 
-    Error handling: ConfigError for a bad setting; KafkaError if a topic cannot be created.
+    Error handling: raises ConfigError for an invalid setting, KafkaError if a topic cannot be created.
     """
     with tempfile.TemporaryDirectory(prefix="kraft-", ignore_cleanup_errors=True) as directory:
         config = from_mapping({**SETTINGS, "log.dirs": directory, **(settings or {})}).config
@@ -90,10 +90,10 @@ async def _create(host: str, port: int, topics: Mapping[str, int]) -> None:
 
 
 class EmbeddedCluster:
-    """A cluster of one node, in a thread of its own, for synchronous programs.
+    """A cluster of one node in its own thread, for synchronous programs.
 
-    Use it as a context manager. ``topics`` and ``settings`` are as in :func:`embedded_node`; a failure to start is
-    raised by ``__enter__``.
+    Use it as a context manager. ``topics`` and ``settings`` are those of :func:`embedded_node`. ``__enter__`` raises
+    the error of a failed start.
     """
 
     def __init__(self, topics: Mapping[str, int] | None = None, settings: Mapping[str, str] | None = None) -> None:
@@ -108,7 +108,7 @@ class EmbeddedCluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """``host:port``, as clients want it."""
+        """The broker as ``host:port``, for clients."""
         return self._running().bootstrap_servers
 
     @property
@@ -117,7 +117,7 @@ class EmbeddedCluster:
 
     @property
     def controller(self) -> str:
-        """``host:port`` of the controller listener."""
+        """The controller listener as ``host:port``."""
         return self._running().controller
 
     def _running(self) -> EmbeddedNode:
@@ -138,7 +138,7 @@ class EmbeddedCluster:
     ) -> None:
         assert self._token is not None
         assert self._stop is not None
-        # The node may have failed by itself meanwhile; then there is nobody left to tell.
+        # The node may have failed meanwhile. Then its Trio run is over and cannot be stopped.
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._stop.set)
         self._thread.join(STOP_TIMEOUT_S)
@@ -166,7 +166,7 @@ class EmbeddedCluster:
 
 
 def _bare(failure: BaseException) -> BaseException:
-    """What went wrong, out of the groups that nurseries put around it."""
+    """Return the error inside exception groups of one, which nurseries wrap around it."""
     while isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
         failure = failure.exceptions[0]
     return failure

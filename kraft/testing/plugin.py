@@ -1,14 +1,14 @@
 """The pytest plugin: a Kafka cluster as a fixture.
 
-``kraft_cluster`` gives a running :class:`~kraft.testing.EmbeddedCluster` with ``bootstrap_servers``; each test has
-its own. It runs in a thread of its own, so it serves synchronous tests, asyncio tests and Trio tests alike. The
-marker ``kraft`` says what should be there::
+``kraft_cluster`` is a running :class:`~kraft.testing.EmbeddedCluster` with ``bootstrap_servers``; each test gets its
+own. It runs in its own thread, so synchronous tests, asyncio tests and Trio tests can use it. The marker ``kraft`` sets
+its topics and settings::
 
     @pytest.mark.kraft(topics={"orders": 3}, settings={"auto.create.topics.enable": "false"})
     def test_orders(kraft_cluster):
         producer = KafkaProducer(bootstrap_servers=kraft_cluster.bootstrap_servers)
 
-``kraft_shared_cluster`` is one cluster for the whole session, for tests that choose topic names of their own.
+``kraft_shared_cluster`` is one cluster for the whole session, for tests that choose unique topic names.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Transcripts: what a quorum does, command by command, as text that is read by people and checked by a test.
+"""Transcripts: the behaviour of a quorum, command by command, as text that people read and a test checks.
 
-A transcript is made of blocks: one or more commands, a line ``----``, and what happened, up to an empty line. Lines
-that begin with ``#`` are prose. ``replay`` performs the commands on real cores and returns the same text with what
-happened this time; a test compares. The commands are the methods ``do_…`` of :class:`Stage`; what a Raft core does is
-written as it is done, one line an effect::
+A transcript consists of blocks: one or more commands, a line ``----``, and the effects, up to an empty line. Lines that
+begin with ``#`` are prose. ``replay`` performs the commands on real cores and returns the same text with the effects of
+this run; a test compares the two. The commands are the methods ``do_…`` of :class:`Stage`. Each effect of a Raft core
+is one line, in the order of performing::
 
     timeout 1
     ----
@@ -26,11 +26,11 @@ _RULE = "----"
 
 
 class TranscriptError(Exception):
-    """The text is no transcript, or a command cannot be done. Says which line."""
+    """The text is not a transcript, or a command is invalid. The message names the line."""
 
 
 def replay(text: str) -> str:
-    """Perform a transcript; return it with what happened. Raises TranscriptError."""
+    """Perform a transcript and return it with its effects. Raises TranscriptError if the text is invalid."""
     stage = Stage()
     result: list[str] = []
     commands: list[tuple[int, str]] = []
@@ -72,7 +72,7 @@ def _perform(stage: Stage, commands: list[tuple[int, str]]) -> list[str]:
 
 
 class Stage:
-    """The cores of one transcript, and what may be commanded. ``do_x`` is the command ``x``; its words are strings."""
+    """The cores of one transcript, and its commands. ``do_x`` is the command ``x``; its arguments are strings."""
 
     def __init__(self) -> None:
         self.cores = Cores(())
@@ -91,7 +91,7 @@ class Stage:
     def _hear(self, text: str, kind: Line, about: Request | None) -> None:
         hidden = self._news_only or (about is not None and name_of(about) in self._hidden)
         if kind is Line.ARRIVAL:
-            # One that is hidden is shown after all if something that is not comes of it.
+            # A hidden message is shown after all if one of its effects is not hidden.
             self._arrival, self._indent = (text if not self._news_only else None), ""
             if hidden:
                 return
@@ -108,14 +108,14 @@ class Stage:
         return self.cores.nodes[int(word)]
 
     def do_hide(self, *names: str) -> None:
-        """``hide Fetch``: messages of that API are delivered, but not told, unless something else comes of them."""
+        """``hide Fetch``: messages of that API are delivered, but shown only if they have other effects."""
         self._hidden = set(names)
 
     def do_show(self) -> None:
-        """``show``: nothing is hidden any more."""
+        """``show``: end ``hide``."""
         self._hidden.clear()
 
-    # The members.
+    # The nodes.
 
     def do_quorum(self, *words: str) -> None:
         """``quorum 1 2 3 observers 4``: new nodes with empty disks."""
@@ -124,13 +124,13 @@ class Stage:
         self._lines.clear()
 
     def do_old(self, node: str) -> None:
-        """``old 3``: node 3 is of a release without pre-votes."""
+        """``old 3``: node 3 runs a release without pre-votes."""
         self.cores.old.add(self._node(node).node_id)
 
     def do_state(self, *nodes: str) -> None:
-        """``state``, ``state 1 3``: what the nodes are, and their logs, each record as its epoch.
+        """``state``, ``state 1 3``: the states of nodes, and their logs, each record as its epoch.
 
-        ``|`` is the high watermark: what is left of it is committed. What is in brackets is not yet durable.
+        ``|`` is the high watermark: records to its left are committed. Records in brackets are not yet durable.
         """
         for node in [self._node(word) for word in nodes] or self.cores.nodes.values():
             self._lines.append(describe(node))
@@ -138,7 +138,7 @@ class Stage:
     # Time.
 
     def do_timeout(self, node: str) -> None:
-        """``timeout 1``: node 1 hears nothing until it has waited long enough to change its state."""
+        """``timeout 1``: node 1 receives nothing until a timeout changes its state."""
         self.cores.time_out(int(node))
 
     def do_fire(self, node: str) -> None:
@@ -146,13 +146,13 @@ class Stage:
         self.cores.fire(int(node))
 
     def do_run(self, seconds: str) -> None:
-        """``run 5``: five seconds pass, messages arrive at once. Only changes of states and logs are told."""
+        """``run 5``: five seconds pass, messages arrive at once. Only changes of states and logs are shown."""
         self._news_only = self._with_time = True
         self.cores.run(float(seconds))
         self._news_only = self._with_time = False
 
     def do_elect(self, node: str) -> None:
-        """``elect 1``: node 1 is the first to stand, and all messages arrive. Only the result is told."""
+        """``elect 1``: node 1 times out first, and all messages arrive. Only the result is shown."""
         self.cores.time_out(int(node))
         self.cores.settle()
         state = self._node(node).core.state
@@ -163,25 +163,25 @@ class Stage:
     # Messages.
 
     def do_deliver(self, way: str = "*->*") -> None:
-        """``deliver``, ``deliver 1->2``, ``deliver 1->*``: what is under way there now arrives."""
+        """``deliver``, ``deliver 1->2``, ``deliver 1->*``: the messages in flight on these connections arrive."""
         for letter in self._on(way):
             self.cores.deliver(letter)
 
     def do_drop(self, way: str = "*->*") -> None:
-        """``drop 1->2``: what is under way there now is lost."""
+        """``drop 1->2``: the messages in flight from node 1 to node 2 are lost."""
         for letter in self._on(way):
             self.cores.mail.remove(letter)
             if name_of(letter.message.request) not in self._hidden:
                 self._lines.append(f"lost: {letter}")
 
     def do_settle(self) -> None:
-        """``settle``: all messages arrive, and what follows from them. Only changes of states and logs are told."""
+        """``settle``: deliver until no message is in flight. Only changes of states and logs are shown."""
         self._news_only = True
         self.cores.settle()
         self._news_only = False
 
     def do_mail(self) -> None:
-        """``mail``: what is under way."""
+        """``mail``: the messages in flight."""
         shown = [letter for letter in self.cores.mail if name_of(letter.message.request) not in self._hidden]
         self._lines += map(str, shown) if shown else ["nothing is under way"]
 
@@ -191,11 +191,11 @@ class Stage:
         return [each for each in letters if source in ("*", f"{each.source}") and target in ("*", f"{each.target}")]
 
     def do_cut(self, *words: str) -> None:
-        """``cut 1 | 2 3``: the network is cut between node 1 and the others."""
+        """``cut 1 | 2 3``: partition the network between node 1 and the others."""
         self.cores.cut(*(map(int, side.split()) for side in " ".join(words).split("|")))
 
     def do_heal(self) -> None:
-        """``heal``: the network is whole again."""
+        """``heal``: end the partition of the network."""
         self.cores.cut()
 
     # Logs and disks.
@@ -206,11 +206,11 @@ class Stage:
             self._lines.append(f"{node} does not lead, and appends nothing")
 
     def do_hold(self, node: str) -> None:
-        """``hold 1``: from now on, what node 1 writes is not durable before a ``flush``."""
+        """``hold 1``: from now on, writes of node 1 are not durable before a ``flush``."""
         self._node(node).held = True
 
     def do_flush(self, node: str) -> None:
-        """``flush 1``: what node 1 has written so far is durable."""
+        """``flush 1``: all writes of node 1 so far become durable."""
         held = self._node(node)
         if held.writing is not None:
             held.finish_writing()
@@ -218,26 +218,26 @@ class Stage:
             held.finish_flush()
 
     def do_snapshot(self, node: str) -> None:
-        """``snapshot 1``: node 1 writes a snapshot of what is committed."""
+        """``snapshot 1``: node 1 writes a snapshot of its committed records."""
         snapshot = self._node(node).create_snapshot()
         if snapshot is None:
             raise ValueError("nothing new is committed")
         self._lines.append(f"{node} writes a snapshot of all below {snapshot.end_offset}, in epoch {snapshot.epoch}")
 
     def do_trim(self, node: str) -> None:
-        """``trim 1``: node 1 deletes what its newest snapshot covers from its log."""
+        """``trim 1``: node 1 deletes the part of its log that its newest snapshot covers."""
         if not self._node(node).trim():
             raise ValueError("there is nothing to delete")
         self._lines.append(f"{node} deletes its log below {self._node(node).core.log.start_offset}")
 
-    # Life and death.
+    # Crashes and stops.
 
     def do_crash(self, node: str) -> None:
-        """``crash 1``: node 1 is killed, and forgets what is not durable."""
+        """``crash 1``: node 1 is killed and loses all writes that are not durable."""
         self._node(node).crash()
 
     def do_restart(self, node: str) -> None:
-        """``restart 1``: node 1 starts with what is on its disk."""
+        """``restart 1``: node 1 starts with the files on its disk."""
         self._node(node).start()
 
     def do_wipe(self, node: str) -> None:
@@ -252,12 +252,12 @@ class Stage:
         core.step(Resign(core.core.epoch))
 
     def do_stop(self, node: str) -> None:
-        """``stop 1``: node 1 is told to stop under control."""
+        """``stop 1``: node 1 begins a controlled shutdown."""
         self._node(node).step(ShutDown())
 
 
 def describe(node: DrivenCore) -> str:
-    """One line on a node: its state, and its log as the epochs of its records."""
+    """Return one line about a node: its state, and its log as the epochs of its records."""
     if not node.up:
         return f"{node.node_id} is down, log {draw_log(node, 0)}"
     state = node.core.state
@@ -267,7 +267,9 @@ def describe(node: DrivenCore) -> str:
 
 
 def draw_log(node: DrivenCore, high_watermark: int) -> str:
-    """``1 1 | 2 (2)``: two committed records of epoch 1, then two of epoch 2, of which the last is not durable."""
+    """Return a log as text. ``1 1 | 2 (2)``: two committed records of epoch 1, then two of epoch 2, the last not
+    durable.
+    """
     log, durable = node.disk.log, node.core.log.durable_offset if node.up else node.disk.log.end
     marks = [f"snapshot to {log.start},"] if log.start else []
     for offset, entry in enumerate(log.entries, log.start):

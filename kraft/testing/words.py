@@ -1,4 +1,4 @@
-"""What the members of a quorum say to each other, in words: for transcripts and examples."""
+"""The quorum's requests and responses as short sentences, for transcripts and examples."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from kraft.wire.errors import ErrorCode
 
 
 def name_of(request: Request) -> str:
-    """The name of the API; a Vote that only asks what a vote would be is called PreVote."""
+    """Return the name of the API. A Vote request with ``pre_vote`` is called PreVote."""
     if isinstance(request, VoteRequest) and request.pre_vote:
         return "PreVote"
     return type(request).__name__.removesuffix("Request")
 
 
 def in_words(message: Request | Response) -> str:
-    """A request with its name, or a response without: ``Vote in epoch 3: my log ends at 7, in epoch 2``."""
+    """Return a request with its name, or a response without: ``Vote in epoch 3: my log ends at 7, in epoch 2``."""
     if isinstance(message, Request):
         return f"{name_of(message)} in epoch {message.epoch}: {_asked(message)}"
     if message.error is not ErrorCode.NONE:
@@ -81,18 +81,18 @@ def _committed(response: FetchResponse) -> str:
 
 
 def span(noun: str, start: int, end: int) -> str:
-    """``record 3``, or ``records 3 to 5``: from ``start`` to ``end``, exclusive."""
+    """Return ``record 3``, or ``records 3 to 5``, for the range from ``start`` to ``end``, exclusive."""
     return f"{noun} {start}" if end == start + 1 else f"{noun}s {start} to {end - 1}"
 
 
 def names(nodes: Iterable[int]) -> str:
-    """``2``, ``2 and 3``, ``2, 3 and 4``."""
+    """Return ``2``, ``2 and 3``, ``2, 3 and 4``."""
     *others, last = map(str, nodes)
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def election_in_words(election: ElectionState) -> str:
-    """What the ``quorum-state`` file says."""
+    """Return the election state in the ``quorum-state`` file as text."""
     words = [f"epoch {election.epoch}"]
     if election.leader_id is not None:
         words.append(f"leader {election.leader_id}")
