@@ -200,7 +200,7 @@ class Cluster:
         return {each.partition_index: each.leader_id for each in found.partitions if each.leader_id >= 0}
 
     async def ask_coordinator(self, group: str, message: Any, code_of: Callable[[Any], int]) -> Any:
-        """Send a request to a group's coordinator. Retry while the group has no coordinator, or while it is loading.
+        """Send a request to a group's coordinator. Retry while it is absent or loading.
 
         ``code_of`` returns the error code of a response. The caller checks codes that do not concern the coordinator.
 

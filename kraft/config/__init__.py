@@ -1,1 +1,1 @@
-"""Kafka's settings: names, types, defaults, limits. Pure parsing and typing; nothing here opens, binds or logs."""
+"""Kafka's settings: names, types, defaults, limits. Pure parsing and typing, without files, sockets or logs."""

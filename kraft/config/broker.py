@@ -1,7 +1,7 @@
-"""The configuration of a node: every broker and controller setting, typed, checked together.
+"""The configuration of a node: all broker and controller settings, typed and checked against each other.
 
-``BROKER_CONFIGS`` is the table of all settings; ``node_config`` turns a properties mapping into a NodeConfig or raises
-ConfigError for the first thing that is wrong, before anything is opened.
+``BROKER_CONFIGS`` is the table of all settings. ``node_config`` converts a properties mapping to a NodeConfig, or
+raises ConfigError for the first fault. Nothing has been opened by then.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ BROKER_CONFIGS: dict[str, ConfigKey] = {
 
 @attrs.frozen(kw_only=True)
 class NodeConfig:
-    """Everything that a node was told, typed; in the groups, settings keep Kafka's names."""
+    """The typed configuration of a node. Its groups name settings as Kafka does, with underscores for dots."""
 
     identity: IdentitySettings
     listeners: Listeners
@@ -70,13 +70,13 @@ class NodeConfig:
     lease: LeaseSettings
     #: The voters of the quorum, from ``controller.quorum.voters``.
     voters: tuple[Voter, ...]
-    #: What a topic without settings of its own gets.
+    #: The effective settings of a topic without overrides.
     log_defaults: LogConfig
-    #: ``host, port`` of ``kraft.metrics.listener``, or None.
+    #: Host and port of ``kraft.metrics.listener``, or None.
     metrics_listener: tuple[str, int] | None
     #: ``max.connections.per.ip.overrides`` by host.
     connections_per_ip_overrides: Mapping[str, int]
-    #: The text of every setting that was set, by Kafka's name: what DescribeConfigs calls static.
+    #: The texts of all settings that the file or an override set, by Kafka's name: DescribeConfigs' static settings.
     values: Mapping[str, str]
 
     @property
@@ -93,7 +93,7 @@ class NodeConfig:
 
     @property
     def log_dirs(self) -> tuple[str, ...]:
-        """The directories of the logs, as written."""
+        """The log directories, as written."""
         return (self.logs.log_dir,) if self.logs.log_dirs is None else self.logs.log_dirs
 
     @property
@@ -103,25 +103,26 @@ class NodeConfig:
 
     @property
     def directories(self) -> tuple[str, ...]:
-        """Every directory that has a ``meta.properties``: the log directories and that of the metadata log."""
+        """All directories with a ``meta.properties``: the log directories and the metadata log directory."""
         return tuple(dict.fromkeys((*self.log_dirs, self.metadata_log_dir)))
 
     def listener_limits(self, listener: str) -> ListenerLimits:
-        """Return what one listener may use, with its ``listener.name.<name>.`` settings."""
+        """Return the limits of one listener, including its ``listener.name.<name>.`` settings."""
         return listener_limits(listener, self.values)
 
 
 def broker_key(name: str) -> ConfigKey | None:
-    """Return the setting that ``name`` sets, or None if there is none; knows ``listener.name.<name>.`` prefixes."""
+    """Return the setting called ``name``, also with a ``listener.name.<name>.`` prefix, or None if it is unknown."""
     key = BROKER_CONFIGS.get(name)
     per_listener = None if key is not None else listener_setting(name)
     return key if per_listener is None else attrs.evolve(BROKER_CONFIGS[per_listener], name=name)
 
 
 def node_config(values: Mapping[str, str]) -> NodeConfig:
-    """Return the configuration of ``values``, Kafka's name to text. Unknown names are left alone.
+    """Return the configuration for ``values``, which maps Kafka's names to texts. Unknown names are ignored.
 
-    Raises ConfigError, one line, for a value that is not allowed or a rule between settings that is broken.
+    Raises:
+        ConfigError: a value is not allowed, or settings contradict each other. The message is one line.
     """
     for name, text in values.items():
         key = broker_key(name)
@@ -155,7 +156,7 @@ def node_config(values: Mapping[str, str]) -> NodeConfig:
 
 
 def _identity(identity: IdentitySettings) -> IdentitySettings:
-    """``process.roles`` must be there, known and unique; ``node.id`` must be there (KIP-631)."""
+    """Require a known and unique ``process.roles``, and a ``node.id`` (KIP-631)."""
     roles, shown = identity.process_roles, ",".join(identity.process_roles)
     if not roles:
         invalid("process.roles", shown, "Value must be broker, controller, or both; ZooKeeper mode is not supported")
@@ -178,7 +179,7 @@ def _metrics_listener(identity: IdentitySettings) -> tuple[str, int] | None:
 
 
 def _check_voters(config: NodeConfig) -> None:
-    """``node.id`` is a voter exactly if this node is a controller."""
+    """Require that ``node.id`` is a voter if and only if this node is a controller."""
     key, shown = "controller.quorum.voters", ",".join(config.quorum.controller_quorum_voters)
     if not config.voters:
         invalid(key, shown, "Value must name the controllers, id@host:port, when process.roles is set")
@@ -198,7 +199,7 @@ def _check_directories(config: NodeConfig) -> None:
 
 
 def _check_numbers(config: NodeConfig) -> None:
-    """The rules between two numbers, as Kafka checks them."""
+    """Check the rules between two numbers, as Kafka does."""
     network, replication, lease, groups = config.network, config.replication, config.lease, config.groups
     most = network.queued_max_request_bytes
     if 0 <= most < network.socket_request_max_bytes or most < -1:

@@ -1,11 +1,11 @@
-"""The configuration of ``python -m kraft.node`` with no argument: one node, both roles, on the loopback interface."""
+"""The configuration of ``python -m kraft.node`` without arguments: one node with both roles on loopback."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-#: As a properties file would say it; everything else has Kafka's default.
+#: The settings as in a properties file. All others have Kafka's defaults.
 DEFAULT_PROPERTIES: Mapping[str, str] = MappingProxyType(
     {
         "process.roles": "broker,controller",
@@ -14,7 +14,7 @@ DEFAULT_PROPERTIES: Mapping[str, str] = MappingProxyType(
         "controller.listener.names": "CONTROLLER",
         "controller.quorum.voters": "1@127.0.0.1:9093",
         "log.dirs": "./kraft-data",
-        # One broker can hold one replica, and its first consumer should not wait for more members.
+        # One broker can hold only one replica. The first consumer should not wait for more members.
         "offsets.topic.replication.factor": "1",
         "group.initial.rebalance.delay.ms": "0",
     }

@@ -1,7 +1,7 @@
-"""What DescribeConfigs tells of a setting: its value, where the value comes from, and what it would be without that.
+"""The DescribeConfigs view of a setting: its value, the source of the value, and the values that it overrides.
 
-The values that were set are layers, strongest first: each has a ConfigSource and a mapping of Kafka's names to text.
-A setting takes its value from the first layer that has it; below all layers lie Kafka's defaults.
+Values come in layers, strongest first. A layer is a ConfigSource and a mapping of Kafka's names to texts. A setting
+takes its value from the first layer that has one; Kafka's default is the last resort.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_un
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from, numbered as DescribeConfigs answers it (KIP-226)."""
+    """The source of a value, numbered as in DescribeConfigs responses (KIP-226)."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1
@@ -33,7 +33,7 @@ Layer = tuple[ConfigSource, Mapping[str, str]]
 
 @attrs.frozen
 class ConfigSynonym:
-    """One of the values that a setting has or would fall back on, strongest first. Sensitive values are None."""
+    """One value that a setting has or would fall back to. ``value`` is None if the setting is sensitive."""
 
     name: str
     value: str | None
@@ -42,7 +42,7 @@ class ConfigSynonym:
 
 @attrs.frozen
 class ConfigEntry:
-    """One setting as DescribeConfigs answers it. ``value`` is None for a sensitive setting and where none is set."""
+    """One setting as in a DescribeConfigs response. ``value`` is None if the setting is sensitive or has no value."""
 
     name: str
     value: str | None
@@ -61,8 +61,7 @@ class ConfigEntry:
 def describe_topic(
     overrides: Mapping[str, str], broker_layers: Sequence[Layer], names: Iterable[str] | None = None
 ) -> list[ConfigEntry]:
-    """Describe a topic's settings, or those in ``names`` if there are any; names that are no topic setting are left
-    out."""
+    """Describe a topic's settings: all, or those in ``names``. Unknown names are left out."""
     entries = []
     for key in _wanted(TOPIC_CONFIGS, names):
         synonyms = []
@@ -76,8 +75,7 @@ def describe_topic(
 
 
 def describe_broker(layers: Sequence[Layer], names: Iterable[str] | None = None) -> list[ConfigEntry]:
-    """Describe a broker's settings, or those in ``names`` if there are any; names that are no broker setting are left
-    out."""
+    """Describe a broker's settings: all, or those in ``names``. Unknown names are left out."""
     entries = []
     for key in _wanted(BROKER_CONFIGS, names):
         synonyms = _from_layers([key.name], layers)
@@ -100,7 +98,9 @@ def _from_layers(names: Sequence[str], layers: Sequence[Layer]) -> list[ConfigSy
 
 
 def _topic_defaults(key: ConfigKey) -> list[ConfigSynonym]:
-    """Kafka's default, under the name of the broker setting that has it; a setting without one has its own."""
+    """Return Kafka's default, under the name of the broker synonym that has it, else under the topic setting's own
+    name.
+    """
     defaults = [
         ConfigSynonym(synonym.name, to_text(default), ConfigSource.DEFAULT_CONFIG)
         for synonym in key.synonyms
@@ -110,7 +110,7 @@ def _topic_defaults(key: ConfigKey) -> list[ConfigSynonym]:
 
 
 def _topic_value(key: ConfigKey, strongest: ConfigSynonym) -> str | None:
-    """The value in the topic's own units, normalised as Kafka prints it."""
+    """Return the value in the topic's unit, normalised as Kafka prints it."""
     if strongest.value is None:
         return None
     factors: dict[str, Synonym] = {synonym.name: synonym for synonym in key.synonyms}

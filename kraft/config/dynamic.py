@@ -1,7 +1,7 @@
-"""Which broker settings may change while brokers run (KIP-226), and what they may be set to.
+"""The broker settings that may change at runtime (KIP-226), and their allowed values.
 
-The defaults of topics take effect at once (``APPLIED_AT_ONCE``). Kafka lets a few others change too; those are kept for
-the brokers that act on them, and this node reads its own at the start.
+Defaults of topic settings take effect at once (``APPLIED_AT_ONCE``). Kafka allows a few other changes. This node stores
+those for brokers that apply them, and itself reads these settings only at its start.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kraft.config.broker import BROKER_CONFIGS
 from kraft.config.setting import ConfigError
 from kraft.config.topic import TOPIC_CONFIGS
 
-#: Of several names for one default (hours, minutes, milliseconds) only the strongest is dynamic.
+#: If several names set one default (hours, minutes, milliseconds), only the strongest is dynamic.
 APPLIED_AT_ONCE = frozenset(key.synonyms[0].name for key in TOPIC_CONFIGS.values() if key.synonyms)
 
 CHANGEABLE = APPLIED_AT_ONCE | {
@@ -41,10 +41,10 @@ CHANGEABLE = APPLIED_AT_ONCE | {
 
 
 def check_dynamic_configs(values: Mapping[str, str]) -> None:
-    """Check settings of a broker, or of all, as a client wants them to be; names that nobody knows are left alone.
+    """Check the dynamic settings of one broker or of all brokers. Unknown names are ignored.
 
     Raises:
-        ConfigError: a setting is read only at the start of a broker, or its value is not allowed.
+        ConfigError: a broker reads the setting only at its start, or the value is not allowed.
     """
     for name, value in values.items():
         key = BROKER_CONFIGS.get(name)

@@ -1,4 +1,4 @@
-"""The levels of the ``metadata.version`` feature and the names that Kafka gives them."""
+"""The levels of the ``metadata.version`` feature, and Kafka's names for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 
-#: (release, level of its first IV, number of IVs); levels count up through them without a gap.
+#: (release, level of its first IV, number of IVs). Levels rise through all IVs without a gap.
 _RELEASES = (
     ("3.0", 1, 1, 1),
     ("3.1", 2, 0, 1),
@@ -25,7 +25,7 @@ _RELEASES = (
     ("4.3", 30, 0, 1),
 )
 
-#: Level of ``metadata.version`` to its name, such as 21 to ``3.9-IV0``.
+#: The name of each ``metadata.version`` level, such as ``3.9-IV0`` for 21.
 NAME_OF_LEVEL: dict[int, str] = {
     level + step: f"{release}-IV{first_step + step}"
     for release, level, first_step, steps in _RELEASES
@@ -33,12 +33,12 @@ NAME_OF_LEVEL: dict[int, str] = {
 }
 LEVEL_OF_NAME: dict[str, int] = {name: level for level, name in NAME_OF_LEVEL.items()}
 
-#: What these nodes can run: 7 is also the least of Apache Kafka 4, 21 the most of Apache Kafka 3.9.
+#: The levels that these nodes support: 7 is the lowest of Apache Kafka 4, 21 the highest of Apache Kafka 3.9.
 MIN_METADATA_LEVEL = 7
 MAX_METADATA_LEVEL = 21
 DEFAULT_METADATA_LEVEL = 21
 
-#: What a node here registers and answers: feature to (least, most). kraft.version 0 is a quorum of static voters.
+#: The features that a node registers and reports: (lowest, highest level). kraft.version 0 means static voters.
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     METADATA_VERSION: (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL),
     KRAFT_VERSION: (0, 0),
@@ -57,16 +57,18 @@ OTHER_FEATURES: dict[str, tuple[int, int]] = {
 
 
 def level_of_release(text: str) -> int | None:
-    """Return the level of an exact version (``3.9-IV0``), or the last of a release (``3.9``, ``3.9.1``), if known."""
+    """Return the level of an exact version (``3.9-IV0``) or the last level of a release (``3.9``); None if it is
+    unknown.
+    """
     release = re.sub(r"^([0-9]+\.[0-9]+)\.[0-9]+$", r"\1", text)
     levels = [level for name, level in LEVEL_OF_NAME.items() if release in (name, name.partition("-")[0])]
     return levels[-1] if levels else None
 
 
 def parse_release(text: str) -> int:
-    """Return ``level_of_release``.
+    """Return the level of a release or version, as ``level_of_release`` does.
 
-    Raises ValueError, one line, for a name that Kafka does not know or a level that these nodes cannot run.
+    Raises ValueError, with one line, if Kafka does not know the name or these nodes do not support the level.
     """
     level = level_of_release(text)
     if level is None:
@@ -77,7 +79,9 @@ def parse_release(text: str) -> int:
 
 
 def parse_feature(text: str) -> tuple[str, int]:
-    """Return what ``NAME=LEVEL`` says; a level of metadata.version may be named. Raises ValueError, one line."""
+    """Return name and level of ``NAME=LEVEL``. A level of metadata.version may be a name. Raises ValueError with one
+    line.
+    """
     name, _, level = map(str.strip, text.partition("="))
     level = level.removeprefix("+")
     if name == METADATA_VERSION and level in LEVEL_OF_NAME:
@@ -88,5 +92,5 @@ def parse_feature(text: str) -> tuple[str, int]:
 
 
 def supported_names() -> str:
-    """Return the names of all levels that these nodes can run, least first."""
+    """Return the names of all levels that these nodes support, lowest first."""
     return ", ".join(NAME_OF_LEVEL[level] for level in range(MIN_METADATA_LEVEL, MAX_METADATA_LEVEL + 1))

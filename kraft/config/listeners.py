@@ -1,12 +1,12 @@
-"""Listeners: from the listener settings to endpoints, under the rules of KIP-291, KIP-631 and Kafka's own checks.
+"""Convert the listener settings to endpoints, under the rules of KIP-291, KIP-631 and Kafka's own checks.
 
 Rules:
 
-- a listener has a name; ``listener.security.protocol.map`` gives its protocol; only PLAINTEXT can be served today;
-- ``listeners`` has no name twice, and no port twice except port 0 (any free port) and an IPv4 and IPv6 pair;
-- ``advertised.listeners`` has no name twice and names nothing that ``listeners`` does not have;
-- the listeners named in ``controller.listener.names`` are the controller's, all others the broker's;
-- no host, 0.0.0.0 and :: mean every interface; such an address is advertised as the name of the machine, and a broker
+- each listener has a name; ``listener.security.protocol.map`` gives its protocol, of which only PLAINTEXT is served;
+- ``listeners`` repeats no name, and no port except port 0 (any free port) and an IPv4 and IPv6 pair;
+- ``advertised.listeners`` repeats no name, and has only names of ``listeners``;
+- the listeners in ``controller.listener.names`` are the controller's, all others the broker's;
+- no host, 0.0.0.0 and :: mean all interfaces; such an address is advertised as the name of the machine, and a broker
   must not advertise 0.0.0.0 or :: itself.
 """
 
@@ -36,7 +36,7 @@ _LISTENER_FORM = "Value must be NAME://host:port, an IPv6 host in brackets"
 
 @attrs.frozen
 class Endpoint:
-    """A named address. ``host`` is empty for every interface; an IPv6 host has no brackets here."""
+    """A named address. ``host`` is empty for all interfaces. An IPv6 host has no brackets."""
 
     listener: str
     security_protocol: str
@@ -49,7 +49,7 @@ class Endpoint:
 
 @attrs.frozen
 class Voter:
-    """A member of the controller quorum, from ``controller.quorum.voters``."""
+    """A voter of the controller quorum, from ``controller.quorum.voters``."""
 
     node_id: int
     host: str
@@ -61,17 +61,17 @@ class Voter:
 
 @attrs.frozen
 class Listeners:
-    """What a node binds and what it tells others, for each of its roles."""
+    """The addresses that a node binds and those that it advertises, for each of its roles."""
 
-    #: Where the broker and the controller listen.
+    #: The endpoints that the broker and the controller bind.
     broker: tuple[Endpoint, ...]
     controller: tuple[Endpoint, ...]
-    #: What each registers; hosts may still be empty and ports 0: see ``advertise``.
+    #: The endpoints that each registers. Hosts may still be empty and ports 0: see ``advertise``.
     advertised_broker: tuple[Endpoint, ...]
     advertised_controller: tuple[Endpoint, ...]
-    #: The listener between brokers; None where the node is no broker.
+    #: The listener between brokers; None if the node is not a broker.
     inter_broker: str | None
-    #: ``controller.listener.names``; the first is the one that brokers use.
+    #: ``controller.listener.names``. Brokers use the first.
     controller_names: tuple[str, ...]
 
 
@@ -81,7 +81,7 @@ def address(host: str, port: int) -> str:
 
 
 def advertise(endpoints: Iterable[Endpoint], hostname: str, bound_ports: Mapping[str, int]) -> tuple[Endpoint, ...]:
-    """Return the endpoints as others can use them: the machine's name for no host, the bound port for port 0."""
+    """Return the endpoints for others to connect to: an empty host becomes the machine's name, port 0 the bound one."""
     return tuple(
         attrs.evolve(
             endpoint,
@@ -93,7 +93,7 @@ def advertise(endpoints: Iterable[Endpoint], hostname: str, bound_ports: Mapping
 
 
 def parse_host_port(key: str, text: str, allowed: str) -> tuple[str, int]:
-    """Return host and port of ``host:port``; raise ConfigError, saying ``allowed``, if it is neither."""
+    """Return host and port of ``host:port``. Raises ConfigError, with the text ``allowed``, for another form."""
     match = _HOST_AND_PORT.fullmatch(text)
     if match is None or int(match[3]) > MAX_PORT:
         invalid(key, text, allowed)
@@ -103,7 +103,7 @@ def parse_host_port(key: str, text: str, allowed: str) -> tuple[str, int]:
 
 
 def parse_voters(entries: Iterable[str]) -> tuple[Voter, ...]:
-    """Return the voters of ``controller.quorum.voters``: ids and addresses once each."""
+    """Return the voters of ``controller.quorum.voters``. Raises ConfigError for a bad or repeated one."""
     key, allowed = "controller.quorum.voters", "Value must be id@host:port, separated by commas"
     voters: dict[int, Voter] = {}
     for entry in entries:
@@ -121,10 +121,10 @@ def parse_voters(entries: Iterable[str]) -> tuple[Voter, ...]:
 
 
 def build_listeners(identity: IdentitySettings, settings: ListenerSettings, explicit: Iterable[str]) -> Listeners:
-    """Return the node's listeners; raise ConfigError for the first rule that is broken.
+    """Return the node's listeners. Raises ConfigError for the first rule that they break.
 
-    ``explicit`` are the names that the configuration file set: a default protocol map behaves differently from a
-    written one (controller listeners are then PLAINTEXT without being mapped).
+    ``explicit`` are the names that the configuration file sets. Without an explicit protocol map, controller listeners
+    are PLAINTEXT and need no entry in it.
     """
     if settings.control_plane_listener_name is not None:
         invalid(
@@ -161,7 +161,7 @@ def build_listeners(identity: IdentitySettings, settings: ListenerSettings, expl
 def _protocols(
     settings: ListenerSettings, controller_names: tuple[str, ...], explicit: Iterable[str]
 ) -> dict[str, str]:
-    """``listener.security.protocol.map``, with PLAINTEXT for controller listeners where the map is the default."""
+    """Return ``listener.security.protocol.map``; without an explicit map, also PLAINTEXT for controller listeners."""
     key, protocols = "listener.security.protocol.map", dict[str, str]()
     for entry in settings.listener_security_protocol_map:
         name, _, protocol = (part.strip().upper() for part in entry.partition(":"))
@@ -193,7 +193,7 @@ def _parse_endpoints(key: str, entries: tuple[str, ...], protocols: Mapping[str,
 
 
 def _check_ports(bound: tuple[Endpoint, ...]) -> None:
-    """Each port once, unless two listeners share it, one on an IPv4 and one on an IPv6 address."""
+    """Require distinct ports, except for two listeners that share one on an IPv4 and an IPv6 address."""
     by_port: dict[int, list[Endpoint]] = {}
     for endpoint in bound:
         if endpoint.port:
@@ -217,7 +217,9 @@ def _check_subset(advertised: tuple[Endpoint, ...], bound: tuple[Endpoint, ...])
 def _advertised_controller(
     bound: tuple[Endpoint, ...], advertised: tuple[Endpoint, ...], names: tuple[str, ...]
 ) -> tuple[Endpoint, ...]:
-    """A controller listener that is not advertised on purpose is advertised as it is bound; in the order of names."""
+    """Return the controller's advertised endpoints in the order of ``names``: an advertised address, else the bound
+    one.
+    """
     by_name = {endpoint.listener: endpoint for endpoint in (*bound, *advertised)}
     return tuple(by_name[name] for name in names if name in by_name)
 

@@ -1,6 +1,6 @@
-"""The broker settings of the log: where it lies, how it is looked after, and how it is replicated.
+"""The broker settings of the log: its directories, upkeep and replication.
 
-The defaults of topic settings (``log.retention.hours`` and the like) are not here: ``kraft.config.topic`` derives them.
+``kraft.config.topic`` derives the defaults of topic settings (``log.retention.hours`` and the like).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kraft.config.setting import (
 DAY_MS = 24 * 60 * 60 * 1000
 
 _NO_TRANSACTIONS = "transactions are not served yet"
-_ONE_SHUTDOWN = "a stop hands over for 10 s at most, in one go; nor does Apache Kafka read it without ZooKeeper"
+_ONE_SHUTDOWN = "a stop hands over leadership once, for at most 10 s; Apache Kafka reads it only with ZooKeeper"
 
 
 @attrs.frozen
@@ -66,7 +66,7 @@ class LogSettings:
     log_cleaner_threads: int = integer(
         1, "How many logs are compacted at once.", limit=at_least(0), not_honoured="one log is compacted at a time"
     )
-    log_cleaner_backoff_ms: int = long(15_000, "How long the cleaner rests when no log is due.", limit=at_least(0))
+    log_cleaner_backoff_ms: int = long(15_000, "How long the cleaner pauses when no log is due.", limit=at_least(0))
     log_cleaner_dedupe_buffer_size: int = long(
         128 * 2**20,
         "The memory for the key map of all cleaners together, in bytes.",
@@ -83,14 +83,14 @@ class LogSettings:
     )
     log_cleaner_io_max_bytes_per_second: float = double(
         1.7976931348623157e308,
-        "The most bytes per second that the cleaners read and write.",
+        "The maximum bytes per second that the cleaners read and write.",
         not_honoured="the cleaner is not throttled",
     )
 
 
 @attrs.frozen
 class TopicSettings:
-    """How topics come and go."""
+    """Creation and deletion of topics."""
 
     auto_create_topics_enable: bool = boolean(
         True, "Create a topic when a producer asks for its metadata.", importance=Importance.HIGH
@@ -110,17 +110,21 @@ class ReplicationSettings:
     replica_lag_time_max_ms: int = long(
         30_000, "A follower that has not caught up for this long leaves the in-sync replicas."
     )
-    replica_socket_timeout_ms: int = integer(30_000, "How long a follower waits for its leader's answer.")
+    replica_socket_timeout_ms: int = integer(30_000, "How long a follower waits for its leader's response.")
     replica_socket_receive_buffer_bytes: int = integer(
         64 * 2**10, "SO_RCVBUF of a follower's connection.", not_honoured="left to the system"
     )
-    replica_fetch_max_bytes: int = integer(2**20, "The bytes a follower asks for per partition.", limit=at_least(0))
-    replica_fetch_wait_max_ms: int = integer(500, "How long a leader may hold a follower's Fetch.")
-    replica_fetch_min_bytes: int = integer(1, "The least bytes a leader answers a follower with before the wait ends.")
-    replica_fetch_response_max_bytes: int = integer(
-        10 * 2**20, "The bytes a follower asks for in one Fetch.", limit=at_least(0)
+    replica_fetch_max_bytes: int = integer(
+        2**20, "The bytes that a follower requests per partition.", limit=at_least(0)
     )
-    replica_fetch_backoff_ms: int = integer(1000, "How long a follower rests after an error.", limit=at_least(0))
+    replica_fetch_wait_max_ms: int = integer(500, "How long a leader may hold a follower's Fetch.")
+    replica_fetch_min_bytes: int = integer(
+        1, "The bytes for which a leader answers a follower's Fetch before the wait ends."
+    )
+    replica_fetch_response_max_bytes: int = integer(
+        10 * 2**20, "The bytes that a follower requests in one Fetch.", limit=at_least(0)
+    )
+    replica_fetch_backoff_ms: int = integer(1000, "How long a follower pauses after an error.", limit=at_least(0))
     replica_high_watermark_checkpoint_interval_ms: int = long(5000, "How often high watermarks are written to disk.")
     auto_leader_rebalance_enable: bool = boolean(True, "Move leadership back to preferred replicas.")
     leader_imbalance_check_interval_seconds: int = long(
@@ -135,7 +139,7 @@ class ReplicationSettings:
     controlled_shutdown_max_retries: int = integer(
         3, "How often a failed controlled shutdown is tried again.", not_honoured=_ONE_SHUTDOWN
     )
-    controlled_shutdown_retry_backoff_ms: int = long(5000, "The rest between those tries.", not_honoured=_ONE_SHUTDOWN)
+    controlled_shutdown_retry_backoff_ms: int = long(5000, "The pause between those tries.", not_honoured=_ONE_SHUTDOWN)
 
 
 @attrs.frozen
@@ -147,7 +151,7 @@ class GroupSettings:
     group_initial_rebalance_delay_ms: int = integer(
         3000, "How long the first rebalance of an empty group waits for more members."
     )
-    group_max_size: int = integer(INT_MAX, "The most members of one group.", limit=at_least(1))
+    group_max_size: int = integer(INT_MAX, "The maximum number of members of a group.", limit=at_least(1))
     offset_metadata_max_bytes: int = integer(4096, "The longest metadata text that may go with a committed offset.")
     offsets_load_buffer_size: int = integer(
         5 * 2**20,
@@ -184,14 +188,14 @@ class TransactionSettings:
     """Producer ids, transactions and ``__transaction_state``."""
 
     producer_id_expiration_ms: int = integer(
-        DAY_MS, "How long a partition remembers a silent producer.", limit=at_least(1)
+        DAY_MS, "How long a partition keeps the state of an idle producer.", limit=at_least(1)
     )
     producer_id_expiration_check_interval_ms: int = integer(
-        600_000, "How often partitions forget silent producers.", limit=at_least(1)
+        600_000, "How often partitions drop the state of idle producers.", limit=at_least(1)
     )
     transactional_id_expiration_ms: int = integer(
         7 * DAY_MS,
-        "How long the coordinator remembers an unused transactional id.",
+        "How long the coordinator keeps an unused transactional id.",
         limit=at_least(1),
         not_honoured=_NO_TRANSACTIONS,
     )

@@ -1,4 +1,4 @@
-"""The broker settings of who the node is, where it listens, and what it accepts from a socket."""
+"""The broker settings of a node's identity, its listeners, and the limits of its sockets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class IdentitySettings:
 
 @attrs.frozen
 class ListenerSettings:
-    """The listener settings as text; ``kraft.config.listeners`` makes endpoints of them and knows their rules."""
+    """The listener settings as text. ``kraft.config.listeners`` checks them and converts them to endpoints."""
 
     listeners: tuple[str, ...] = words(
         ("PLAINTEXT://:9092",),
@@ -61,7 +61,7 @@ class ListenerSettings:
     )
     advertised_listeners: tuple[str, ...] | None = words(
         None,
-        "The addresses that others are told to use, where they differ from listeners.",
+        "The addresses that clients and other nodes use, if they differ from listeners.",
         importance=Importance.HIGH,
     )
     listener_security_protocol_map: tuple[str, ...] = words(
@@ -90,14 +90,14 @@ class ListenerSettings:
 
 @attrs.frozen
 class ListenerLimits:
-    """What one listener may use; each also exists as ``listener.name.<name>.<setting>`` for one listener."""
+    """The limits of one listener. ``listener.name.<name>.<setting>`` overrides each for one listener."""
 
     num_network_threads: int = integer(
         3, "The processors of each listener: tasks that read requests and write responses.", limit=at_least(1)
     )
-    max_connections: int = integer(INT_MAX, "The most connections open at once.", limit=at_least(0))
+    max_connections: int = integer(INT_MAX, "The maximum number of open connections.", limit=at_least(0))
     max_connection_creation_rate: int = integer(
-        INT_MAX, "The most connections accepted per second; more are delayed.", limit=at_least(0)
+        INT_MAX, "The maximum connections accepted per second; more are delayed.", limit=at_least(0)
     )
 
 
@@ -127,7 +127,7 @@ class NetworkSettings:
     )
     request_timeout_ms: int = integer(
         30_000,
-        "How long this node waits for an answer of another.",
+        "How long this node waits for another's response.",
         limit=at_least(1),
         not_honoured="each request to another node has a limit of its own",
     )
@@ -139,7 +139,9 @@ class NetworkSettings:
     socket_request_max_bytes: int = integer(
         100 * 2**20, "The largest request; a larger one closes the connection.", limit=at_least(1)
     )
-    max_connections_per_ip: int = integer(INT_MAX, "The most connections from one address.", limit=at_least(0))
+    max_connections_per_ip: int = integer(
+        INT_MAX, "The maximum number of connections from one address.", limit=at_least(0)
+    )
     max_connections_per_ip_overrides: str = string(
         "", "Addresses or host names with a limit of their own: host:count, separated by commas."
     )
@@ -150,12 +152,12 @@ class NetworkSettings:
         limit=at_least(0),
         not_honoured="there is no authentication yet",
     )
-    fetch_max_bytes: int = integer(55 * 2**20, "The most bytes that one Fetch may ask for.", limit=at_least(1024))
+    fetch_max_bytes: int = integer(55 * 2**20, "The maximum bytes in the response to one Fetch.", limit=at_least(1024))
     max_incremental_fetch_session_cache_slots: int = integer(
-        1000, "The most fetch sessions that are remembered (KIP-227).", limit=at_least(0)
+        1000, "The maximum number of fetch sessions (KIP-227).", limit=at_least(0)
     )
     max_request_partition_size_limit: int = integer(
-        2000, "The most partitions in one answer to DescribeTopicPartitions.", limit=at_least(1)
+        2000, "The maximum partitions in one DescribeTopicPartitions response.", limit=at_least(1)
     )
 
 
@@ -163,7 +165,7 @@ _LISTENER_LIMITS = table(ListenerLimits)
 
 
 def listener_setting(name: str) -> str | None:
-    """Return the setting that ``listener.name.<listener>.<setting>`` overrides, or None if ``name`` is no such name."""
+    """Return the setting that ``listener.name.<listener>.<setting>`` overrides, or None for other names."""
     if not name.startswith(_LISTENER_PREFIX):
         return None
     listener, _, setting_name = name.removeprefix(_LISTENER_PREFIX).partition(".")
@@ -171,14 +173,14 @@ def listener_setting(name: str) -> str | None:
 
 
 def listener_limits(listener: str, values: Mapping[str, str]) -> ListenerLimits:
-    """Return the limits of one listener: its own settings over those of all listeners over the defaults."""
+    """Return the limits of one listener. Its own settings override those of all listeners, these the defaults."""
     prefix = f"{_LISTENER_PREFIX}{listener.lower()}."
     own = {name: values[prefix + name] for name in _LISTENER_LIMITS if prefix + name in values}
     return structure({**values, **own}, ListenerLimits)
 
 
 def connections_per_ip_overrides(network: NetworkSettings) -> dict[str, int]:
-    """Return ``max.connections.per.ip.overrides`` as host to count; raise ConfigError if it is malformed."""
+    """Return ``max.connections.per.ip.overrides`` as host to count. Raises ConfigError if it is malformed."""
     overrides: dict[str, int] = {}
     for entry in filter(None, (part.strip() for part in network.max_connections_per_ip_overrides.split(","))):
         host, _, count = entry.rpartition(":")

@@ -1,4 +1,4 @@
-"""Kafka's ``server.properties``: from a file and overrides to a NodeConfig and its warnings."""
+"""Load Kafka's ``server.properties`` and overrides as a NodeConfig and its warnings."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ MAX_FILE_BYTES = 1 << 20
 
 @attrs.frozen
 class Loaded:
-    """A configuration, and one line for each setting in it that changes nothing; the caller says them."""
+    """A configuration, and one warning for each setting in it that has no effect. The caller prints the warnings."""
 
     config: NodeConfig
     warnings: tuple[str, ...]
 
 
 def load(path: str | Path, overrides: Iterable[str] = ()) -> Loaded:
-    """Read a properties file, put the ``key=value`` overrides over it, and check the result.
+    """Read a properties file, apply the ``key=value`` overrides, and check the result.
 
-    Raises ConfigError, one line, if the file cannot be read, is not a properties file, or holds a value that is not
-    allowed.
+    Raises:
+        ConfigError: the file cannot be read, is not a properties file, or holds a value that is not allowed.
     """
     return from_mapping({**read_properties(path), **parse_overrides(overrides)})
 
 
 def from_mapping(values: Mapping[str, str]) -> Loaded:
-    """Check settings that are already names and texts."""
+    """Check settings that are already a mapping of names to texts. Raises ConfigError as ``load``."""
     return Loaded(node_config(values), (*unknown_key_warnings(values), *not_honoured_warnings(values)))
 
 
 def read_properties(path: str | Path) -> dict[str, str]:
-    """Return the names and texts of a properties file; raise ConfigError, naming it, if it cannot be read."""
+    """Return the names and texts of a properties file. Raises ConfigError with its path if it cannot be read."""
     try:
         with open(path, "rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -51,7 +51,7 @@ def read_properties(path: str | Path) -> dict[str, str]:
 
 
 def parse_properties(text: str, source: str) -> dict[str, str]:
-    """Return the names and texts in ``text``; ``source`` is what a ConfigError calls it."""
+    """Return the names and texts in ``text``. A ConfigError calls the file ``source``."""
     try:
         return javaproperties.loads(text)
     except javaproperties.InvalidUEscapeError as error:
@@ -59,7 +59,7 @@ def parse_properties(text: str, source: str) -> dict[str, str]:
 
 
 def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
-    """Return ``key=value`` arguments as a mapping; raise ConfigError for one that has no key or no equals sign."""
+    """Return ``key=value`` arguments as a mapping. Raises ConfigError for one without a key or an equals sign."""
     values: dict[str, str] = {}
     for override in overrides:
         name, separator, text = override.partition("=")
@@ -70,7 +70,7 @@ def parse_overrides(overrides: Iterable[str]) -> dict[str, str]:
 
 
 def unknown_key_warnings(values: Iterable[str]) -> Iterable[str]:
-    """Yield one line for each name that is no setting here, with the nearest name that is."""
+    """Yield one line for each unknown name, with the nearest known name."""
     for name in values:
         if broker_key(name) is None:
             near = difflib.get_close_matches(name, BROKER_CONFIGS, n=1, cutoff=0.75)
@@ -79,7 +79,7 @@ def unknown_key_warnings(values: Iterable[str]) -> Iterable[str]:
 
 
 def not_honoured_warnings(values: Mapping[str, str]) -> Iterable[str]:
-    """Yield one line for each setting that was asked for, by a value other than its default, and changes nothing."""
+    """Yield one line for each setting that has no effect here, but differs from its default."""
     for name, text in values.items():
         key = broker_key(name)
         if key is not None and key.not_honoured and key.parse(text) != key.default:

@@ -1,4 +1,4 @@
-"""The settings of the controller quorum, its log, and the lease that a broker holds with it (KIP-595, KIP-631)."""
+"""The settings of the controller quorum, the metadata log, and broker registration (KIP-595, KIP-630, KIP-631)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class QuorumSettings:
         "times that steps down.",
         importance=Importance.HIGH,
     )
-    controller_quorum_election_backoff_max_ms: int = integer(1000, "The longest rest between two candidacies.")
+    controller_quorum_election_backoff_max_ms: int = integer(1000, "The longest pause between two candidacies.")
     controller_quorum_append_linger_ms: int = integer(
         25,
         "How long the leader gathers records before it writes.",
         not_honoured="a change is appended at once; one fsync covers what came during the one before",
     )
-    controller_quorum_request_timeout_ms: int = integer(2000, "How long a voter waits for another's answer.")
-    controller_quorum_retry_backoff_ms: int = integer(20, "The rest before a failed request is tried again.")
+    controller_quorum_request_timeout_ms: int = integer(2000, "How long a voter waits for another's response.")
+    controller_quorum_retry_backoff_ms: int = integer(20, "The pause before a failed request is tried again.")
 
 
 @attrs.frozen
@@ -58,8 +58,8 @@ class MetadataLogSettings:
 class LeaseSettings:
     """A broker's registration and the heartbeats that keep it unfenced."""
 
-    broker_heartbeat_interval_ms: int = integer(2000, "How often a broker tells the controller that it lives.")
-    broker_session_timeout_ms: int = integer(9000, "A broker that was silent for this long is fenced.")
+    broker_heartbeat_interval_ms: int = integer(2000, "The interval between two heartbeats of a broker.")
+    broker_session_timeout_ms: int = integer(9000, "A broker without a heartbeat for this long is fenced.")
     initial_broker_registration_timeout_ms: int = integer(
         60_000, "A broker that could not register for this long gives up."
     )

@@ -1,15 +1,15 @@
-"""What one Kafka setting is, and how a class of settings is declared.
+"""The description of a Kafka setting, and the declaration of classes of settings.
 
 A setting is declared once, as a field of an attrs class: ``num_network_threads: int = setting(...)``. Its Kafka name is
-the field name with dots (``num.network.threads``); its type, default, limits and documentation are in the field's
-metadata as a ConfigKey. The tables (``TOPIC_CONFIGS``, ``BROKER_CONFIGS``) and the parsing of a properties file are
-derived from those classes, so no setting can be said twice.
+the field name with dots (``num.network.threads``). The field's metadata holds a ConfigKey: type, default, limits and
+documentation. The tables (``TOPIC_CONFIGS``, ``BROKER_CONFIGS``) and the parser of properties files are derived from
+these classes.
 
-What is accepted for the sake of Kafka's files, and changes nothing here, says so in its declaration (``not_honoured``);
-a node that is given such a setting warns, and docs/settings.md lists them.
+A setting that is accepted for compatibility, but has no effect here, says so in its declaration (``not_honoured``). A
+node warns if such a setting is set, and docs/settings.md lists them.
 
-A refused value is always a ConfigError of one line in Kafka's own form:
-``Invalid value X for configuration Y: <what is allowed>``.
+A refused value is always a ConfigError of one line in Kafka's own form: ``Invalid value X for configuration Y: <what is
+allowed>``.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _SHOWN_CHARACTERS = 200
 
 
 class ConfigError(ValueError):
-    """A setting that cannot be used. The message is one line and names the key, the value and what is allowed."""
+    """A setting cannot be used. The message is one line with the name, the value and what is allowed."""
 
 
 class ConfigType(IntEnum):
-    """The type of a setting, numbered as DescribeConfigs answers it."""
+    """The type of a setting, numbered as in DescribeConfigs responses."""
 
     BOOLEAN = 1
     STRING = 2
@@ -55,7 +55,7 @@ class ConfigType(IntEnum):
 
 
 class Importance(Enum):
-    """How much an operator should care; only shown in documentation."""
+    """The importance of a setting to an operator. Only the documentation shows it."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -64,7 +64,7 @@ class Importance(Enum):
 
 @attrs.frozen
 class Validator:
-    """A limit on a parsed value: ``refusal`` returns the sentence to show, or None if the value is fine."""
+    """A limit on a parsed value. ``refusal`` returns the text of the error, or None if the value is allowed."""
 
     allowed: str
     refusal: Callable[[Any], str | None]
@@ -72,7 +72,7 @@ class Validator:
 
 @attrs.frozen
 class Synonym:
-    """A broker setting that gives a topic setting its value; ``factor`` milliseconds make one unit of it."""
+    """A broker setting that gives a topic setting its value. One unit of it is ``factor`` milliseconds."""
 
     name: str
     factor: int = 1
@@ -80,9 +80,9 @@ class Synonym:
 
 @attrs.frozen
 class ConfigKey:
-    """One setting as Kafka knows it. ``synonyms`` are the broker settings behind a topic setting, strongest first.
+    """One setting as Kafka defines it. ``synonyms`` are the broker settings behind a topic setting, strongest first.
 
-    ``not_honoured`` is why the setting changes nothing here, and empty where it does.
+    ``not_honoured`` says why the setting has no effect here. It is empty for a setting with an effect.
     """
 
     name: str
@@ -99,7 +99,7 @@ class ConfigKey:
         return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str) -> Value:
-        """Return the typed value of ``text``; raise ConfigError if Kafka would refuse it."""
+        """Return the typed value of ``text``. Raises ConfigError if Kafka would refuse it."""
         stripped = text.strip()
         value = _PARSERS[self.type](self, stripped)
         if self.validator is not None:
@@ -110,13 +110,13 @@ class ConfigKey:
 
 
 def invalid(name: str, value: object, why: str) -> NoReturn:
-    """Raise the ConfigError that Kafka's sentence is made of."""
+    """Raise ConfigError with Kafka's message."""
     reason = why if why.isprintable() else repr(why)
     raise ConfigError(f"Invalid value {one_line(value)} for configuration {name}: {reason}")
 
 
 def one_line(value: object) -> str:
-    """Return ``value`` as text that keeps to one line of bounded length, whatever was in the file."""
+    """Return ``value`` as text on one line of bounded length."""
     text = str(value)
     if not text.isprintable():
         text = repr(text)
@@ -124,7 +124,7 @@ def one_line(value: object) -> str:
 
 
 def to_text(value: Value) -> str | None:
-    """Return ``value`` as a properties file and DescribeConfigs write it."""
+    """Return ``value`` in the form of a properties file and of DescribeConfigs."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -175,12 +175,12 @@ _PARSERS: dict[ConfigType, Callable[[ConfigKey, str], Value]] = {
 
 
 def at_least(low: float) -> Validator:
-    """The value is ``low`` or more."""
+    """The value must be ``low`` or more."""
     return Validator(f"[{low},...]", lambda value: None if value >= low else f"Value must be at least {low}")
 
 
 def between(low: float, high: float) -> Validator:
-    """The value lies in ``low`` to ``high``, both included."""
+    """The value must lie in ``low`` to ``high``, both included."""
 
     def refusal(value: float) -> str | None:
         if not value >= low:
@@ -191,7 +191,7 @@ def between(low: float, high: float) -> Validator:
 
 
 def between_or(low: int, high: int, special: int) -> Validator:
-    """The value lies in ``low`` to ``high`` or is the one ``special`` value."""
+    """The value must lie in ``low`` to ``high``, or be ``special``."""
     sentence = f"Value must be between {low} and {high} or equal to {special}"
     return Validator(
         f"[{low},...,{high}] or {special}",
@@ -200,13 +200,13 @@ def between_or(low: int, high: int, special: int) -> Validator:
 
 
 def one_of(*allowed: str) -> Validator:
-    """The value is one of these words."""
+    """The value must be one of these words."""
     sentence = f"String must be one of: {', '.join(allowed)}"
     return Validator(f"[{', '.join(allowed)}]", lambda value: None if value in allowed else sentence)
 
 
 def each_of(*allowed: str) -> Validator:
-    """Every element of the list is one of these words; there may be none."""
+    """Each element of the list must be one of these words. The list may be empty."""
     sentence = f"String must be one of: {', '.join(allowed)}"
     return Validator(f"[{', '.join(allowed)}]", lambda value: None if set(value) <= set(allowed) else sentence)
 
@@ -223,7 +223,9 @@ def setting(
     as_set: bool = False,
     not_honoured: str = "",
 ) -> Any:
-    """Declare a setting as a field of an attrs class. ``name`` only where Kafka's is not the field's with dots."""
+    """Declare a setting as a field of an attrs class. ``name`` is needed only if Kafka's name is not the field's with
+    dots.
+    """
     metadata = {
         "type": type,
         "default": default,
@@ -273,7 +275,7 @@ _converter = cattrs.Converter(detailed_validation=False)
 
 @_converter.register_structure_hook_factory(attrs.has)
 def _structure_settings(cls: type[Any]) -> Callable[[Mapping[str, Any], Any], Any]:
-    """A class of settings is structured from Kafka's names; each value is text, parsed by its own key."""
+    """Make cattrs structure a class of settings from Kafka's names. Each text is parsed by its ConfigKey."""
     overrides: dict[str, Any] = {}
     for field in attrs.fields(cls):
         key = field_key(field)
@@ -288,7 +290,7 @@ def _structure_settings(cls: type[Any]) -> Callable[[Mapping[str, Any], Any], An
 
 
 def structure(values: Mapping[str, str], cls: type[T]) -> T:
-    """Build ``cls`` from the settings in ``values`` (Kafka's name to text); what is absent keeps its default.
+    """Build ``cls`` from ``values``, which maps Kafka's names to texts. Absent settings get their defaults.
 
     Raises ConfigError for the first value that is not allowed.
     """

@@ -1,7 +1,7 @@
-"""The settings of a topic, their defaults, and the broker settings that those defaults come from.
+"""The settings of a topic, their defaults, and the broker settings that give these defaults.
 
-A topic setting is looked for in the topic's own overrides, then in its broker synonyms (strongest first, so
-``log.retention.ms`` beats ``log.retention.minutes`` beats ``log.retention.hours``), then in Kafka's default.
+The first source with a value counts: the topic's overrides, then its broker synonyms, strongest first, then Kafka's
+default. So ``log.retention.ms`` beats ``log.retention.minutes``, which beats ``log.retention.hours``.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _NO_TIERED_STORAGE = Validator(
 
 
 def _from(*names: str) -> tuple[Synonym, ...]:
-    """Broker synonyms in milliseconds (or in no unit); a name that ends in minutes or hours is scaled."""
+    """Return broker synonyms with their factors. A name that ends in minutes or hours is scaled to milliseconds."""
     factors = {"minutes": MINUTE_MS, "hours": HOUR_MS}
     return tuple(Synonym(name, factors.get(name.rpartition(".")[2], 1)) for name in names)
 
 
 @attrs.frozen
 class LogConfig:
-    """The effective settings of one partition's log. Units are the last word of each name."""
+    """The effective settings of one partition's log. The last word of each name is the unit."""
 
     cleanup_policy: frozenset[str] = words(
         ("delete",),
@@ -249,7 +249,7 @@ TOPIC_CONFIGS: dict[str, ConfigKey] = table(LogConfig)
 
 
 def _broker_key(topic_key: ConfigKey, synonym: Synonym) -> ConfigKey:
-    """The broker setting behind a topic setting. Only the weakest of several has a default, as in Kafka."""
+    """Return the broker setting behind a topic setting. Only the weakest of several has a default, as in Kafka."""
     default = topic_key.default if synonym == topic_key.synonyms[-1] else None
     config_type, validator = topic_key.type, topic_key.validator
     if synonym.factor != 1:
@@ -263,25 +263,25 @@ def _broker_key(topic_key: ConfigKey, synonym: Synonym) -> ConfigKey:
 
 
 def _in_units(limit: Validator, factor: int) -> Validator:
-    """The limit of the topic setting, for a setting in minutes or hours; -1 means the same in every unit."""
+    """Return the limit of a topic setting for a setting in minutes or hours. -1 keeps its meaning in every unit."""
     return Validator(limit.allowed, lambda value: limit.refusal(value if value == -1 else value * factor))
 
 
-#: The broker settings that topic defaults come from (``log.retention.hours`` and the like), by name.
+#: The broker settings that give topic defaults (``log.retention.hours`` and the like), by name.
 TOPIC_DEFAULT_CONFIGS: dict[str, ConfigKey] = {
     synonym.name: _broker_key(key, synonym) for key in TOPIC_CONFIGS.values() for synonym in key.synonyms
 }
 
 
 def topic_key(name: str) -> ConfigKey:
-    """Return the topic setting called ``name``; raise ConfigError if Kafka has none."""
+    """Return the topic setting called ``name``. Raises ConfigError if Kafka has none."""
     if name not in TOPIC_CONFIGS:
         raise ConfigError(f"Unknown topic config name: {one_line(name)}")
     return TOPIC_CONFIGS[name]
 
 
 def validate_topic_configs(overrides: Mapping[str, str], broker_values: Mapping[str, str]) -> LogConfig:
-    """Check the overrides of a topic as a client sent them and return their effect.
+    """Check the overrides of a topic from a client, and return the effective settings.
 
     Raises ConfigError for an unknown name, a refused value, or values that contradict each other.
     """
@@ -297,10 +297,10 @@ def validate_topic_configs(overrides: Mapping[str, str], broker_values: Mapping[
 
 
 def log_config(overrides: Mapping[str, str], broker_values: Mapping[str, str]) -> LogConfig:
-    """Return the effective settings of a topic: its overrides, over the broker's values, over Kafka's defaults.
+    """Return the effective settings of a topic: its overrides, else the broker's values, else Kafka's defaults.
 
-    Both mappings are Kafka's names to text; names that are no topic setting (or no synonym of one) are left alone.
-    Raises ConfigError for a value that Kafka would refuse.
+    Both mappings have Kafka's names and texts. Names that are not topic settings or their synonyms are ignored. Raises
+    ConfigError for a value that Kafka would refuse.
     """
     return structure(dict(_effective_texts(overrides, broker_values)), LogConfig)
 
@@ -316,9 +316,9 @@ def _effective_texts(overrides: Mapping[str, str], broker_values: Mapping[str, s
 
 
 def in_topic_units(synonym: Synonym, text: str) -> str:
-    """Return a broker setting's text as the text of its topic setting: hours become milliseconds, -1 stays.
+    """Convert a broker setting's text to the topic setting's unit: hours become milliseconds, -1 stays.
 
-    Raises ConfigError, naming the broker setting, if the text is not allowed there.
+    Raises ConfigError, which names the broker setting, if the text is not allowed there.
     """
     value = TOPIC_DEFAULT_CONFIGS[synonym.name].parse(text)
     if synonym.factor == 1 or value == -1 or not isinstance(value, int):

@@ -34,7 +34,7 @@ class Gauge:
 
 
 class Counter:
-    """A number that its owner changes by ``counter.count += n``. It may fall, as the number of open connections does."""
+    """A number that its owner changes by ``counter.count += n``. It may fall, such as a number of connections."""
 
     __slots__ = ("count",)
 
