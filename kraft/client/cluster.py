@@ -194,7 +194,7 @@ class Cluster:
         return topic
 
     async def leaders(self, topic: str) -> dict[int, int]:
-        """Return the leader of each partition that has one, as one broker currently knows them. Raises as ``request``."""
+        """Return the leader of each partition that has one, from any broker's metadata. Raises as ``request``."""
         (found,) = (await self.metadata([topic])).topics
         check(found.error_code)
         return {each.partition_index: each.leader_id for each in found.partitions if each.leader_id >= 0}

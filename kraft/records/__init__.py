@@ -1,1 +1,1 @@
-"""Record batches (magic 2): headers, records, compression, control records, and what a producer may send."""
+"""Record batches (magic 2): headers, records, compression, control records, and the rules for produced batches."""

@@ -1,11 +1,12 @@
-"""The header of a record batch, magic 2, and what can be done to a batch without opening it.
+"""The header of a record batch, magic 2, and all operations that do not decode its records.
 
-A broker receives, checks, stamps, stores and serves whole batches; this module is all it needs for that. Nothing here
-looks at a record. Offsets, leader epoch and length lie outside the checksum, so a leader stamps them in place.
+A broker receives, checks, stamps, stores and serves whole batches with this module alone. Offsets, leader epoch and
+length lie outside the checksum, so a leader stamps them in place.
 
 Layout (big endian): base offset i64, length i32, leader epoch i32, magic i8, CRC-32C u32 | attributes i16, last offset
 delta i32, base timestamp i64, max timestamp i64, producer id i64, producer epoch i16, base sequence i32, count i32,
-records. The length counts what follows it; the checksum covers everything after itself.
+records. The length counts the bytes after it; the checksum covers all bytes after itself.
+
 Attributes: bits 0-2 codec, 3 timestamp type, 4 transactional, 5 control, 6 base timestamp is the delete horizon.
 """
 
@@ -29,7 +30,7 @@ NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
 MAX_OFFSET = 2**63 - 1
 SEQUENCE_MASK = 0x7FFFFFFF
-"""Sequences count from 0 to 2^31 - 1 and start again at 0."""
+"""Sequences count from 0 to 2^31 - 1 and then wrap to 0."""
 
 CODEC_BITS = 0b111
 LOG_APPEND_TIME_BIT = 1 << 3
@@ -39,16 +40,16 @@ DELETE_HORIZON_BIT = 1 << 6
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 UNCHECKED = struct.Struct(">qiibI")
-"""The fields up to the checksum itself, which it does not cover."""
+"""The fields up to and including the checksum. The checksum does not cover them."""
 CHECKED = struct.Struct(">hiqqqhii")
-"""The fields that it covers: all from the attributes on."""
+"""The fields from the attributes on. The checksum covers them."""
 LOG_OVERHEAD = 12
-"""Bytes of base offset and length, which the length does not count."""
+"""Bytes of base offset and length, which the length field does not count."""
 MINIMUM_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 _MAGIC_POSITION = 16
 _CRC_POSITION = 17
 CHECKED_POSITION = 21
-"""Where the attributes begin: what the checksum covers starts here."""
+"""Position of the attributes, where the checksum's range begins."""
 _MAX_TIMESTAMP_POSITION = 35
 _INT32 = struct.Struct(">i")
 _UINT32 = struct.Struct(">I")
@@ -62,26 +63,26 @@ WritableBuffer = bytearray | memoryview
 
 
 class CorruptBatch(DecodeError):
-    """The bytes are not a sound record batch."""
+    """The bytes are not a valid record batch."""
 
 
 class TruncatedBatch(CorruptBatch):
-    """The buffer ends inside the batch: a torn tail of a log, or a fetch that was cut at its size."""
+    """The buffer ends inside the batch: a torn tail of a log, or a Fetch response that was cut at its maximum size."""
 
 
 class OldMagic(CorruptBatch):
-    """A message of magic 0 or 1, which no client of the last decade writes and this log does not hold."""
+    """A message of magic 0 or 1. Clients of the last decade do not write it, and this log does not store it."""
 
 
 class TimestampType(IntEnum):
-    """Who sets the timestamps of a batch (``message.timestamp.type``)."""
+    """The source of a batch's timestamps (``message.timestamp.type``)."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
 
 class BatchHeader(NamedTuple):
-    """The fixed part of a batch, field by field as it lies on disk."""
+    """The fixed part of a batch, with its fields in the order of the layout."""
 
     base_offset: int
     length: int
@@ -99,7 +100,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the whole batch."""
+        """Size of the whole batch in bytes."""
         return self.length + LOG_OVERHEAD
 
     @property
@@ -112,7 +113,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def compression(self) -> Compression:
-        """The codec of the records; CorruptBatch for a number that no codec has."""
+        """The codec of the records. Raises CorruptBatch for an unknown codec number."""
         try:
             return _CODECS[self.attributes & CODEC_BITS]
         except IndexError:
@@ -132,22 +133,24 @@ class BatchHeader(NamedTuple):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may drop the tombstones of this batch (KIP-534), or None while that is not set."""
+        """The time from which compaction may drop the batch's tombstones (KIP-534), in ms; None if it is not set."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
 
     @property
     def last_sequence(self) -> int:
-        """Sequence of the last record, wrapped after 2^31 - 1; -1 when the batch has no sequences."""
+        """Sequence of the last record, wrapped after 2^31 - 1; -1 if the batch has no sequences."""
         if self.base_sequence < 0:
             return NO_SEQUENCE
         return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MASK
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """Read the header at ``position``; the records behind it need not be in the buffer.
+    """Return the header at ``position``. The buffer need not contain the records.
 
-    Raises TruncatedBatch, OldMagic, or CorruptBatch for an unknown magic, a length that cannot hold a header, or a
-    negative count or offset delta.
+    Raises:
+        TruncatedBatch: the buffer ends inside the header.
+        OldMagic: the batch has magic 0 or 1.
+        CorruptBatch: unknown magic, a length that cannot hold a header, or a negative count or offset delta.
     """
     try:
         header = _new_tuple(BatchHeader, _unpack_header(buffer, position))
@@ -164,7 +167,9 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 
 
 def _refuse_magic(buffer: Buffer, position: int) -> None:
-    """Raise for a magic byte other than 2. It lies at the same place in every format, so a short old message shows."""
+    """Raise for a magic byte other than 2. Every format has it at the same position, so a short old message is
+    recognised.
+    """
     if len(buffer) <= position + _MAGIC_POSITION:
         return
     magic = buffer[position + _MAGIC_POSITION]
@@ -175,9 +180,9 @@ def _refuse_magic(buffer: Buffer, position: int) -> None:
 
 
 def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Yield (position, header) of each batch that is whole in ``buffer``.
+    """Yield (position, header) of each complete batch in ``buffer``.
 
-    Raises as ``parse_header``; a batch cut off at the end raises TruncatedBatch after all whole ones were yielded.
+    Raises as ``parse_header``. After the complete batches, an incomplete one raises TruncatedBatch.
     """
     position, end = 0, len(buffer)
     while position < end:
@@ -190,9 +195,9 @@ def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def check_batch(buffer: Buffer, position: int, header: BatchHeader) -> None:
-    """Prove the batch at ``position``: whole, checksum right, header in agreement with itself.
+    """Check that the batch at ``position`` is complete, and that its checksum and its header fields are consistent.
 
-    Accepts what compaction leaves (fewer records than offsets, even none). Raises CorruptBatch.
+    Compacted batches pass: they have fewer records than offsets, perhaps none. Raises CorruptBatch.
     """
     base_offset, length, _, _, crc, attributes, last_offset_delta, _, _, _, _, _, count = header
     if length + LOG_OVERHEAD > len(buffer) - position:
@@ -209,12 +214,12 @@ def check_batch(buffer: Buffer, position: int, header: BatchHeader) -> None:
 
 
 def _checksum(buffer: Buffer, position: int, length: int) -> int:
-    """CRC-32C of the batch of this ``length`` at ``position``."""
+    """Return the CRC-32C of the batch of this ``length`` at ``position``."""
     return crc32c(memoryview(buffer)[position + CHECKED_POSITION : position + LOG_OVERHEAD + length])
 
 
 def checksum(*parts: Buffer) -> int:
-    """CRC-32C over ``parts`` as if they were one."""
+    """Return the CRC-32C of the concatenated ``parts``."""
     crc = 0
     for part in parts:
         crc = crc32c(part, crc)
@@ -222,7 +227,7 @@ def checksum(*parts: Buffer) -> int:
 
 
 def stamp(buffer: WritableBuffer, position: int, base_offset: int, leader_epoch: int) -> None:
-    """Write the fields that a leader decides. They are outside the checksum, which stays valid."""
+    """Write the fields that a leader assigns. They lie outside the checksum, which stays valid."""
     _INT64.pack_into(buffer, position, base_offset)
     _INT32.pack_into(buffer, position + LOG_OVERHEAD, leader_epoch)
 
@@ -230,9 +235,9 @@ def stamp(buffer: WritableBuffer, position: int, base_offset: int, leader_epoch:
 def set_max_timestamp(
     buffer: WritableBuffer, position: int, header: BatchHeader, timestamp_type: TimestampType, max_timestamp: int
 ) -> BatchHeader:
-    """Set timestamp type and max timestamp (ms) in place, with the new checksum; return the new header.
+    """Set timestamp type and max timestamp (ms) in place, update the checksum, and return the new header.
 
-    With LOG_APPEND_TIME every record of the batch then has this timestamp (``message.timestamp.type``, KIP-32).
+    With LOG_APPEND_TIME the timestamp applies to every record of the batch (``message.timestamp.type``, KIP-32).
     """
     attributes = header.attributes & ~LOG_APPEND_TIME_BIT
     if timestamp_type is TimestampType.LOG_APPEND_TIME:

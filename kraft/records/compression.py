@@ -1,11 +1,11 @@
-"""The four codecs of record batches, in the framings that Kafka's clients write and read.
+"""The four codecs of record batches, in the framings of Kafka's clients.
 
-gzip: one member. snappy: the blocks of 32 KiB behind the header of xerial's SnappyOutputStream; read both so and as one
-raw block (librdkafka). lz4: one frame of independent 64 KiB blocks with the right header checksum (KIP-57). zstd: one
+gzip: one member. snappy: blocks of 32 KiB after the header of xerial's SnappyOutputStream; the reader also accepts one
+raw block (librdkafka). lz4: one frame of independent 64 KiB blocks with the correct header checksum (KIP-57). zstd: one
 frame.
 
-Decompression is capped: it stops at ``max_bytes`` however much the input promises, and a size that the input declares
-is compared with the cap before anything is allocated. Libraries are imported when their codec is first used.
+Decompression stops at ``max_bytes``. A declared size is compared with this limit before anything is allocated. Each
+library is imported at the first use of its codec.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ZSTD_RLE, _ZSTD_COMPRESSED, _ZSTD_RESERVED = 1, 2, 3
 
 
 class Compression(IntEnum):
-    """Codecs by their number in the attributes of a batch."""
+    """Codecs by their number in a batch's attributes."""
 
     NONE = 0
     GZIP = 1
@@ -47,14 +47,14 @@ class Compression(IntEnum):
 
 
 def compress(codec: Compression, data: Buffer, level: int | None = None) -> bytes:
-    """Compress ``data``; ``level`` as in ``compression.{gzip,lz4,zstd}.level`` (KIP-390), None for Kafka's default."""
+    """Compress ``data``. ``level`` is ``compression.{gzip,lz4,zstd}.level`` (KIP-390); None is Kafka's default."""
     return _COMPRESSORS[codec](data, level)
 
 
 def decompress(codec: Compression, data: Buffer, max_bytes: int) -> bytes:
-    """Decompress ``data``, which must be one whole frame and nothing else.
+    """Decompress ``data``, which must be exactly one frame.
 
-    Raises DecodeError for malformed input and for output of more than ``max_bytes``, of which no more is ever made.
+    Raises DecodeError for malformed input, and for output above ``max_bytes``, before it exceeds this size.
     """
     return _DECOMPRESSORS[codec](data, max_bytes)
 
@@ -136,7 +136,7 @@ def _unsnappy_block(block: Buffer, max_bytes: int) -> bytes:
 def _lz4(data: Buffer, level: int | None) -> bytes:
     import lz4.frame
 
-    # Kafka's default level 9 means the fast compressor, every other level the high one (KIP-390).
+    # Kafka's default level 9 selects lz4's fast compressor, all other levels the high-compression one (KIP-390).
     fast = level is None or level == _LZ4_KAFKA_DEFAULT_LEVEL
     compressed: bytes = lz4.frame.compress(
         data,
@@ -182,7 +182,7 @@ def _unzstd(data: Buffer, max_bytes: int) -> bytes:
 
     try:
         bound = _zstd_bound(data)
-        declared = zstandard.frame_content_size(data)  # -1: not declared
+        declared = zstandard.frame_content_size(data)  # -1 means that no size is declared
         if declared > max_bytes:
             raise _too_large(max_bytes)
         if declared > bound:
@@ -196,10 +196,10 @@ def _unzstd(data: Buffer, max_bytes: int) -> bytes:
 
 
 def _zstd_bound(data: Buffer) -> int:
-    """Walk the block headers of the frame (RFC 8878, 3.1.1); return the most bytes that it can hold.
+    """Walk the block headers of the frame (RFC 8878, 3.1.1), and return an upper bound of the decompressed size.
 
-    The library stops quietly at the end of a truncated frame, and it allocates the size it is told: this bound is
-    close, because every block but the last of a stream is full.
+    The library accepts a truncated frame silently, and allocates the given size at once. This bound is close:
+    every block but the last of a stream is full.
     """
     import zstandard
 

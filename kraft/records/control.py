@@ -1,8 +1,8 @@
-"""Control records: what the log says about itself, between the records of its users.
+"""Control records, which the broker or the quorum writes between the records of clients.
 
-They stand in batches with the control bit, which clients may not write and consumers skip. The key is version i16 and
-type i16; the value of a transaction marker is decoded here, those of the quorum (leader change, snapshot header and
-footer, KRaft version and voters) are messages with specs of their own.
+They lie in batches with the control bit. Clients may not write them, and consumers skip them. The key is version i16
+and type i16. This module decodes the value of a transaction marker. The values of the quorum's records (leader change,
+snapshot header and footer, KRaft version, voters) are messages with their own specs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VERSION = 0
 
 
 class ControlType(IntEnum):
-    """What a control record says (KIP-98; KIP-595; KIP-630; KIP-853)."""
+    """The types of control records (KIP-98; KIP-595; KIP-630; KIP-853)."""
 
     ABORT = 0
     COMMIT = 1
@@ -33,12 +33,12 @@ class ControlType(IntEnum):
 
 
 def control_record(kind: ControlType, value: bytes, *, offset: int, timestamp: int) -> Record:
-    """A control record with the encoded ``value``; ``timestamp`` in ms."""
+    """Return a control record with the encoded ``value``; ``timestamp`` is in ms."""
     return Record(offset, timestamp, _KEY.pack(_VERSION, kind), value)
 
 
 def control_type(record: Record) -> ControlType | None:
-    """The type of a control record; None for one of a later Kafka, which readers pass over. Raises CorruptBatch."""
+    """Return the type of a control record; None for a later Kafka's, which readers skip. Raises CorruptBatch."""
     if record.key is None or len(record.key) < _KEY.size:
         raise CorruptBatch("the key of a control record is too short")
     version, kind = _KEY.unpack_from(record.key)
@@ -52,14 +52,14 @@ def control_type(record: Record) -> ControlType | None:
 
 @attrs.frozen
 class EndTransactionMarker:
-    """The end of one producer's transaction in a partition (KIP-98), written on behalf of its coordinator."""
+    """The end of one producer's transaction in a partition (KIP-98). It is written for the transaction coordinator."""
 
     committed: bool
     coordinator_epoch: int
 
     @classmethod
     def from_record(cls, record: Record) -> EndTransactionMarker | None:
-        """The marker in a control record, None if it is of another type. Raises CorruptBatch."""
+        """Return the marker in a control record, or None for another type. Raises CorruptBatch."""
         kind = control_type(record)
         if kind not in (ControlType.ABORT, ControlType.COMMIT):
             return None

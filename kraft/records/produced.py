@@ -1,10 +1,10 @@
-"""What a client may append: the rules for the records of one partition in a Produce request.
+"""The rules for the records of one partition in a Produce request.
 
-``check_produced`` judges by the header and the checksum, which is all that most topics need: the batch is then stored
-as it came. ``check_records`` opens the batch where ``needs_opening`` says so: compaction wants keys in every record,
-and a timestamp out of bounds is answered with the records that have one.
+``check_produced`` checks the header and the checksum. Most topics need no more, and store the batch unchanged. If
+``needs_opening`` returns true, ``check_records`` decodes the records: a compacted topic requires a key in each, and the
+response names the records whose timestamps are out of bounds.
 
-Refusals are KafkaErrors with the code that the client shall see.
+A refusal is a KafkaError with the error code for the client.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ZSTD_FROM_PRODUCE_VERSION = 7
 
 @attrs.frozen
 class ProduceRules:
-    """The settings of a topic that decide what may be appended; sizes in bytes, times in ms."""
+    """The settings of a topic that limit produced batches; sizes in bytes, times in ms."""
 
     max_message_bytes: int
     timestamp_type: TimestampType
@@ -45,7 +45,7 @@ class ProduceRules:
 
 
 class RefusedRecords(KafkaError):
-    """Single records of a batch break a rule. ``indexes`` counts from 0 within the batch (KIP-467 record errors)."""
+    """Single records of a batch break a rule. ``indexes`` count from 0 within the batch (KIP-467 record errors)."""
 
     def __init__(self, code: ErrorCode, message: str, indexes: tuple[int, ...]) -> None:
         super().__init__(code, message)
@@ -53,12 +53,12 @@ class RefusedRecords(KafkaError):
 
 
 def check_produced(records: Buffer, rules: ProduceRules, *, produce_version: int, now_ms: int) -> BatchHeader:
-    """Judge the records of one partition as a producer sent them: the header of their one batch, or KafkaError.
+    """Check the records of one partition from a producer. Return the header of their one batch, or raise KafkaError.
 
     INVALID_RECORD: no batch or more than one, an old magic (Produce from version 3 on carries magic 2 only), offsets
     that do not count up from 0, control records, producer fields that contradict each other.
     UNSUPPORTED_COMPRESSION_TYPE: zstd below Produce 7 (KIP-110). MESSAGE_TOO_LARGE: above ``max.message.bytes``.
-    CORRUPT_MESSAGE: truncated, malformed, wrong checksum. INVALID_TIMESTAMP: only brokers write LogAppendTime.
+    CORRUPT_MESSAGE: truncated, malformed, wrong checksum. INVALID_TIMESTAMP: LogAppendTime, which only brokers write.
     """
     if not records:
         raise KafkaError(ErrorCode.INVALID_RECORD, "a produce request needs one record batch per partition")
@@ -84,13 +84,16 @@ def check_produced(records: Buffer, rules: ProduceRules, *, produce_version: int
 
 
 def needs_opening(header: BatchHeader, rules: ProduceRules, now_ms: int) -> bool:
-    """Whether ``check_records`` has to judge too: for keys, or because the header tells of a timestamp out of bounds,
-    and the producer is owed the indexes of those records."""
+    """Whether ``check_records`` must also check the batch.
+
+    It must if keys are required. It must also if the header has a timestamp out of bounds: the response then names
+    these records.
+    """
     return rules.keys_required or not _times_in_bounds(header, rules, now_ms)
 
 
 def is_transactional(records: Records) -> bool:
-    """Whether a batch in a request claims to be part of a transaction; False for what is no batch."""
+    """Whether the batch in a request has the transactional bit. False for bytes that are too short for a batch."""
     if records is None or isinstance(records, FileSlice) or len(records) < HEADER_SIZE:
         return False
     return bool(records[_ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_BIT)
@@ -107,7 +110,7 @@ def _check_offsets(header: BatchHeader) -> None:
 
 
 def _check_producer(header: BatchHeader) -> None:
-    """With a producer id there is an epoch and a sequence. Without one both are ignored: clients differ in them."""
+    """Require an epoch and a sequence with a producer id. Ignore them without one, because clients differ in them."""
     if header.producer_id < 0:
         if header.producer_id != NO_PRODUCER_ID or header.is_transactional:
             message = f"producer id {header.producer_id} on a batch that needs one"
@@ -118,9 +121,9 @@ def _check_producer(header: BatchHeader) -> None:
 
 
 def _times_in_bounds(header: BatchHeader, rules: ProduceRules, now_ms: int) -> bool:
-    """``message.timestamp.{before,after}.max.ms`` on what the header knows: the latest and the first timestamp.
+    """Check ``message.timestamp.{before,after}.max.ms`` against the header's first and max timestamp.
 
-    A topic with LogAppendTime has no bounds, since the broker overwrites the timestamps.
+    A topic with LogAppendTime has no bounds, because the broker overwrites the timestamps.
     """
     if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return True
@@ -134,11 +137,14 @@ def _in_bounds(timestamp: int, rules: ProduceRules, now_ms: int) -> bool:
 
 
 def check_records(records: Buffer, header: BatchHeader, rules: ProduceRules, *, now_ms: int, max_bytes: int) -> int:
-    """Judge each record of a batch that ``check_produced`` let pass; return the true max timestamp (ms).
+    """Check each record of a batch that passed ``check_produced``. Return the actual max timestamp (ms).
 
-    Decompresses to at most ``max_bytes``. Raises KafkaError CORRUPT_MESSAGE for records that cannot be read, and
-    RefusedRecords: INVALID_TIMESTAMP if any timestamp is out of bounds, else INVALID_RECORD for missing keys. A header
-    that claims a timestamp out of bounds is INVALID_TIMESTAMP too.
+    Decompresses at most ``max_bytes``.
+
+    Raises:
+        RefusedRecords: INVALID_TIMESTAMP if a timestamp is out of bounds, else INVALID_RECORD for missing keys.
+        KafkaError: CORRUPT_MESSAGE if the records cannot be read; INVALID_TIMESTAMP if only the header has a
+            timestamp out of bounds.
     """
     bounded = rules.timestamp_type is TimestampType.CREATE_TIME
     late: list[int] = []

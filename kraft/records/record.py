@@ -1,11 +1,10 @@
-"""Records: from values to the bytes of a batch, and back.
+"""Encode records to the bytes of a batch, and decode them.
 
-A record is: length, attributes (unused), timestamp delta, offset delta, key, value, headers; every number a zigzag
-varint, and a length of -1 is null. The decoder checks each length against the bytes that remain, and wants from the
-whole what the header promised: that many records, offsets that rise, not a byte left over. Anything else is
-CorruptBatch.
+A record is: length, attributes (unused), timestamp delta, offset delta, key, value, headers. Every number is a zigzag
+varint, and a length of -1 is null. The decoder checks each length against the remaining bytes. The records must match
+the header: their count, ascending offsets, and no bytes left over. Anything else is CorruptBatch.
 
-Varints of one byte are read inline: six of the seven fields of every record are varints, and most are short.
+Varints of one byte are decoded inline: six of the seven fields of a record are varints, and most are short.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 class Record(NamedTuple):
-    """One record with its absolute offset and timestamp (ms since the epoch; -1 for none).
+    """One record with its absolute offset and timestamp (ms since 1970; -1 for none).
 
-    A header key is text; bytes in it that are not UTF-8 survive as surrogate escapes.
+    A header key is text. Bytes in it that are not UTF-8 are kept as surrogate escapes.
     """
 
     offset: int
@@ -73,9 +72,9 @@ def encode_batch(
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     delete_horizon_ms: int | None = None,
 ) -> bytes:
-    """Encode one batch. Offsets of the records must rise from ``base_offset``; compaction may leave gaps.
+    """Encode one batch. Offsets of the records must ascend from ``base_offset``; compaction may leave gaps.
 
-    ``last_offset`` keeps the end of a batch that lost its last records; a batch may be empty if it is given.
+    ``last_offset`` keeps the end of a batch whose last records compaction removed. A batch may be empty if it is given.
     Raises ValueError for offsets out of order.
     """
     records = list(records)
@@ -111,7 +110,7 @@ def encode_batch(
 def read_records(buffer: Buffer, position: int, header: BatchHeader, *, max_bytes: int) -> Iterator[Record]:
     """Yield the records of the batch at ``position``, decompressed to at most ``max_bytes``.
 
-    Raises CorruptBatch, perhaps after some records: who must not act on half a batch makes a list first.
+    Raises CorruptBatch, perhaps after some records. A caller that must not act on half a batch makes a list first.
     """
     return _decode_records(_payload(buffer, position, header, max_bytes), header)
 
@@ -125,7 +124,7 @@ def recompress(
     level: int | None = None,
     max_bytes: int,
 ) -> bytes:
-    """The same batch in another codec (``compression.type`` of the topic). Raises CorruptBatch as ``read_records``."""
+    """Return the batch in another codec (the topic's ``compression.type``). Raises CorruptBatch as ``read_records``."""
     payload = _payload(buffer, position, header, max_bytes)
     base_offset, _, leader_epoch, _, _, attributes, *fields = header
     checked = CHECKED.pack(attributes & ~CODEC_BITS | compression, *fields)
@@ -133,13 +132,13 @@ def recompress(
 
 
 def _join(base_offset: int, leader_epoch: int, checked: bytes, payload: bytes) -> bytes:
-    """The fields that the checksum covers and compressed records as one batch, with its length and checksum."""
+    """Join the checksummed fields and the compressed records to one batch, with its length and checksum."""
     length, crc = MINIMUM_LENGTH + len(payload), checksum(checked, payload)
     return b"".join((UNCHECKED.pack(base_offset, length, leader_epoch, MAGIC, crc), checked, payload))
 
 
 def _payload(buffer: Buffer, position: int, header: BatchHeader, max_bytes: int) -> bytes:
-    """The encoded records of a batch, decompressed. Copied once, so that the fields of records are cut from bytes."""
+    """Return the encoded records of a batch, decompressed. They are copied once, so that fields are slices of bytes."""
     size = header.length + LOG_OVERHEAD
     if size > len(buffer) - position:
         raise TruncatedBatch(f"{len(buffer) - position} bytes left of a batch of {size}")
@@ -188,7 +187,7 @@ def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
             end = position + length
             if length < 0 or end > len(data):
                 raise CorruptBatch(f"record of {length} bytes, {len(data) - position} are left")
-            position += 1  # attributes: none is defined
+            position += 1  # attributes, which are unused
             byte = data[position]
             if byte < 0x80:
                 timestamp = base_timestamp + ((byte >> 1) ^ -(byte & 1))

@@ -1,7 +1,7 @@
-"""Messages to bytes and back.
+"""Encode messages to bytes, and decode them.
 
-Encoder and decoder of a (class, version) are written and compiled at their first use and kept. Only whole messages are
-coded here; frames, headers and version prefixes are the business of whoever speaks them.
+The encoder and the decoder of a (class, version) are generated and compiled at their first use, and cached. The codec
+handles whole messages only. Its callers handle frames, headers and version prefixes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def encode(message: Message, version: int) -> bytes:
     """Return the bytes of a message.
 
     Raises:
-        UnsupportedVersionError: There is no such version, or a field that it lacks and must not lose is set.
-        TypeError: A records field is a slice of a file; use ``encode_spliced``.
+        UnsupportedVersionError: the version does not exist, or lacks a field that is set and not ignorable.
+        TypeError: a records field is a slice of a file; use ``encode_spliced``.
     """
     out = bytearray()
     splices: list[tuple[int, FileSlice]] = []
@@ -44,8 +44,8 @@ def encode_spliced(
 ) -> tuple[bytearray, list[tuple[int, FileSlice]]]:
     """Return ``prefix`` and the bytes of a message, without the records that lie in files.
 
-    The list says which slice belongs before which offset of the bytes, in order; lengths inside the message count them.
-    Raises ``UnsupportedVersionError`` as ``encode`` does.
+    The list gives each file slice with the offset at which it is inserted, in order. Lengths inside the message include
+    the slices. Raises UnsupportedVersionError as ``encode`` does.
     """
     out = bytearray(prefix)
     splices: list[tuple[int, FileSlice]] = []
@@ -54,13 +54,13 @@ def encode_spliced(
 
 
 def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
-    """Read a message at a position of the buffer; return it and the position after it.
+    """Read a message at a position of the buffer. Return it and the position after it.
 
-    What follows the message is the caller's business. ``records`` fields are views of the buffer, all else is copied.
+    Bytes after the message are ignored. ``records`` fields are views of the buffer; all other fields are copies.
 
     Raises:
-        DecodeError: The bytes are no such message.
-        UnsupportedVersionError: There is no such version.
+        DecodeError: the bytes are not such a message.
+        UnsupportedVersionError: the version does not exist.
     """
     try:
         return (_decoders.get((cls, version)) or _new_decoder(cls, version))(buffer, position)

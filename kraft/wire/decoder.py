@@ -1,12 +1,12 @@
-"""Write the decoder of one message class at one version.
+"""Generate the decoder of one message class at one version.
 
-The generated function reads from ``b`` at ``p`` and returns the message and the position after it. Fixed-size fields
-that follow each other, with the length prefix behind them, are read by one ``struct`` call. Whatever comes in:
+The generated function reads from ``b`` at ``p`` and returns the message and the position after it. One ``struct`` call
+reads consecutive fixed-size fields and the length prefix after them. For any input:
 
-- every count and length is checked against the bytes that remain before anything is made of it;
-- reading past the end shows as ``IndexError`` or ``struct.error``, which the codec turns into ``DecodeError``;
+- every count and length is checked against the remaining bytes before anything is allocated for it;
+- reading past the end raises ``IndexError`` or ``struct.error``, which the codec turns into ``DecodeError``;
 - nesting is that of the schema, so the input cannot deepen it;
-- unknown tagged fields are checked and dropped (Kafka carries them along; nothing here passes messages on).
+- unknown tagged fields are checked and dropped (Kafka keeps them; nothing here forwards messages).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kraft.wire.varint import Buffer, read_uvarint
 __all__ = ["Decoder", "write_decoder"]
 
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
-"""Reads a message at a position; returns it and the position after it."""
+"""Reads a message at a position. Returns it and the position after it."""
 
 
 def write_decoder(cls: type[Message], version: int) -> Decoder:
@@ -69,7 +69,7 @@ class _DecoderWriter:
         return self.source.constant(value.__name__, value)
 
     def flush(self, last: tuple[str, str] | None = None) -> None:
-        """Read the run that was collected, and ``last`` behind it; each is a local name and its struct code."""
+        """Generate the reading of the collected run, and of ``last`` after it: a local name and its struct code."""
         run, self.run = [*self.run, *([last] if last else [])], []
         if not run:
             return
@@ -85,7 +85,7 @@ class _DecoderWriter:
         self.source.line(f"p += {size}")
 
     def structure(self, cls: type[Message]) -> str:
-        """Write the reading of a structure; return the expression that makes it, valid after the next flush."""
+        """Generate the reading of a structure. Return the expression that makes it, valid after the next flush."""
         plain, tagged = present_fields(cls, self.version, self.flexible)
         values = {field.name: self.field(field) for field in plain}
         if tagged:
@@ -98,7 +98,7 @@ class _DecoderWriter:
         arguments = (values.get(field.name) or default_value(self.source, field) for field in cls.FIELDS)
         return f"{self.constant(cls)}({', '.join(arguments)})"
 
-    # Fields: each method returns the expression of the value, valid after the next flush
+    # Fields: each method returns the expression of the value, valid after the next flush.
 
     def field(self, field: Field) -> str:
         nullable = field.is_nullable(self.version)
@@ -118,7 +118,7 @@ class _DecoderWriter:
         return f"{self.constant(uuid_from_bytes)}({local})" if field.type == "uuid" else local
 
     def length(self, field: Field, legacy: str) -> str:
-        """Write the reading of a length; return the local that holds it: -1 for null, unchecked otherwise."""
+        """Generate the reading of a length. Return the local that holds it: -1 for null, not yet checked otherwise."""
         count = self.source.local("count")
         if not self.flexible or not field.compact:
             self.flush((count, legacy))
@@ -138,7 +138,7 @@ class _DecoderWriter:
         return self.sized(field, nullable, self.length(field, "i"), made)
 
     def sized(self, field: Field, nullable: bool, count: str, made: str) -> str:
-        """Write the reading of ``count`` bytes, of which the expression ``made`` makes the value."""
+        """Generate the reading of ``count`` bytes. The expression ``made`` converts them to the value."""
         source, local, stop = self.source, self.source.local(field.name), self.source.local("stop")
 
         def read() -> None:
@@ -187,7 +187,7 @@ class _DecoderWriter:
         return local
 
     def numbers(self, field: Field, count: str, local: str) -> None:
-        """Write the reading of an array of fixed-size items."""
+        """Generate the reading of an array of fixed-size items."""
         source, stop = self.source, self.source.local("stop")
         code, size = FIXED[field.item_type]
         source.line(f"{stop} = p + {count} * {size}")
@@ -205,7 +205,7 @@ class _DecoderWriter:
         source.line(f"p = {stop}")
 
     def items(self, field: Field, count: str, local: str) -> None:
-        """Write the reading of an array of strings or structures."""
+        """Generate the reading of an array of strings or structures."""
         source = self.source
         size = self.least_size(field)
         needed = count if size == 1 else f"{count} * {size}"
@@ -221,7 +221,7 @@ class _DecoderWriter:
             source.line(f"{local}.append({item})")
 
     def rows(self, cls: type[Message], left: str, local: str) -> None:
-        """Write the reading of structures that may be read by their shape (see ``shapes``)."""
+        """Generate the reading of structures that may be read by their shape (see ``shapes``)."""
         source = self.source
         shapes = Shapes(cls, self.version, self.flexible)
         plain, _ = present_fields(cls, self.version, self.flexible)
@@ -230,7 +230,7 @@ class _DecoderWriter:
         table = source.constant("shapes", shapes)
         source.first(f"{read} = {'None' if arrays else f'{table}[()]'}")
         with source.block(f"while {left}"):
-            with source.block(f"if {read} and {left} > 1"):  # one alone is read faster field by field
+            with source.block(f"if {read} and {left} > 1"):  # a single row is faster field by field
                 source.line(f"p, {left} = {read}(b, p, end, {left}, {local})")
                 with source.block(f"if not {left}"):
                     source.line("break")
@@ -243,7 +243,7 @@ class _DecoderWriter:
                 source.line(f"{read} = {table}[{', '.join(self.counts)},]")
 
     def least_size(self, field: Field) -> int:
-        """Return how many bytes an item of an array takes at the least. Never 0, or no count could be checked."""
+        """Return the minimum size in bytes of an item of an array. It is never 0, or no count could be checked."""
         if field.item_type == "string":
             return 1 if self.flexible and field.compact else 2
         plain, _ = present_fields(field.item_struct, self.version, self.flexible)
@@ -263,7 +263,7 @@ class _DecoderWriter:
     # Tagged fields
 
     def tagged_fields(self, fields: list[Field]) -> dict[str, str]:
-        """Write the reading of a structure's tagged fields; return the locals that hold their values."""
+        """Generate the reading of a structure's tagged fields. Return the locals that hold their values."""
         source = self.source
         count, tag, stop = source.local("tags"), source.local("tag"), source.local("stop")
         self.flush((count, "B"))
@@ -289,5 +289,5 @@ class _DecoderWriter:
 
 
 def _text(field: Field) -> Field:
-    """The field that an item of an array of strings would be."""
+    """Return the field that describes an item of an array of strings."""
     return Field(field.name, "string", compact=field.compact)

@@ -1,8 +1,8 @@
-"""Write the encoder of one message class at one version.
+"""Generate the encoder of one message class at one version.
 
-The generated function appends to a ``bytearray``. Fixed-size fields, length prefixes and arrays of numbers that follow
-each other are collected into a *run* and written by one ``struct`` call. A run with arrays has a ``struct`` per
-combination of their counts (``Packers``). Compact lengths of one byte are part of the run; a longer one breaks it up.
+The generated function appends to a ``bytearray``. Consecutive fixed-size fields, length prefixes and arrays of numbers
+form a *run*, which one ``struct`` call writes. A run with arrays has one ``struct`` per combination of their counts
+(``Packers``). A compact length of one byte is part of the run; a longer one splits it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kraft.wire.varint import uvarint
 __all__ = ["Encoder", "write_encoder"]
 
 Encoder = Callable[[Any, bytearray, list[tuple[int, FileSlice]]], None]
-"""Appends a message to the bytes, and to the list each slice of a file with the offset at which it belongs."""
+"""Appends a message to the bytes, and each file slice, with its offset in the bytes, to the list."""
 
 MAX_STRING_BYTES = 0x7FFF
 
@@ -40,12 +40,12 @@ def packer(code: str) -> Callable[..., bytes]:
 
 
 class Packers(dict[tuple[int, ...], Callable[..., bytes]]):
-    """The ``pack`` of a run for each combination of array counts seen, a bounded number of them."""
+    """The ``pack`` of a run for each combination of array counts, at most ``LIMIT`` of them."""
 
     LIMIT = 1024
 
     def __init__(self, *codes: str) -> None:
-        """``codes`` are the formats of the run's parts; those of arrays have ``{}`` in place of the count."""
+        """``codes`` are the formats of the run's parts. The format of an array has ``{}`` in place of its count."""
         super().__init__()
         self._format = ">" + "".join(codes)
 
@@ -58,17 +58,17 @@ class Packers(dict[tuple[int, ...], Callable[..., bytes]]):
 
 @lru_cache(maxsize=1024)
 def packers(*codes: str) -> Packers:
-    """Return the ``Packers`` of a run; runs of the same form share them."""
+    """Return the ``Packers`` of a run. Runs with the same formats share them."""
     return Packers(*codes)
 
 
 def compact_length(count: int) -> bytes:
-    """Return the compact form of a length: one more than the count, which leaves 0 for null (KIP-482)."""
+    """Return the compact form of a length: one more than the length, so that 0 means null (KIP-482)."""
     return uvarint(count + 1)
 
 
 def compact_string_length(count: int) -> bytes:
-    """Return the compact length of a string of so many bytes. As in Kafka, strings end at 32767 bytes."""
+    """Return the compact length of a string of ``count`` bytes. As in Kafka, a string has at most 32767 bytes."""
     if count > MAX_STRING_BYTES:
         raise ValueError(f"a string of {count} bytes; at most {MAX_STRING_BYTES} can be sent")
     return uvarint(count + 1)
@@ -80,12 +80,11 @@ def cannot_say(message: Message, name: str, version: int) -> UnsupportedVersionE
 
 @attrs.frozen
 class _Part:
-    """A part of a run: ``code`` for struct, and the value's expression.
+    """A part of a run: its struct ``code`` and the expression of its value.
 
     Attributes:
-        count: For an array, the local that holds its count.
-        compact: For a compact length, the expression of the bytes where one byte does not do; the local of its count
-            is in ``count``.
+        count: For an array or a compact length, the local that holds the count.
+        compact: For a compact length, the expression of its bytes, used if one byte is too short.
     """
 
     code: str
@@ -129,7 +128,7 @@ class _EncoderWriter:
         """Return the expression for whether a value is not the default."""
         if field.default_is_null:
             return f"{value} is not None"
-        # Null is not the default, in whichever versions it is allowed.
+        # In every version in which null is allowed, it is not the default.
         null = f"{value} is None or " if field.nullable[1] >= field.nullable[0] else ""
         if field.is_array:
             return f"({null}len({value}) > 0)"
@@ -159,7 +158,7 @@ class _EncoderWriter:
         self.run.append(_Part(FIXED[kind][0], f"{value}.bytes" if kind == "uuid" else value))
 
     def length(self, field: Field, count: str, legacy: str) -> None:
-        """Add a length to the run; the local ``count`` holds it, -1 for null."""
+        """Add a length to the run. The local ``count`` holds it: -1 for null."""
         if not self.flexible or not field.compact:
             self.run.append(_Part(legacy, count))
             return
@@ -169,7 +168,7 @@ class _EncoderWriter:
     def load(
         self, field: Field, value: str, nullable: bool, convert: str = "{}", empty: str = 'b""'
     ) -> tuple[str, str]:
-        """Write lines that put a value and its count into locals; return their names."""
+        """Generate lines that put a value and its count into locals. Return their names."""
         source = self.source
         local, count = source.local(field.name), source.local("count")
         source.line(f"{local} = {value if nullable else convert.format(value)}")
@@ -236,7 +235,7 @@ class _EncoderWriter:
             self.flush()
 
     def tagged_fields(self, fields: list[Field], var: str) -> None:
-        """Write the fields that differ from their defaults, each behind its tag and its size (KIP-482)."""
+        """Generate the tagged fields that differ from their defaults, each after its tag and its size (KIP-482)."""
         self.flush()
         source = self.source
         flags = []
@@ -252,7 +251,7 @@ class _EncoderWriter:
             source.line("out.append(0)")
 
     def tagged_field(self, field: Field, value: str) -> None:
-        """Write a field behind its tag and its size, which is known beforehand or put in afterwards."""
+        """Generate one tagged field after its tag and its size. An unknown size is filled in afterwards."""
         source, size = self.source, self.fixed_size(field)
         if size is not None:
             self.run += [_Part("B", str(field.tag)), _Part("B", str(size))]
@@ -267,7 +266,7 @@ class _EncoderWriter:
         source.line(f"out[{start}:{start}] = {source.constant('uvarint', uvarint)}(len(out) - {start})")
 
     def fixed_size(self, field: Field) -> int | None:
-        """Return how many bytes every value of a field takes, if it is always the same number, of one byte."""
+        """Return the size in bytes of a field if all values have the same, and if it fits one byte."""
         if field.type in FIXED:
             return FIXED[field.type][1]
         if field.type != "struct" or field.is_nullable(self.version):
@@ -284,7 +283,7 @@ class _EncoderWriter:
     # Runs
 
     def flush(self) -> None:
-        """Write the run that was collected."""
+        """Generate the writing of the collected run."""
         parts, self.run = self.run, []
         if not parts:
             return
@@ -311,7 +310,7 @@ class _EncoderWriter:
             self.pack(pending)
 
     def pack(self, parts: list[_Part]) -> None:
-        """Write one struct call for parts whose lengths need one byte each."""
+        """Generate one struct call for parts whose compact lengths need one byte each."""
         if not parts:
             return
         values = ", ".join(part.value for part in parts if part.value)

@@ -1,7 +1,7 @@
-"""Kafka's error codes (up to 4.3) and the exception that carries one.
+"""Kafka's error codes (up to 4.3), and the exception that carries one.
 
-The names and numbers are the protocol's. A handler raises ``KafkaError`` where a request must be answered with a code;
-the message goes to the client only in fields made for it.
+The names and numbers are the protocol's. A handler raises ``KafkaError`` to respond with an error code. The client
+receives the message only in fields for error messages.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _MAX_TEXT = 1_000
 
 
 class ErrorCode(IntEnum):
-    """Outcome of a request or of a part of it, as it stands on the wire (int16)."""
+    """The result of a request or of a part of it, as an int16 on the wire."""
 
     message: str
-    """What the code means, in a sentence."""
+    """The meaning of the code in one sentence."""
 
     def __new__(cls, value: int, message: str = "") -> ErrorCode:
         member = int.__new__(cls, value)
@@ -27,7 +27,7 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode:
-        """A code from a newer Kafka is read as ``UNKNOWN_SERVER_ERROR``, as Kafka's own clients do."""
+        """Read an unknown code, of a newer Kafka, as ``UNKNOWN_SERVER_ERROR``, as Kafka's own clients do."""
         if not isinstance(value, int):
             raise ValueError(f"{value!r} is not an error code")
         return cls.UNKNOWN_SERVER_ERROR
@@ -170,17 +170,17 @@ class ErrorCode(IntEnum):
 
 
 def shortened(text: str) -> str:
-    """``text`` as long as a person wants to read it."""
+    """Return ``text``, shortened if it is too long for a message."""
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 
 
 class KafkaError(Exception):
-    """A request, or a part of it, is answered with ``code``.
+    """The response to a request, or to a part of it, is the error ``code``.
 
     Attributes:
-        code: What to put on the wire.
-        message: One line for a person; the code's own sentence unless something better is known. It may repeat what a
-            peer sent, and is shortened so that the answer can carry it.
+        code: The error code in the response.
+        message: One line for a person; by default the code's own sentence. It may repeat a peer's text, and is
+            shortened so that the response can carry it.
     """
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What generated decoders call for the less common cases: errors, long lengths, tagged fields."""
+"""Functions that generated decoders call for rare cases: errors, long lengths, tagged fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 SMALL_ARRAY = 33
-"""Arrays of fewer numbers are read by a ready-made struct."""
+"""Shorter arrays of numbers are read by a precompiled struct."""
 
 SMALL_UNPACKERS = {
     code: tuple(Struct(f">{count}{code}").unpack_from for count in range(SMALL_ARRAY))
@@ -36,20 +36,20 @@ SMALL_UNPACKERS = {
 
 @lru_cache(maxsize=1024)
 def unpacker(code: str) -> tuple[Callable[..., tuple[Any, ...]], int]:
-    """Return the ``unpack_from`` of big-endian ``code``, and how many bytes it reads."""
+    """Return the ``unpack_from`` of big-endian ``code``, and the number of bytes that it reads."""
     made = Struct(f">{code}")
     return made.unpack_from, made.size
 
 
 def bad_length(name: str, length: int, remaining: int) -> DecodeError:
-    """Say why the length of a field cannot be."""
+    """Return the error for an impossible length of a field."""
     if length == -1:
         return DecodeError(f"{name} is null, which it must not be")
     return DecodeError(f"{name} claims a length of {length}; {remaining} bytes remain")
 
 
 def read_string_length(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read the compact length of a string, as ``read_uvarint`` does. As in Kafka, strings end at 32767 bytes."""
+    """Read the compact length of a string, as ``read_uvarint`` does. As in Kafka, a string has at most 32767 bytes."""
     length, position = read_uvarint(buffer, position)
     if length > 0x8000:
         raise DecodeError(f"a string claims {length - 1} bytes; at most 32767 are allowed")
@@ -57,7 +57,7 @@ def read_string_length(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_tag(buffer: Buffer, position: int, last: int) -> tuple[int, int, int]:
-    """Read the head of a tagged field; return its tag, the position of its value and the position after it."""
+    """Read the head of a tagged field. Return its tag, the position of its value and the position after the value."""
     tag, position = read_uvarint(buffer, position)
     size, position = read_uvarint(buffer, position)
     if tag <= last:
@@ -68,7 +68,7 @@ def read_tag(buffer: Buffer, position: int, last: int) -> tuple[int, int, int]:
 
 
 def skip_tags(buffer: Buffer, position: int) -> int:
-    """Check and skip a structure's tagged fields, none of which is known; return the position after them."""
+    """Check and skip a structure's tagged fields, all of them unknown. Return the position after them."""
     count, position = read_uvarint(buffer, position)
     tag = -1
     for _ in range(count):
@@ -77,7 +77,7 @@ def skip_tags(buffer: Buffer, position: int) -> int:
 
 
 def default_value(source: Source, field: Field) -> str:
-    """Return the expression of the value of a field that is not in the bytes."""
+    """Return the expression of a field's value if the bytes do not contain the field."""
     if field.default_is_null:
         return "None"
     if field.is_array:

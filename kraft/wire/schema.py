@@ -1,8 +1,8 @@
-"""The description of a message that encoder, decoder and JSON converter are made from.
+"""The schema of a message. Encoder, decoder and JSON converter are derived from it.
 
-Every generated class is a ``Message``: an attrs class with one attribute per field for all versions of the message, and
-``FIELDS``, one ``Field`` per attribute in wire order. Which fields exist, which are tagged and whether lengths are
-compact follows from the version alone.
+Every generated class is a ``Message``: an attrs class with one attribute per field of any version. Its ``FIELDS`` has
+one ``Field`` per attribute in wire order. The version alone decides which fields exist, which are tagged, and whether
+lengths are compact.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Versions = tuple[int, int]
 """First and last version, both included."""
 
 OPEN: Final = 0x7FFF
-"""Last version of a range that has no end."""
+"""Last version of a range without an end."""
 
 NEVER: Final = 0x7FFF
-"""First version of what never begins."""
+"""First version of a range that is empty."""
 
 NO_VERSIONS: Final[Versions] = (0, -1)
 
@@ -52,13 +52,13 @@ _UNSET: Final[Any] = object()
 
 
 class Message:
-    """Base of every generated class, for whole messages and for the structures inside them."""
+    """Base of all generated classes: whole messages and the structures inside them."""
 
     __slots__ = ()
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
     API_KEY: ClassVar[int] = -1
-    """Key of the API, or type of the metadata record; -1 for anything else."""
+    """API key or type of the metadata record; -1 for other classes."""
     VALID_VERSIONS: ClassVar[Versions] = NO_VERSIONS
     FLEXIBLE_FROM: ClassVar[int] = NEVER
     """First version with compact lengths and tagged fields (KIP-482)."""
@@ -71,7 +71,7 @@ class Message:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Show what differs from the defaults; a message has many fields that nobody sets."""
+        """Show only the fields that differ from their defaults, since a message has many that are rarely set."""
         shown = (f"{f.name}={getattr(self, f.name)!r}" for f in self.FIELDS if not f.is_default(getattr(self, f.name)))
         return f"{self.__class__.__name__}({', '.join(shown)})"
 
@@ -89,12 +89,12 @@ class Field:
         struct: The class of the structure, for ``struct`` and ``[]struct``.
         versions: Versions that have the field.
         nullable: Versions in which it may be null.
-        tag: Its tag, where it is tagged.
+        tag: Its tag, if it is tagged.
         tagged: Versions in which it is tagged.
-        default: Its value when absent; an empty array or structure and the zero of the type need not be given.
-        ignorable: Whether it may be dropped silently by a version that lacks it.
+        default: Its value when absent. It is omitted for an empty array or structure and for the zero of the type.
+        ignorable: Whether the encoder may drop it silently for a version that lacks it.
         compact: Whether its length is compact in flexible versions.
-        json_name: Kafka's name in JSON, where it is not the attribute in camel case.
+        json_name: Kafka's name in JSON, if it is not the attribute in camel case.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Field:
 
     @property
     def item_struct(self) -> MessageClass:
-        """The class of the structure. Only for a field that has one."""
+        """The class of the structure. Raises if the field has none."""
         assert self.struct is not None, f"{self.name} is no structure"
         return self.struct
 
@@ -129,7 +129,7 @@ class Field:
         return self.default is None or (self.default is _UNSET and self.type == "records")
 
     def make_default(self) -> Any:
-        """Return the default value; a new one where it can be changed."""
+        """Return the default value; a new one if it is mutable."""
         if self.default is not _UNSET:
             return self.default
         if self.is_array:
@@ -137,7 +137,7 @@ class Field:
         return self.item_struct() if self.type == "struct" else _ZERO[self.type]
 
     def is_default(self, value: object) -> bool:
-        """Whether the field may be left out with this value."""
+        """Whether this value may be left out of the bytes."""
         return bool(value == self.make_default())
 
     def is_present(self, version: int) -> bool:
@@ -151,7 +151,7 @@ class Field:
 
 
 def present_fields(cls: type[Message], version: int, flexible: bool) -> tuple[list[Field], list[Field]]:
-    """Return the fields of a version in wire order: the untagged ones, and the tagged ones by their tags."""
+    """Return the fields of a version in wire order: first the untagged ones, then the tagged ones by their tags."""
     plain = [f for f in cls.FIELDS if f.is_present(version) and not (flexible and f.is_tagged(version))]
     tagged = [f for f in cls.FIELDS if flexible and f.is_tagged(version)]
     return plain, sorted(tagged, key=lambda f: f.tag or 0)

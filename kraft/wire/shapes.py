@@ -1,9 +1,9 @@
-"""Read a row of structures that look alike with one ``struct`` call each.
+"""Read each row of an array of similar structures with one ``struct`` call.
 
-A structure of numbers and arrays of numbers has, once the counts of its arrays are known, a fixed layout: its *shape*.
-Neighbours in an array mostly share it (the partitions of a topic have equally many replicas). So the decoder reads the
-first one field by field, and then asks the shape's reader for as many as look the same: one ``struct`` for the whole
-structure, whose lengths and empty tag section are compared afterwards.
+A structure of numbers and arrays of numbers has a fixed layout for given counts of its arrays: its *shape*. Neighbours
+in an array mostly share it (the partitions of a topic have equally many replicas). The decoder reads the first row
+field by field. Then the shape's reader reads all following rows of this shape. Its ``struct`` covers a whole structure;
+the reader then compares the lengths and the empty tag section.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from kraft.wire.varint import Buffer
 __all__ = ["RowReader", "Shapes", "has_shape"]
 
 RowReader = Callable[[Buffer, int, int, int, list[Any]], tuple[int, int]]
-"""``(buffer, position, end, wanted, items)``: appends what has the shape; returns the position and the number left."""
+"""``(buffer, position, end, wanted, items)``: appends the rows of the shape. Returns the position and the rows left."""
 
 
 def has_shape(cls: type[Message], version: int, flexible: bool) -> bool:
-    """Whether a structure holds nothing but numbers, arrays of numbers, and tagged fields."""
+    """Whether a structure has only numbers, arrays of numbers, and tagged fields."""
     plain, _ = present_fields(cls, version, flexible)
     return all(f.item_type in FIXED and not (f.is_array and f.type == "[]uuid") for f in plain)
 
 
 class Shapes(dict[tuple[int, ...], RowReader | None]):
-    """The readers of a structure's shapes by the counts of its arrays, -1 for null. Made when first asked for."""
+    """The readers of a structure's shapes, by the counts of its arrays (-1 for null). A reader is made at first use."""
 
     MAX_SHAPES = 64
     MAX_NUMBERS = 96
-    """No reader for larger shapes: they are rare, and each reader is compiled."""
+    """Larger shapes get no reader: they are rare, and each reader must be compiled."""
 
     def __init__(self, cls: type[Message], version: int, flexible: bool) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Shapes(dict[tuple[int, ...], RowReader | None]):
         return source.compile("read", f"<rows of {self._cls.__name__} v{self._version} ({shape})>")
 
     def _layout(self, source: Source, counts: tuple[int, ...]) -> tuple[str, list[str], list[str], list[str]]:
-        """Return the struct code, the names it is unpacked to, what they must be, and the values of the attributes."""
+        """Return the struct code, the unpacked names, the checks of these names, and the values of the attributes."""
         names: list[str] = []
         codes: list[str] = []
         checks: list[str] = []

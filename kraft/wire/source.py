@@ -1,7 +1,7 @@
-"""A small writer of Python functions.
+"""Write Python functions as source code.
 
-Encoder and decoder of a message are straight-line Python, written for one class at one version and compiled at its
-first use, as attrs does for ``__init__``. The source is registered with ``linecache``, so tracebacks show it.
+The encoder and the decoder of a message are straight-line Python for one class at one version. They are compiled at
+their first use, as attrs does for ``__init__``. The source is registered with ``linecache``, so tracebacks show it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Source"]
 
 
 class Source:
-    """Lines of one function, the names it uses from outside, and local names that never clash."""
+    """The lines of one function, the objects that it uses from outside, and local names that never clash."""
 
     def __init__(self, signature: str) -> None:
         self._lines = [f"def {signature}:"]
@@ -27,24 +27,24 @@ class Source:
         self._lines.append("    " * self._depth + text)
 
     def first(self, text: str) -> None:
-        """Put a line at the head of the function."""
+        """Insert a line at the head of the function."""
         self._lines.insert(1, f"    {text}")
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Indent what is written inside under ``head:``."""
+        """Indent the lines that are written inside the block under ``head:``."""
         self.line(f"{head}:")
         self._depth += 1
         yield
         self._depth -= 1
 
     def local(self, name: str) -> str:
-        """Return a local name that no other line uses."""
+        """Return a local name that is not yet in use."""
         self._locals += 1
         return f"{name}_{self._locals}"
 
     def constant(self, name: str, value: Any) -> str:
-        """Return a global name for ``value``; the same name and value share one."""
+        """Return a global name for ``value``. Calls with the same name and value share one."""
         candidate, number = name, 1
         while candidate in self._constants and self._constants[candidate] is not value:
             number += 1

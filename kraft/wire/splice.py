@@ -1,7 +1,7 @@
-"""Bytes that stay on disk until they are sent.
+"""Records that stay on disk until they are sent.
 
-A Fetch response names a slice of a segment file instead of holding its bytes; the connection sends the slice with
-``sendfile``. The slice keeps its file object alive, so a segment may be deleted while a response is on its way.
+A Fetch response names a slice of a segment file instead of holding its bytes. The connection sends the slice with
+``sendfile``. The slice keeps its file object alive, so a segment may be deleted before the response is sent.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ __all__ = ["METADATA_TOPIC_ID", "ZERO_UUID", "uuid_from_bytes", "uuid_from_text"
 _TEXT = re.compile(r"[A-Za-z0-9_-]{22}(==)?")
 
 ZERO_UUID = UUID(int=0)
-"""Says that there is no id."""
+"""The uuid that means "no id"."""
 
 METADATA_TOPIC_ID = UUID(int=1)
 """The fixed id of ``__cluster_metadata`` (KIP-595)."""
@@ -20,20 +20,20 @@ METADATA_TOPIC_ID = UUID(int=1)
 
 @lru_cache(maxsize=4096)
 def uuid_from_bytes(raw: bytes) -> UUID:
-    """Return the uuid with these 16 bytes. Ids repeat from message to message, so the last 4096 are remembered."""
+    """Return the uuid with these 16 bytes. Messages repeat ids, so the last 4096 are cached."""
     return UUID(bytes=raw)
 
 
 def uuid_to_text(uuid: UUID) -> str:
-    """Return the text that Kafka's tools print, such as ``AAAAAAAAAAAAAAAAAAAAAQ``."""
+    """Return a uuid as Kafka's tools print it, such as ``AAAAAAAAAAAAAAAAAAAAAQ``."""
     return base64.urlsafe_b64encode(uuid.bytes)[:22].decode()
 
 
 def uuid_from_text(text: str) -> UUID:
-    """Read the text that Kafka's tools print. Padding is accepted.
+    """Return the uuid with this text, as Kafka's tools print it. Padding is accepted.
 
     Raises:
-        ValueError: The text is not 16 bytes of URL-safe base64.
+        ValueError: the text is not 16 bytes of URL-safe base64.
     """
     if not _TEXT.fullmatch(text):
         raise ValueError(f"not a uuid in URL-safe base64: {text[:64]!r}")

@@ -1,7 +1,7 @@
-"""Variable-length integers: 7 bits a byte, lowest first, the top bit says that more follow.
+"""Variable-length integers: 7 bits per byte, lowest first. The top bit says that more bytes follow.
 
-Message lengths and tags are unsigned (KIP-482); record fields are zigzag-signed (KIP-98). As in Kafka, at most 5 bytes
-stand for 32 bits and 10 for 64; a longer run is malformed, superfluous zero bits within the limit are not.
+Message lengths and tags are unsigned (KIP-482); record fields are zigzag-signed (KIP-98). As in Kafka, 32 bits take at
+most 5 bytes, and 64 bits at most 10. A longer run is malformed; superfluous zero bits within the limit are not.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def _read(buffer: Buffer, position: int, bits: int) -> tuple[int, int]:
 
 
 def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read an unsigned 32-bit integer; return it and the position after it.
+    """Read an unsigned 32-bit integer. Return it and the position after it.
 
     Raises:
-        DecodeError: It does not end, or needs more than 32 bits.
+        DecodeError: it does not end, or needs more than 32 bits.
     """
     if position < len(buffer) and (byte := buffer[position]) < 128:
         return byte, position + 1
@@ -52,13 +52,13 @@ def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read a zigzag-signed 32-bit integer; return it and the position after it. Raises ``DecodeError``."""
+    """Read a zigzag-signed 32-bit integer. Return it and the position after it. Raises ``DecodeError``."""
     value, position = _read(buffer, position, 32)
     return (value >> 1) ^ -(value & 1), position
 
 
 def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read a zigzag-signed 64-bit integer; return it and the position after it. Raises ``DecodeError``."""
+    """Read a zigzag-signed 64-bit integer. Return it and the position after it. Raises ``DecodeError``."""
     value, position = _read(buffer, position, 64)
     return (value >> 1) ^ -(value & 1), position
 
