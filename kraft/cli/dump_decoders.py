@@ -185,7 +185,7 @@ CLASSES: Mapping[str, Callable[[bytes], str]] = {
 
 
 def _versioned(cls: type[Message], data: bytes, position: int) -> tuple[Message, int]:
-    """Return the message at ``position``, and the version that the first two bytes give. Raises DecodeError.
+    """Return the message at ``position``, and its version from the first two bytes. Raises DecodeError if invalid.
 
     In a control message the version is the first field of the message (``position`` 0). In other messages it precedes
     the message.

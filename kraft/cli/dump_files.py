@@ -152,7 +152,7 @@ def _begin(path: str, entries: list[tuple[int, int]], printing: IndexPrinting, e
 
 
 def _entries(path: str, entry: struct.Struct) -> list[tuple[int, int]]:
-    """Return the entries of an index without its trailing zeros. Raises Damage, OSError."""
+    """Return the entries of an index without its trailing zeros. Raises Damage if an entry is incomplete."""
     data = _content(path)
     if len(data) % entry.size:
         raise Damage(f"{len(data)} bytes are not a whole number of entries; {_REBUILT}")
@@ -175,7 +175,7 @@ def _timestamps_at(path: str, offsets: list[int]) -> dict[int, int]:
 
 
 def _headers(path: str) -> Iterator[tuple[int, BatchHeader]]:
-    """Yield the complete batches of the log that an index belongs to. Raises Damage if the log is absent, OSError."""
+    """Yield the complete batches of an index's log. Raises Damage if the log is absent."""
     log = os.path.splitext(path)[0] + ".log"
     try:
         fd = os.open(log, os.O_RDONLY | os.O_CLOEXEC)

@@ -58,7 +58,7 @@ def command(
 ) -> int:
     """Run quorums of simulated nodes under faults. A seed decides each run.
 
-    The exit status is 1 if a run broke an invariant, or if a campaign of 1000 seeds or more did not reach every rare
+    The exit status is 1 if a run broke an invariant. It is also 1 if a campaign of 1000 seeds or more missed a rare
     state. Ctrl-C ends a campaign with a report of the finished seeds, and exit status 130.
     """
     if (seeds is None) == (seed is None):

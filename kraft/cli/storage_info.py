@@ -45,8 +45,8 @@ class Findings:
 def look_at(directories: Iterable[str], node_id: int) -> Findings:
     """Inspect the directories of a node.
 
-    Two findings go beyond Apache Kafka's: the directories belong to another node than the configuration names, and any
-    directory, not only the first, has the format from before KRaft.
+    Two findings go beyond Apache Kafka's: the directories belong to another node than the configuration names; or a
+    directory other than the first has the format from before KRaft.
     """
     findings, metas = Findings(), list[Mapping[str, str]]()
     for directory in sorted(directories):

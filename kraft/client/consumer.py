@@ -127,8 +127,8 @@ class Consumer:
     def _read(self, answer: PartitionData, limit: float) -> tuple[list[Record], int]:
         """Return at most ``limit`` records, and the next position.
 
-        After a completely read batch the position is the offset after the batch, even if its last record is a control
-        record or was removed by compaction.
+        After a completely read batch this is the offset after the batch: its last record may be a control record, or
+        compaction may have removed it.
         """
         position = self.positions[answer.partition_index]
         data = bytes(answer.records or b"")  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ def control_record(kind: ControlType, value: bytes, *, offset: int, timestamp: i
 
 
 def control_type(record: Record) -> ControlType | None:
-    """Return the type of a control record; None for a later Kafka's, which readers skip. Raises CorruptBatch."""
+    """Return the type of a control record; None for a later Kafka's. Raises CorruptBatch for a malformed key."""
     if record.key is None or len(record.key) < _KEY.size:
         raise CorruptBatch("the key of a control record is too short")
     version, kind = _KEY.unpack_from(record.key)
@@ -59,7 +59,7 @@ class EndTransactionMarker:
 
     @classmethod
     def from_record(cls, record: Record) -> EndTransactionMarker | None:
-        """Return the marker in a control record, or None for another type. Raises CorruptBatch."""
+        """Return the marker in a control record, or None for another type. Raises CorruptBatch if it is malformed."""
         kind = control_type(record)
         if kind not in (ControlType.ABORT, ControlType.COMMIT):
             return None

@@ -1,8 +1,8 @@
 """The rules for the records of one partition in a Produce request.
 
 ``check_produced`` checks the header and the checksum. Most topics need no more, and store the batch unchanged. If
-``needs_opening`` returns true, ``check_records`` decodes the records: a compacted topic requires a key in each, and the
-response names the records whose timestamps are out of bounds.
+``needs_opening`` returns true, ``check_records`` decodes the records. A compacted topic requires a key in each record.
+If timestamps are out of bounds, the response names their records.
 
 A refusal is a KafkaError with the error code for the client.
 """

@@ -52,13 +52,13 @@ def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read a zigzag-signed 32-bit integer. Return it and the position after it. Raises ``DecodeError``."""
+    """Read a zigzag-signed 32-bit integer. Return it and the position after it. Raises as ``read_uvarint``."""
     value, position = _read(buffer, position, 32)
     return (value >> 1) ^ -(value & 1), position
 
 
 def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
-    """Read a zigzag-signed 64-bit integer. Return it and the position after it. Raises ``DecodeError``."""
+    """Read a zigzag-signed 64-bit integer. Return it and the position after it. Raises as ``read_uvarint``."""
     value, position = _read(buffer, position, 64)
     return (value >> 1) ^ -(value & 1), position
 

@@ -180,7 +180,7 @@ def test_a_refusal_of_the_cluster_is_one_line(run: Run, arguments: list[str], wh
         (["topics", "list", "-b", "nonsense"], "Value must be host:port"),
     ],
 )
-def test_wrong_use_is_told_before_anything_is_connected(arguments: list[str], why: str) -> None:
+def test_wrong_usage_is_reported_before_a_connection_is_opened(arguments: list[str], why: str) -> None:
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code != 0
     assert why in result.output
@@ -194,7 +194,7 @@ def test_no_cluster_is_one_line() -> None:
     assert len(result.output.splitlines()) == 1
 
 
-def test_a_controllers_port_is_no_brokers(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_controllers_port_given_for_a_brokers(tmp_path_factory: pytest.TempPathFactory) -> None:
     with running_node(tmp_path_factory.mktemp("node") / "1") as node:
         result = CliRunner().invoke(cli, ["topics", "list", "-b", node.controller_address])
     assert (result.exit_code, result.output) == (1, "Error: UNSUPPORTED_VERSION: the node does not offer Metadata\n")

@@ -204,14 +204,14 @@ def test_max_bytes_ends_at_a_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [40, 90])
-def test_what_is_cut_off_behind_the_limit_is_not_looked_at(tmp_path: Path, left: int) -> None:
+def test_a_batch_cut_off_after_the_limit_is_not_read(tmp_path: Path, left: int) -> None:
     path = log(tmp_path, batch(0), batch(2)[:left])
     assert len(dumped(path, "--max-bytes", str(path.stat().st_size - 1))) == 2
     assert "invalid bytes" in complaint(path, "--max-bytes", str(path.stat().st_size))[0][-1]
 
 
 @pytest.mark.parametrize("max_bytes", ["-1", str(2**31), "x"])
-def test_a_limit_that_is_none(tmp_path: Path, max_bytes: str) -> None:
+def test_an_invalid_limit(tmp_path: Path, max_bytes: str) -> None:
     with pytest.raises(click.BadParameter):
         run("--files", log(tmp_path, batch(0)), "--max-bytes", max_bytes)
 
@@ -231,7 +231,7 @@ def test_files_are_separated_by_commas(tmp_path: Path) -> None:
         (bytes(100), "invalid batch header at position 194: message format 0 is not supported"),
     ],
 )
-def test_a_tail_that_is_no_batch(tmp_path: Path, tail: bytes, why: str) -> None:
+def test_an_invalid_tail_is_damage(tmp_path: Path, tail: bytes, why: str) -> None:
     path = log(tmp_path, batch(0), batch(2), tail)
     lines, said = complaint(path, "--deep-iteration")
     assert lines[-1] == f"Found {len(tail)} invalid bytes at the end of {LOG}"
@@ -258,7 +258,7 @@ def test_records_that_cannot_be_read_behind_a_checksum_that_is_right(tmp_path: P
     assert "damaged batch at position 0, offset 0: " in said
 
 
-def test_gaps_are_told_and_offsets_that_go_back_are_damage(tmp_path: Path) -> None:
+def test_gaps_are_reported_and_descending_offsets_are_damage(tmp_path: Path) -> None:
     path = log(tmp_path, batch(0), batch(5))
     assert dumped(path, "--deep-iteration")[-2:] == [f"Non-consecutive offsets in {path}", "  1 is followed by 5"]
     assert "Non-consecutive" not in dumped(path)[-1]

@@ -32,7 +32,7 @@ def test_levels_of_a_release_and_what_they_need(command: str) -> None:
         (("feature-dependencies", "-f", "kraft.version"), "'kraft.version' is not NAME=LEVEL"),
     ],
 )
-def test_what_nobody_knows(arguments: tuple[str, ...], why: str) -> None:
+def test_an_unknown_feature_or_level(arguments: tuple[str, ...], why: str) -> None:
     result = run("storage", *arguments)
     assert (result.exit_code, result.stdout) == (1, "")
     assert why in result.stderr

@@ -130,7 +130,7 @@ def test_another_node_is_described() -> None:
     ],
     ids=str,
 )
-def test_what_is_refused_before_anybody_is_asked(arguments: tuple[str, ...], why: str) -> None:
+def test_wrong_arguments_are_refused_before_a_request_is_sent(arguments: tuple[str, ...], why: str) -> None:
     result = CliRunner(catch_exceptions=False).invoke(cli, ["features", *arguments])
     assert result.exit_code == 1
     assert why in result.stderr
@@ -138,7 +138,7 @@ def test_what_is_refused_before_anybody_is_asked(arguments: tuple[str, ...], why
 
 
 @pytest.mark.parametrize("text", ["metadata.version", "=3", "metadata.version=4.9", "x=-1", "x=99999"])
-def test_what_is_no_feature(text: str) -> None:
+def test_an_invalid_feature_argument(text: str) -> None:
     result = CliRunner(catch_exceptions=False).invoke(cli, ["features", "upgrade", "--feature", text])
     assert result.exit_code == 2
     assert f"{text!r} is not NAME=LEVEL" in result.stderr

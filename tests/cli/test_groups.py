@@ -18,7 +18,7 @@ def test_the_assignment_of_a_consumer(version: int) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xffnot", b"\0\x01\x7f\xff\xff\xff"])
-def test_an_assignment_of_another_kind_is_none(data: bytes) -> None:
+def test_an_assignment_of_another_protocol_has_no_partitions(data: bytes) -> None:
     assert assigned_partitions(DescribedGroupMember(member_assignment=data)) == []
 
 

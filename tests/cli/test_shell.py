@@ -321,9 +321,7 @@ def test_a_log_directory(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == [partition.name]
 
 
-def test_what_a_live_node_deletes_meanwhile_is_looked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_files_are_listed_again_if_a_live_node_deletes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_snapshot(tmp_path, SnapshotId(3, 1), values([TopicRecord(name="old", topic_id=TOPIC)]), timestamp=5)
     real = metadata_files.snapshot_image
 

@@ -158,6 +158,6 @@ def test_what_the_page_says_of_one_seed_can_be_typed(tmp_path: Path, monkeypatch
         ["--seed", "1", "--plan", __file__],
     ],
 )
-def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
+def test_invalid_options_are_refused(arguments: list[str]) -> None:
     with pytest.raises(Exception, match=r"give either|is not A:B|go(es)? with --seed|invalid plan"):
         run(*arguments)

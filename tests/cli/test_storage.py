@@ -41,7 +41,7 @@ log.dirs={tmp_path / "a"},{tmp_path / "b"}
     return path
 
 
-def test_random_uuid_is_an_id_that_is_no_option() -> None:
+def test_a_random_uuid_does_not_look_like_an_option() -> None:
     texts = [run("storage", "random-uuid").output.strip() for _ in range(20)]
     assert len({uuid_from_text(text) for text in texts}) == 20
     assert not any(text.startswith("-") for text in texts)
@@ -118,7 +118,7 @@ def test_format_with_a_release(config: Path, tmp_path: Path, release: str, level
     assert record.feature_level == level
 
 
-def test_format_takes_what_says_that_the_voters_are_static(config: Path, tmp_path: Path) -> None:
+def test_format_accepts_no_initial_controllers(config: Path, tmp_path: Path) -> None:
     """KIP-853: kraft.version 0, and no controllers but those of controller.quorum.voters."""
     options = ["--no-initial-controllers", "--feature", "kraft.version=0", "--feature", "metadata.version=20"]
     assert run("storage", "format", "-c", config, "-t", CLUSTER_ID, *options).exit_code == 0
@@ -182,7 +182,7 @@ def test_info_of_formatted_directories(config: Path, tmp_path: Path) -> None:
     assert ", node.id=7, version=1}" in result.output
 
 
-def test_info_of_what_is_not_formatted_exits_1(config: Path, tmp_path: Path) -> None:
+def test_info_of_an_unformatted_directory_exits_1(config: Path, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     result = run("storage", "info", "-c", config)
     assert result.exit_code == 1
@@ -221,7 +221,7 @@ def test_info_says_that_any_directory_is_from_before_kraft(config: Path, tmp_pat
         (None, "Is a directory"),
     ],
 )
-def test_info_says_what_apaches_tool_dies_of(config: Path, tmp_path: Path, name: str | None, why: str) -> None:
+def test_info_reports_a_fault_that_ends_apaches_tool(config: Path, tmp_path: Path, name: str | None, why: str) -> None:
     run("storage", "format", "-c", config, "-t", CLUSTER_ID)
     path = tmp_path / "b" / "meta.properties"
     path.unlink()

@@ -120,7 +120,7 @@ async def test_a_control_batch_is_passed_over() -> None:
     assert consumer.positions == {0: 3}
 
 
-async def test_what_was_not_returned_is_not_behind_the_position() -> None:
+async def test_the_position_passes_only_returned_records() -> None:
     """``max_records`` cuts within a partition and before the next one, whose control batch is no reason to move on."""
     marker = batch(2, 1, control=True, transactional=True)
     consumer, _ = await started({0: log(0, batch(0, 2)), 1: log(1, batch(0, 2), marker)})

@@ -34,7 +34,7 @@ async def test_a_batch_whose_answer_was_lost_is_stored_once(acks: int, copies: i
         assert await values(cluster, 2 + copies) == [b"a", *[b"b"] * copies, b"c"]
 
 
-async def test_what_was_never_acknowledged_is_uncertain() -> None:
+async def test_records_without_an_acknowledgement_are_uncertain() -> None:
     async with relayed_node() as (relay, bootstrap), open_cluster(bootstrap) as cluster:
         producer = Producer(cluster, TOPIC, delivery_timeout_s=1.0)
         await producer.start()

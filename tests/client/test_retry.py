@@ -21,7 +21,7 @@ PASSES = [
 ]
 
 
-async def test_what_passes_is_tried_again_and_logged_once(
+async def test_a_passing_failure_is_retried_and_logged_once(
     autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     failures = list(PASSES)
@@ -37,7 +37,7 @@ async def test_what_passes_is_tried_again_and_logged_once(
     assert record.getMessage().startswith("orders-0: NOT_LEADER_OR_FOLLOWER: ")
 
 
-async def test_what_does_not_pass_is_raised_at_once() -> None:
+async def test_a_failure_that_cannot_pass_is_raised_at_once() -> None:
     async def attempt() -> None:
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE)
 
@@ -46,9 +46,7 @@ async def test_what_does_not_pass_is_raised_at_once() -> None:
 
 
 @pytest.mark.parametrize("failure", PASSES, ids=lambda failure: type(failure).__name__)
-async def test_what_does_not_pass_in_time_is_given_up(
-    autojump_clock: trio.testing.MockClock, failure: Exception
-) -> None:
+async def test_retries_end_with_the_timeout(autojump_clock: trio.testing.MockClock, failure: Exception) -> None:
     async def attempt() -> None:
         raise failure
 

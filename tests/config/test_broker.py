@@ -63,7 +63,7 @@ def test_the_configuration_of_a_bare_start() -> None:
     assert [str(endpoint) for endpoint in config.listeners.broker] == ["PLAINTEXT://127.0.0.1:9092"]
 
 
-def test_the_metadata_log_lies_in_the_first_log_directory_unless_told() -> None:
+def test_the_metadata_log_lies_in_the_first_log_directory_by_default() -> None:
     """KIP-631: metadata.log.dir, "if it is not set, the metadata log is placed in the first log directory"."""
     config = node_config({**DEFAULT_PROPERTIES, "log.dirs": "a,b"})
     assert (config.metadata_log_dir, config.directories) == ("a", ("a", "b"))
@@ -165,5 +165,5 @@ def test_any_text_gives_a_configuration_or_a_config_error_of_one_line(name: str,
 
 
 @given(st.text())
-def test_any_name_is_a_setting_or_none(name: str) -> None:
+def test_any_text_is_a_known_or_an_unknown_name(name: str) -> None:
     assert broker_key(name) is None or name in BROKER_CONFIGS

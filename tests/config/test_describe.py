@@ -25,12 +25,12 @@ def test_a_topic_value_and_all_that_it_hides() -> None:
     ]
 
 
-def test_a_broker_value_is_told_in_the_topics_units() -> None:
+def test_a_broker_value_is_described_in_the_topics_unit() -> None:
     (entry,) = describe_topic({}, [(STATIC, {"log.retention.hours": "3"})], ["retention.ms"])
     assert (entry.value, entry.source) == ("10800000", STATIC)
 
 
-def test_a_default_is_told_in_the_topics_units() -> None:
+def test_a_default_is_described_in_the_topics_unit() -> None:
     (entry,) = describe_topic({}, [], ["retention.ms"])
     assert (entry.value, entry.source, entry.is_default) == ("604800000", DEFAULT, True)
     assert synonyms(entry) == [("log.retention.hours", "168", DEFAULT)]

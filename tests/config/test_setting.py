@@ -125,7 +125,7 @@ def test_a_read_is_found(source: str, name: str) -> None:
         "def f(config): config.network.num_io_threads = 1",
     ],
 )
-def test_what_acts_on_nothing_is_no_read(source: str) -> None:
+def test_an_access_that_is_not_a_read_does_not_count(source: str) -> None:
     assert (CLASSES["network"], "num_io_threads") not in reads(source)
 
 

@@ -47,7 +47,7 @@ def test_a_value_is_forgotten_after_two_samples() -> None:
     assert window.maximum == 1
 
 
-def test_a_first_event_is_no_burst() -> None:
+def test_a_first_event_does_not_count_as_a_burst() -> None:
     clock = Clock()
     window = Window(clock, sample_s=10)
     window.record(5)

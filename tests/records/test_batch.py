@@ -163,7 +163,7 @@ def test_any_bytes_are_a_header_or_corrupt(junk: bytes, position: int) -> None:
     assert isinstance(header, BatchHeader)
 
 
-def test_iter_headers_yields_whole_batches_then_tells_of_the_cut_one() -> None:
+def test_iter_headers_yields_whole_batches_and_raises_for_a_truncated_one() -> None:
     second = encode_batch([Record(3, 1, None, None)], base_offset=3)
     assert [(position, header.base_offset) for position, header in iter_headers(BATCH + second)] == [
         (0, 0),

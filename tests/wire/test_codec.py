@@ -221,7 +221,7 @@ def test_an_ignorable_field_that_the_version_lacks_is_dropped() -> None:
         (TopicRecord(name=None), AttributeError),  # type: ignore[arg-type]
     ],
 )
-def test_what_cannot_be_said_is_not_encoded(record: TopicRecord, error: type[Exception]) -> None:
+def test_a_value_that_the_wire_cannot_carry_is_not_encoded(record: TopicRecord, error: type[Exception]) -> None:
     with pytest.raises(error):
         encode(record, 0)
 
