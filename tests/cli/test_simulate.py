@@ -139,7 +139,7 @@ def test_what_the_page_says_of_one_seed_can_be_typed(tmp_path: Path, monkeypatch
     """docs/simulation.md: each works after those before it."""
     monkeypatch.chdir(tmp_path)
     typed = re.findall(r"^\$ kraft (simulate --seed .*?)(?: > (\w+))? +#", PROSE.read_text(), re.MULTILINE)
-    assert [file for _, file in typed] == ["", "plan", ""]
+    assert [file for _, file in typed] == ["", "", "plan", ""]
     for arguments, file in typed:
         result = CliRunner().invoke(cli, shlex.split(arguments), standalone_mode=False)
         assert (result.exception, result.return_value) == (None, 0), arguments
