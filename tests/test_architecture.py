@@ -1,4 +1,5 @@
-"""docs/architecture.md says what is true of the folders, the nurseries and the modules that it names."""
+"""docs/architecture.md is true of the folders, the nurseries and the modules that it names; docs/glossary.md of its
+owners."""
 
 from __future__ import annotations
 
@@ -65,3 +66,13 @@ def test_the_functions_that_open_long_lived_nurseries_are_named() -> None:
     for path in opening - {PACKAGE / "node" / "__main__.py"}:
         classes = set(re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE))
         assert any(f"`{name}.run`" in text for name in classes) or f"{path.parent.name}.{path.stem}" in text, path
+
+
+def test_each_term_of_the_glossary_has_an_owner_that_exists() -> None:
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)[1:]
+    terms = [term.lower() for term, *_ in rows]
+    assert terms == sorted(set(terms))
+    for term, _, owners in rows:
+        for owner in re.findall(r"`([^`]+)`", owners):
+            path = ROOT / owner if "/" in owner else ROOT / owner.replace(".", "/")
+            assert path.exists() or path.with_suffix(".py").exists(), f"{term}: {owner}"
