@@ -23,7 +23,7 @@ from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, Silence
-from kraft.rpc.connection import failed_reply
+from kraft.rpc.connection import error_reply
 from kraft.rpc.header import encode_response, parse_request
 from kraft.wire.codec import decode
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
@@ -73,7 +73,7 @@ async def at_controller(controller: ControllerContext, request: Request, message
         except Exception as failure:
             if refusal(failure).code is ErrorCode.NOT_CONTROLLER:
                 raise
-            reply = failed_reply(inner, failure, error_response)
+            reply = error_reply(inner, failure, error_response)
         return reply if isinstance(reply, Silence) else enclose(inner, reply)
 
     return Parked(answer)

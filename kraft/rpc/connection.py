@@ -28,6 +28,9 @@ from kraft.world.transport import Transport
 
 logger = logging.getLogger("kraft.rpc")
 
+_SHOWN_CLIENT_ID = 60
+"""Characters of a client id in a log line. A client id has up to 32,767 bytes."""
+
 ErrorResponse = Callable[[Request, Exception], Message | None]
 """The response that tells a peer of a failed handler (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
 
@@ -97,7 +100,7 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
     resumed_at = ready_at = clock()
     metrics = context.metrics
     if isinstance(reply, Parked):
-        reply = await _parked(reply, request, context.error_response)
+        reply = await _parked(reply, request, context)
         ready_at = clock()
     if reply is CLOSE:
         return False
@@ -129,11 +132,11 @@ def _finish(request: Request, resumed_at: float, ready_at: float, sent_at: float
         context.trace.tell_answered(request, resumed_at, ready_at, sent_at)
 
 
-async def _parked(parked: Parked, request: Request, error_response: ErrorResponse) -> Message | Silence:
+async def _parked(parked: Parked, request: Request, context: ProcessorContext) -> Message | Silence:
     try:
         return await parked.wait()
     except Exception as error:
-        return failed_reply(request, error, error_response)
+        return failed_reply(request, error, context.error_response, context.rejections)
 
 
 async def _send_spliced(transport: Transport, data: bytearray, pieces: list[tuple[int, FileSlice]]) -> None:
@@ -149,15 +152,22 @@ async def _send_spliced(transport: Transport, data: bytearray, pieces: list[tupl
         await transport.send(view[start:])
 
 
-def failed_reply(request: Request, error: Exception, error_response: ErrorResponse) -> Message | Silence:
-    """What a request gets whose handler raised: closed for malformed input, else told to the peer; what is no
-    refusal but a failure of ours is logged with its traceback.
-    """
-    peer = request.connection
-    api = f"API {request.api_key} version {request.api_version}"
+def failed_reply(
+    request: Request, error: Exception, error_response: ErrorResponse, rejections: RejectionLog
+) -> Message | Silence:
+    """The reply to a request whose handler raised ``error``: malformed input closes the connection, as in Kafka."""
     if isinstance(error, DecodeError):
-        logger.warning("%s %s: closed: %s from %r: %s", peer.listener, peer.name, api, request.client_id, error)
+        client_id = repr(request.client_id)[:_SHOWN_CLIENT_ID]
+        rejections.closed(request.connection, f"{_api(request)} from {client_id}: {error}")
         return CLOSE
+    return error_reply(request, error, error_response)
+
+
+def error_reply(request: Request, error: Exception, error_response: ErrorResponse) -> Message | Silence:
+    """The error response to a request that failed with ``error``. An error that is no KafkaError is a defect of this
+    node: it is logged with its traceback.
+    """
+    peer, api = request.connection, _api(request)
     if not isinstance(error, KafkaError):
         logger.error("%s %s: %s failed", peer.listener, peer.name, api, exc_info=error)
     try:
@@ -166,3 +176,7 @@ def failed_reply(request: Request, error: Exception, error_response: ErrorRespon
         logger.exception("%s %s: %s has no error response", peer.listener, peer.name, api)
         return CLOSE
     return CLOSE if response is None else response
+
+
+def _api(request: Request) -> str:
+    return f"API {request.api_key} version {request.api_version}"

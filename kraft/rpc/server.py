@@ -237,7 +237,7 @@ async def _run_handler(requests: trio.MemoryReceiveChannel[Request], service: Se
             try:
                 reply = await handle(request)
             except Exception as error:
-                reply = failed_reply(request, error, service.error_response)
+                reply = failed_reply(request, error, service.error_response, service.rejections)
             request.handled_at = now = clock()
             idle.busy_s += now - request.dequeued_at
             request.complete(reply)
