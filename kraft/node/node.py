@@ -97,7 +97,7 @@ def open_directories(config: NodeConfig) -> Iterator[list[LogDirectory]]:
         LogDirectoryError: one is in use, unformatted or foreign, or has the metadata log that another should have.
         OSError: one cannot be read.
     """
-    _require_metadata_log_nowhere_else(config)
+    _require_metadata_log_in_its_directory(config)
     with contextlib.ExitStack() as stack:
         directories: list[LogDirectory] = []
         for path in config.directories:
@@ -108,7 +108,7 @@ def open_directories(config: NodeConfig) -> Iterator[list[LogDirectory]]:
         yield directories
 
 
-def _require_metadata_log_nowhere_else(config: NodeConfig) -> None:
+def _require_metadata_log_in_its_directory(config: NodeConfig) -> None:
     """Raise LogDirectoryError if the metadata log would begin anew while there is one, or be taken for a topic's.
 
     As ``log.dirs=B,A`` for ``log.dirs=A,B`` would have it. Nothing was opened or written yet.
@@ -163,8 +163,8 @@ class Node:
         now_ms = self.world.clock.now_ms
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, now_ms)) as journal:
             journal.start(self.parts.quorum.log.last_timestamp_ms)
-            self.trace.subscribe(CoreStepped, lambda told: journal.note(told.effects))
-            self.trace.subscribe(RequestRefused, lambda told: journal.note_refusal(told.refusal))
+            self.trace.subscribe(CoreStepped, lambda event: journal.note(event.effects))
+            self.trace.subscribe(RequestRefused, lambda event: journal.note_refusal(event.refusal))
             await self._run(self.parts, task_status)
             journal.stop()
         if self._is_opened:
@@ -329,8 +329,8 @@ class Node:
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
-        self.trace.subscribe(CoreStepped, lambda told: raft.note(told.effects))
-        self.trace.subscribe(RequestRefused, lambda told: raft.note_refusal(told.refusal))
+        self.trace.subscribe(CoreStepped, lambda event: raft.note(event.effects))
+        self.trace.subscribe(RequestRefused, lambda event: raft.note_refusal(event.refusal))
         declare_metadata_metrics(self.registry, self.world.clock, quorum, metadata)
         if controller is not None:
             declare_controller_metrics(self.registry, self.world.clock, quorum, metadata, controller, raft)
@@ -375,7 +375,7 @@ class Node:
             sessions,
         )
         directory_ids = [each.directory_id for each in log_directories]
-        lease = parts.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
+        lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
         lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
         return broker, lifecycle
 
