@@ -22,7 +22,7 @@ from kraft.messages.default_principal_data import DefaultPrincipalData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, Silence
+from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, ResponseAction
 from kraft.rpc.connection import error_reply
 from kraft.rpc.header import encode_response, parse_request
 from kraft.wire.codec import decode
@@ -65,7 +65,7 @@ async def at_controller(controller: ControllerContext, request: Request, message
         refused = refusal(failure)
         return inner_error(body, inner.response_version, refused.code, refused.message)
 
-    async def answer() -> EnvelopeResponse | Silence:
+    async def answer() -> EnvelopeResponse | ResponseAction:
         try:
             reply = await handler(controller, inner, body)
             if isinstance(reply, Parked):
@@ -74,7 +74,7 @@ async def at_controller(controller: ControllerContext, request: Request, message
             if refusal(failure).code is ErrorCode.NOT_CONTROLLER:
                 raise
             reply = error_reply(inner, failure, error_response)
-        return reply if isinstance(reply, Silence) else enclose(inner, reply)
+        return reply if isinstance(reply, ResponseAction) else enclose(inner, reply)
 
     return Parked(answer)
 

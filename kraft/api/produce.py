@@ -41,7 +41,7 @@ from kraft.messages.registry import ApiKey
 from kraft.records.produced import RefusedRecords, is_transactional
 from kraft.replication.appending import append_produced
 from kraft.replication.partition import HostedPartition
-from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, Silence
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, ResponseAction
 from kraft.wire.errors import ErrorCode, KafkaError
 
 ROW = Api(
@@ -172,7 +172,9 @@ def _refuse(broker: BrokerContext, answer: PartitionProduceResponse, topic: str,
         answer.current_leader = LeaderIdAndEpoch(leader, epoch)
 
 
-def error(message: ProduceRequest, version: int, code: ErrorCode, text: str | None = None) -> ProduceResponse | Silence:
+def error(
+    message: ProduceRequest, version: int, code: ErrorCode, text: str | None = None
+) -> ProduceResponse | ResponseAction:
     if message.acks == 0:
         return CLOSE
     return ProduceResponse(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, Silence
+from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, ResponseAction
 from kraft.rpc.rejections import INTERVAL_S, LINES, MAX_ADDRESSES, RejectionLog
 from kraft.wire.schema import Message
 from tests.rpc.planes import Handle, running
@@ -63,7 +63,7 @@ async def decode_at_once(request: Request) -> Reply:
 
 
 async def decode_while_parked(request: Request) -> Reply:
-    async def wait() -> Message | Silence:
+    async def wait() -> Message | ResponseAction:
         return request.message()
 
     return Parked(wait)

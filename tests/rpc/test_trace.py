@@ -10,7 +10,7 @@ import trio
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
-from kraft.rpc.trace import RequestAnswered, RequestHead, RequestReceived
+from kraft.rpc.trace import RequestCompleted, RequestHead, RequestReceived
 from kraft.world.trace import NO_NODE, Trace, TraceEvent
 from tests.rpc.planes import HEARTBEAT, frame, ok, running
 
@@ -29,7 +29,7 @@ async def test_a_request_is_told_when_it_comes_and_when_it_is_answered(handle: o
     heard: list[TraceEvent] = []
     trace = Trace()
     trace.subscribe(RequestReceived, heard.append)
-    trace.subscribe(RequestAnswered, heard.append)
+    trace.subscribe(RequestCompleted, heard.append)
     ticks = itertools.count()
     registry = Registry(clock=lambda: float(next(ticks)))  # whatever takes time takes a second or more
     async with running(handle, registry=registry, trace=trace) as plane, await plane.peer() as peer:
@@ -39,7 +39,7 @@ async def test_a_request_is_told_when_it_comes_and_when_it_is_answered(handle: o
         await trio.testing.wait_all_tasks_blocked()
     received, answered = heard
     assert isinstance(received, RequestReceived)
-    assert isinstance(answered, RequestAnswered)
+    assert isinstance(answered, RequestCompleted)
     assert received.head == RequestHead("test", "PLAINTEXT", name, HEARTBEAT, 0, 41, "peer", size)
     assert answered.head == received.head
     assert (received.node_id, answered.node_id) == (NO_NODE, NO_NODE)
@@ -52,9 +52,9 @@ async def test_a_request_is_told_when_it_comes_and_when_it_is_answered(handle: o
 @pytest.mark.parametrize(("reply", "answers"), [(NO_RESPONSE, 2), (CLOSE, 0)])
 async def test_a_request_without_a_response_is_done_with_and_one_that_closes_is_not(reply: Reply, answers: int) -> None:
     """As the request metrics count them."""
-    heard: list[RequestAnswered] = []
+    heard: list[RequestCompleted] = []
     trace = Trace()
-    trace.subscribe(RequestAnswered, heard.append)
+    trace.subscribe(RequestCompleted, heard.append)
 
     async def handle(request: Request) -> Reply:
         return reply if request.correlation_id == 1 else HeartbeatResponse()
