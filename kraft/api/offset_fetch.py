@@ -1,10 +1,10 @@
-"""OffsetFetch (key 9): how far a group has read.
+"""OffsetFetch (key 9): the committed offsets of a group.
 
 Versions 1 to 9.
 
 | version | change |
 |---|---|
-| 2 | null topics ask for all; an error for the whole answer |
+| 2 | null topics ask for all; an error for the whole response |
 | 5 | leader epoch of the committed offset |
 | 6 | flexible |
 | 7 | may ask for offsets that no open transaction can change (KIP-447) |
@@ -57,7 +57,7 @@ def _fetch(broker: BrokerContext, wanted: OffsetFetchRequestGroup) -> OffsetFetc
 
 
 def _as_group(message: OffsetFetchRequest) -> OffsetFetchRequestGroup:
-    """The request of an older version in the form of the newer one."""
+    """Return the request of an older version in the form of version 8."""
     topics = None
     if message.topics is not None:
         topics = [
