@@ -1,4 +1,4 @@
-"""The log of peers that broke the protocol."""
+"""The bounded log of peers that break the protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def peer(host: str = "10.0.0.1", port: int = 5, listener: str = "PLAINTEXT") -> 
     return ConnectionInfo(listener, "PLAINTEXT", host, port, f"{host}:{port}")
 
 
-def test_an_address_gets_so_many_lines_and_then_a_count(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_address_gets_five_lines_and_then_a_count(caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
     log = RejectionLog(lambda: now[0])
     for port in range(100):
@@ -41,7 +41,7 @@ def test_other_addresses_and_listeners_have_lines_of_their_own(caplog: pytest.Lo
     assert len(caplog.records) == LINES + 2
 
 
-def test_so_many_addresses_are_remembered(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_number_of_remembered_addresses_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
     log = RejectionLog(lambda: 0.0)
     for number in range(MAX_ADDRESSES + 10):
         log.closed(peer(f"10.0.{number // 250}.{number % 250}"), "why")

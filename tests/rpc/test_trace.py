@@ -1,4 +1,4 @@
-"""What a request log hears of a plane."""
+"""The trace events of a plane, as a request log gets them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ async def parked(request: Request) -> Reply:
 
 
 @pytest.mark.parametrize("handle", [ok, parked])
-async def test_a_request_is_told_when_it_comes_and_when_it_is_answered(handle: object) -> None:
-    """With what Kafka's request log has: who asked what, and how long it took where."""
+async def test_a_request_emits_an_event_when_received_and_when_completed(handle: object) -> None:
+    """With the fields of Kafka's request log: client, request, and the time of each phase."""
     heard: list[TraceEvent] = []
     trace = Trace()
     trace.subscribe(RequestReceived, heard.append)
@@ -50,7 +50,7 @@ async def test_a_request_is_told_when_it_comes_and_when_it_is_answered(handle: o
 
 
 @pytest.mark.parametrize(("reply", "answers"), [(NO_RESPONSE, 2), (CLOSE, 0)])
-async def test_a_request_without_a_response_is_done_with_and_one_that_closes_is_not(reply: Reply, answers: int) -> None:
+async def test_a_request_without_a_response_is_completed_and_one_that_closes_is_not(reply: Reply, answers: int) -> None:
     """As the request metrics count them."""
     heard: list[RequestCompleted] = []
     trace = Trace()
