@@ -70,10 +70,10 @@ def _as_group(message: OffsetFetchRequest) -> OffsetFetchRequestGroup:
 def _single(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
     response = OffsetFetchResponse(error_code=group.error_code)
     for topic in group.topics:
-        told = OffsetFetchResponseTopic(name=topic.name)
-        response.topics.append(told)
+        topic_response = OffsetFetchResponseTopic(name=topic.name)
+        response.topics.append(topic_response)
         for each in topic.partitions:
-            told.partitions.append(
+            topic_response.partitions.append(
                 OffsetFetchResponsePartition(
                     each.partition_index, each.committed_offset, each.committed_leader_epoch, each.metadata
                 )
