@@ -1,7 +1,7 @@
-"""The APIs of the listeners: one file per API, with its row, its handler for each kind of listener, its error answer.
+"""The APIs of the listeners: one file per API, with its row, its handlers and its error response.
 
-A file is named as its key is: ``ApiKey.CREATE_TOPICS`` is ``create_topics.py``. The other modules here are what several
-APIs share. To add an API:
+A file has the name of its key: ``ApiKey.CREATE_TOPICS`` is ``create_topics.py``. The other modules of this room are
+shared by several APIs. To add an API:
 
 1. its specs in ``kraft/messages/spec``, and ``python -m kraft.codegen``;
 2. its file here: the card, ``ROW``, ``at_broker`` or ``at_controller`` or both, ``error``; and its test;

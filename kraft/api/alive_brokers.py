@@ -1,4 +1,4 @@
-"""The brokers that a client may be sent to."""
+"""The brokers that responses name to clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kraft.metadata.image import Image
 
 
 def alive_brokers(image: Image, listener: str) -> list[MetadataResponseBroker]:
-    """Brokers that clients of ``listener`` may be sent to."""
+    """Return the brokers that are not fenced and have an endpoint for ``listener``."""
     found = []
     for broker_id in sorted(image.brokers):
         registered = image.brokers[broker_id]

@@ -1,4 +1,4 @@
-"""AlterConfigs (key 33): replace all settings of topics or brokers. IncrementalAlterConfigs took its place (KIP-339).
+"""AlterConfigs (key 33): replace all settings of topics or brokers. IncrementalAlterConfigs supersedes it (KIP-339).
 
 Versions 0 to 2: 2 is flexible.
 """

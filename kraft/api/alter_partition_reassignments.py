@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (key 45): move replicas to other brokers, or leave them where they were (KIP-455).
+"""AlterPartitionReassignments (key 45): move replicas to other brokers, or cancel such a move (KIP-455).
 
 Versions 0 and 1: 1 may forbid a change of the replication factor (KIP-860).
 """

@@ -1,10 +1,11 @@
-"""ApiVersions (key 18): what this listener offers.
+"""ApiVersions (key 18): the APIs and versions that this listener offers.
 
-Versions 0 to 4: 3 is flexible and tells the client's name and the cluster's features; 4 may show a feature whose lowest
-version is 0. The header of the answer is never flexible, because the client cannot know yet what it may expect.
+Versions 0 to 4: 3 is flexible, and adds the client's name to the request and the cluster's features to the response; 4
+may have a feature whose lowest version is 0. The response header is never flexible: the client cannot know yet which
+header to expect.
 
-A version that is not offered is answered in version 0 with UNSUPPORTED_VERSION and this one key, from which the client
-takes the version to try next (KIP-511). More keys would look like the final answer to some clients.
+The response to a version that is not offered is in version 0. It has UNSUPPORTED_VERSION and this one key, from which
+the client takes the version to try next (KIP-511). With more keys, some clients would take it for the final response.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ ROW = Api(
 )
 
 SOFTWARE_VERSION = 3
-#: Java clients before 3.9 speak version 3 and close the connection over a feature that begins at 0 (KAFKA-17011).
+#: Java clients before 3.9 use version 3 and close the connection if a feature begins at 0 (KAFKA-17011).
 ZERO_FEATURES_VERSION = 4
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -49,10 +50,11 @@ async def at_controller(controller: ControllerContext, request: Request, message
 def _offer(
     listener: ListenerType, image: Image, features_epoch: int, request: Request, message: ApiVersionsRequest | None
 ) -> ApiVersionsResponse:
-    """What a listener offers, and the features of the cluster. ``message`` is None in a version that it does not.
+    """Return the APIs of a listener and the features of the cluster. ``message`` is None in a version that is not
+    offered.
 
-    ``features_epoch`` tells which of two answers is newer. As with Apache Kafka, a broker's grows with its metadata,
-    and a controller's with the changes of the features.
+    A client compares the ``features_epoch`` of two responses to find the newer one. As in Apache Kafka, that of a
+    broker grows with its metadata, and that of a controller with each change of the features.
     """
     if message is None:
         known = ApiVersion(ApiKey.API_VERSIONS, *OFFERED[listener][ApiKey.API_VERSIONS])

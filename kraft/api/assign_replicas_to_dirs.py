@@ -1,4 +1,4 @@
-"""AssignReplicasToDirs (key 73): a broker tells in which of its directories it keeps replicas (KIP-858).
+"""AssignReplicasToDirs (key 73): a broker reports the directory of each replica (KIP-858).
 
 Version 0.
 """

@@ -1,5 +1,7 @@
-"""Authorized operations (KIP-430): bit sets over Kafka's ACL operation codes. Without an authorizer everyone may
-all."""
+"""Authorized operations (KIP-430): bit sets over Kafka's ACL operation codes.
+
+Without an authorizer, every client may do everything.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""BeginQuorumEpoch (key 53): the leader of a new epoch makes itself known (KIP-595).
+"""BeginQuorumEpoch (key 53): the leader of a new epoch announces itself (KIP-595).
 
 Versions 0 and 1: 1 is flexible and has directory ids and endpoints (KIP-853).
 """
 
 from __future__ import annotations
 
-from kraft.api.quorum_requests import ask_quorum
+from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from kraft.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
@@ -19,7 +19,7 @@ ROW = Api(
     quota=Quota.NONE,
 )
 
-at_controller = ask_quorum
+at_controller = submit_to_quorum
 
 
 def error(

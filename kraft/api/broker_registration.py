@@ -1,6 +1,6 @@
-"""BrokerRegistration (key 62): an incarnation of a broker makes itself known, and is fenced at first (KIP-631).
+"""BrokerRegistration (key 62): register an incarnation of a broker, which is fenced at first (KIP-631).
 
-Versions 0 to 4: 2 has the ids of log directories (KIP-858), 3 the former epoch (KIP-966), 4 may show a feature whose
+Versions 0 to 4: 2 has the ids of log directories (KIP-858), 3 the former epoch (KIP-966), 4 may have a feature whose
 lowest version is 0.
 """
 

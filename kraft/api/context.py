@@ -44,14 +44,15 @@ class BrokerContext:
 
     @property
     def image(self) -> Image:
-        """The metadata that this broker acts on."""
+        """The image that this broker has applied."""
         return self.replicas.image
 
     async def change(self, message: Any, version: int | None = None, *, envelope: Message | None = None) -> Any:
-        """Have the controller carry out ``message``, and return its response once this broker has caught up.
+        """Send ``message`` to the active controller, and return its response once this broker has caught up.
 
-        If this node leads the quorum, the broker has then applied the change. If another node leads, it has applied
-        what it knows to be committed, and the change may follow a moment later; Apache Kafka promises neither.
+        If this node leads the quorum, the broker has applied the change by then. If another node leads, the broker has
+        applied all records that it knows to be committed, and the change may follow later. Apache Kafka promises
+        neither.
 
         Raises:
             KafkaError: as :meth:`ControllerChannel.request`.
@@ -78,5 +79,5 @@ class ControllerContext:
 
     @property
     def image(self) -> Image:
-        """The committed metadata, as far as this node has replayed it."""
+        """The image that this node has replayed."""
         return self.metadata.image

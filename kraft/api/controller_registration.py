@@ -1,4 +1,4 @@
-"""ControllerRegistration (key 70): a controller makes itself and its endpoints known (KIP-919).
+"""ControllerRegistration (key 70): register a controller and its endpoints (KIP-919).
 
 Version 0.
 """

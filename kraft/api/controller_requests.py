@@ -1,4 +1,4 @@
-"""Requests that the active controller decides: the handler that their APIs share at a controller's listener."""
+"""The handler that all APIs of the active controller share at a controller's listener."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 
 
 async def decide(controller: ControllerContext, request: Request, message: Any) -> Reply:
-    """The controller's decision, once it is committed. Raises KafkaError as ``Controller.decide``."""
+    """Return the controller's response once it is committed. Raises KafkaError as ``Controller.decide`` does."""
     decided = controller.controller.decide(message, request.api_version)
 
     async def answer() -> Any:

@@ -1,4 +1,4 @@
-"""CreatePartitions (key 37): more partitions for a topic; never fewer.
+"""CreatePartitions (key 37): add partitions to a topic. Their number never shrinks.
 
 Versions 0 to 3: 2 is flexible.
 """

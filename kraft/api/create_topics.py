@@ -1,7 +1,7 @@
-"""CreateTopics (key 19): topics with partitions, replicas and settings.
+"""CreateTopics (key 19): create topics with partitions, replicas and settings.
 
-Versions 2 to 7: 4 lets the broker choose the counts (KIP-464), 5 is flexible and tells what was created, 6 may say
-THROTTLING_QUOTA_EXCEEDED, 7 tells topic ids.
+Versions 2 to 7: 4 lets the broker choose the counts (KIP-464), 5 is flexible and returns what was created, 6 may
+return THROTTLING_QUOTA_EXCEEDED, 7 returns topic ids.
 """
 
 from __future__ import annotations

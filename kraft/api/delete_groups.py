@@ -1,6 +1,6 @@
-"""DeleteGroups (key 42): a group without members goes, with its offsets.
+"""DeleteGroups (key 42): delete groups without members, and their offsets.
 
-Versions 0 to 2: 2 flexible. Parked until the tombstones are committed.
+Versions 0 to 2: 2 is flexible. Parked until the tombstones are committed.
 """
 
 from __future__ import annotations

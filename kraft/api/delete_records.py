@@ -1,8 +1,8 @@
-"""DeleteRecords (key 21): move the start of a log up (KIP-107).
+"""DeleteRecords (key 21): advance the start offset of a log (KIP-107).
 
-Versions 0 to 2: 2 is flexible. Offset -1 stands for the high watermark. The new start is written down before it is
-answered: what was deleted stays deleted after a kill. The answer waits, for ``timeout_ms`` at most, until the followers
-that are alive have deleted as much.
+Versions 0 to 2: 2 is flexible. Offset -1 stands for the high watermark. The leader checkpoints the new start offset
+before it responds, so a kill brings no deleted record back. The response waits until the live followers have deleted as
+much, for ``timeout_ms`` at most.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteReco
 
 
 async def _followed(answer: DeleteRecordsPartitionResult, partition: HostedPartition, deadline: float) -> None:
-    """Wait until every replica has deleted what the answer says."""
+    """Wait until every replica has the new start offset, or set the error of the response."""
     answer.error_code = ErrorCode.REQUEST_TIMED_OUT
     with trio.move_on_at(deadline):
         try:

@@ -1,6 +1,6 @@
-"""DeleteTopics (key 20): topics go, with all that was in them.
+"""DeleteTopics (key 20): delete topics with all their records.
 
-Versions 1 to 6: 4 is flexible, 5 has messages, 6 names topics by id.
+Versions 1 to 6: 4 is flexible, 5 has error messages, 6 names topics by id.
 """
 
 from __future__ import annotations

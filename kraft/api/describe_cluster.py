@@ -2,8 +2,8 @@
 
 Versions 0 to 2: 1 may ask for controllers instead of brokers (KIP-919), 2 may include fenced brokers.
 
-A listener answers only for its own kind of node. A controller names the active controller, and the controllers that
-have registered.
+A broker's listener describes brokers and a controller's listener controllers. A controller's response has the active
+controller and all registered controllers.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ async def at_controller(controller: ControllerContext, request: Request, message
 
 
 def _check_kind(message: DescribeClusterRequest, kind: int, version: int) -> None:
-    """A listener answers only for its own kind: brokers at a broker's listener, controllers at a controller's.
+    """Check that the request asks for the kind of node that the listener describes.
 
-    Raises KafkaError: UNSUPPORTED_ENDPOINT_TYPE for no kind at all, MISMATCHED_ENDPOINT_TYPE for the other one,
-    INVALID_REQUEST for brokers where the version cannot ask for anything else.
+    Raises:
+        KafkaError: UNSUPPORTED_ENDPOINT_TYPE for an unknown kind, MISMATCHED_ENDPOINT_TYPE for the other kind,
+            INVALID_REQUEST at a controller in version 0, which can only ask for brokers.
     """
     if version == 0 and kind != BROKERS:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Before version 1 this asks for brokers.")
@@ -81,7 +82,7 @@ def _brokers(broker: BrokerContext, listener: str, *, fenced_too: bool) -> list[
 
 
 def _controllers(controller: ControllerContext, listener: str) -> list[DescribeClusterBroker]:
-    """Those that have registered, with the address that they registered for the listener."""
+    """Return the registered controllers, with their registered endpoint for ``listener``."""
     return [
         DescribeClusterBroker(node_id, endpoint.host, endpoint.port)
         for node_id, registered in sorted(controller.image.controllers.items())

@@ -1,7 +1,7 @@
-"""DescribeConfigs (key 32): the settings of topics and nodes, and where each value comes from.
+"""DescribeConfigs (key 32): the settings of topics and nodes, and the source of each value.
 
-Versions 1 to 4: 1 tells sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible. A
-controller answers as a broker does (KIP-919).
+Versions 1 to 4: 1 has sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible. A
+controller's listener has it too (KIP-919).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ async def at_controller(controller: ControllerContext, request: Request, message
 def _describe(
     node: BrokerContext | ControllerContext, request: Request, message: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
-    says_default = request.api_version == 0  # later versions tell the source of each value instead
+    says_default = request.api_version == 0  # later versions have the source of each value instead
     results = [_one(node, resource, message, says_default) for resource in message.resources]
     return DescribeConfigsResponse(results=results)
 
@@ -60,7 +60,7 @@ def _one(
         entries = _entries(node, resource)
     except KafkaError as refused:
         answer.error_code = refused.code
-        if refused.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # the code says it all
+        if refused.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # that code needs no text
             answer.error_message = refused.message
         return answer
     answer.configs = [
@@ -95,7 +95,7 @@ def _entries(node: BrokerContext | ControllerContext, resource: DescribeConfigsR
                 (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, image.config(ResourceType.BROKER, ""))
             ]
             entries = describe_broker(defaults, resource.configuration_keys)
-            # The cluster-wide default has no settings of its own but those that were given to it.
+            # The cluster-wide default has only the settings that were set for it.
             return [entry for entry in entries if entry.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG]
         if name != str(node.node_id):
             text = f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}"
@@ -105,7 +105,7 @@ def _entries(node: BrokerContext | ControllerContext, resource: DescribeConfigsR
 
 
 def _layers(node: BrokerContext | ControllerContext, name: str) -> list[Layer]:
-    """What was set on this broker, strongest first."""
+    """Return the settings of this broker by source, the one with the highest precedence first."""
     return [
         (ConfigSource.DYNAMIC_BROKER_CONFIG, node.image.config(ResourceType.BROKER, name)),
         (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, node.image.config(ResourceType.BROKER, "")),

@@ -1,7 +1,7 @@
 """DescribeGroups (key 15): state, protocol and members of classic groups.
 
-Versions 0 to 6: 3 authorized operations on request, 4 static members, 5 flexible, 6 says GROUP_ID_NOT_FOUND where older
-versions show a dead group (KIP-1043).
+Versions 0 to 6: 3 has authorized operations on request, 4 static members, 5 is flexible, 6 returns GROUP_ID_NOT_FOUND
+where older versions return a dead group (KIP-1043).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""DescribeLogDirs (key 35): what lies in each log directory, and how full its disk is.
+"""DescribeLogDirs (key 35): the logs in each log directory, and the free space of its disk.
 
-Versions 1 to 4: 2 is flexible, 3 has an error for the whole, 4 tells the size of the volume (KIP-827).
+Versions 1 to 4: 2 is flexible, 3 has an error for the whole response, 4 the size of the volume (KIP-827).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DescribeProducers (key 61): the idempotent producers that a partition remembers (KIP-664). Version 0."""
+"""DescribeProducers (key 61): the active idempotent producers of a partition (KIP-664). Version 0."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""DescribeQuorum (key 55): who leads the metadata quorum, and how far each replica is (KIP-595).
+"""DescribeQuorum (key 55): the leader of the metadata quorum, and the log end offset of each replica (KIP-595).
 
 Versions 0 to 2: 1 has timestamps (KIP-836), 2 directory ids and the voters' endpoints (KIP-853).
 
-Only the leader of the quorum knows, so any broker passes it on. Static voters are known by their ids alone and have no
-directory id here, as with Apache Kafka; an observer has that of its last Fetch.
+Only the leader of the quorum has this state, so a broker forwards the request. Static voters have ids but no directory
+ids here, as in Apache Kafka. The directory id of an observer is that of its last Fetch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ async def at_controller(controller: ControllerContext, request: Request, message
 def error(
     message: DescribeQuorumRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> DescribeQuorumResponse:
-    """A controller that does not lead says so beside the partition, and calls it NOT_LEADER_OR_FOLLOWER."""
+    """Return the error for the partition: a controller that does not lead returns NOT_LEADER_OR_FOLLOWER."""
     if code is ErrorCode.NOT_CONTROLLER:
         return refused(message, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return DescribeQuorumResponse(error_code=code, error_message=text)

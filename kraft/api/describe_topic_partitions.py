@@ -1,7 +1,8 @@
 """DescribeTopicPartitions (key 75): topics page by page (KIP-966). Version 0.
 
-Topics come by name, partitions by number. A page ends at ``max.request.partition.size.limit`` partitions (2,000) or
-at the client's own lower limit; the cursor says where the next one begins. An empty list of topics asks for all.
+Topics are in the order of their names, partitions in that of their numbers. A page has at most
+``max.request.partition.size.limit`` partitions (2,000), or fewer if the client asks for fewer; the cursor says where
+the next page begins. An empty list of topics asks for all.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeTo
 def _describe(
     broker: BrokerContext, name: str, start: int, limit: int, alive: set[int]
 ) -> tuple[DescribeTopicPartitionsResponseTopic, int | None]:
-    """The topic with at most ``limit`` partitions from ``start`` on, and the first one that did not fit."""
+    """Return the topic with at most ``limit`` partitions from ``start`` on, and the first one of the next page."""
     answer = DescribeTopicPartitionsResponseTopic(name=name, is_internal=is_internal(name))
     answer.topic_authorized_operations = TOPIC_OPERATIONS
     topic = broker.image.topic(name)
@@ -84,7 +85,7 @@ def _partition(index: int, state: Partition, alive: set[int]) -> DescribeTopicPa
         leader_epoch=state.leader_epoch,
         replica_nodes=list(state.replicas),
         isr_nodes=list(state.isr),
-        eligible_leader_replicas=[],  # null is allowed, but the Java client falls over it
+        eligible_leader_replicas=[],  # null is allowed, but the Java client fails on it
         last_known_elr=[],
         offline_replicas=[replica for replica in state.replicas if replica not in alive],
     )

@@ -1,7 +1,7 @@
-"""How a request finds its handler at one kind of listener.
+"""Finds the handler of a request at one kind of listener.
 
-The file of an API is imported when a listener is first asked for it: importing all of them would import every message
-class, which is most of what a node's start could take. :mod:`kraft.api.table` says what is offered until then.
+The file of an API is imported at the first request for it. To import all of them would import every message class,
+which is most of a node's start-up time. Until then :mod:`kraft.api.table` has the offered APIs.
 """
 
 from __future__ import annotations
@@ -21,28 +21,30 @@ from kraft.wire.schema import Message
 Context = TypeVar("Context")
 
 Handler = Callable[[Context, Request, Any], Awaitable[Reply]]
-"""``at_broker`` or ``at_controller`` of an API's file: given the context of its listener, the request and its message.
+"""``at_broker`` or ``at_controller`` of an API's file. Its arguments are the listener's context, the request, its
+message.
 
-The message is None for ApiVersions in a version that is not offered."""
+The message is None for ApiVersions in a version that is not offered.
+"""
 
 ErrorAnswer = Callable[[Any, int, ErrorCode, str | None], Message]
-"""``error`` of an API's file: the response in this version which says that the whole message was refused."""
+"""``error`` of an API's file: returns a response in the given version that refuses the whole message."""
 
 
 def load(listener: ListenerType, key: int) -> tuple[Handler[Any], ErrorAnswer]:
-    """The handler and the error answer of an API that ``listener`` offers, from the file that its key names."""
+    """Import the file of an API that ``listener`` offers; return its handler and its ``error``."""
     module = importlib.import_module(f"kraft.api.{ApiKey(key).name.lower()}")
     return getattr(module, listener.handler), module.error
 
 
 def refusal(failure: Exception) -> KafkaError:
-    """What a peer is told of a failure: the Kafka error that it is, or else UNKNOWN_SERVER_ERROR."""
+    """Return the Kafka error that the response has for a failure: UNKNOWN_SERVER_ERROR for what is no KafkaError."""
     return failure if isinstance(failure, KafkaError) else KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 @attrs.frozen(eq=False)
 class Dispatcher(Generic[Context]):
-    """Takes requests off a plane's queue to their handlers, and turns a refusal into the API's own error answer."""
+    """Calls the handler of each request, and makes the API's error response from a KafkaError."""
 
     listener: ListenerType
     context: Context
@@ -61,7 +63,7 @@ class Dispatcher(Generic[Context]):
         return reply
 
     def error_response(self, request: Request, failure: Exception) -> Message:
-        """The answer to a request that failed after :meth:`handle` had returned, or in it."""
+        """Return the error response to a request whose handler or parked reply failed."""
         _, error = self._loaded[request.api_key]
         refused = refusal(failure)
         return error(request.message(), request.response_version, refused.code, refused.message)

@@ -1,4 +1,4 @@
-"""ElectLeaders (key 43): back to the preferred leaders, or to leaders out of sync where there is no other (KIP-183).
+"""ElectLeaders (key 43): elect the preferred leaders, or leaders outside the ISR for leaderless partitions (KIP-183).
 
 Versions 0 to 2: 1 has unclean elections (KIP-460), 2 is flexible.
 """
@@ -26,7 +26,7 @@ at_controller = decide
 
 
 def error(message: ElectLeadersRequest, version: int, code: ErrorCode, text: str | None = None) -> ElectLeadersResponse:
-    """Version 1 and newer have it at the top too."""
+    """Version 1 and newer have the error at the top too."""
     results = [
         ReplicaElectionResult(topic.topic, [PartitionResult(index, code, text) for index in topic.partitions])
         for topic in message.topic_partitions or ()

@@ -1,10 +1,10 @@
-"""Envelope (key 58): a request that a broker passes on for its client (KIP-590).
+"""Envelope (key 58): a request that a broker forwards for its client (KIP-590).
 
 Version 0.
 
-The bytes inside are the request as it came and the response as it is to go out, both with their headers. The request
-goes to the handler that it would have reached on a connection of its own. If that refuses it with NOT_CONTROLLER, the
-Envelope says so itself: the broker asks another controller, and its client hears nothing of it.
+The Envelope has the bytes of the client's request and of its response, both with their headers. The request gets the
+handler that it would get on a connection of its own. If that raises NOT_CONTROLLER, the error is in the
+EnvelopeResponse: the broker then sends the Envelope to another controller, and its client does not see the error.
 :mod:`kraft.api.forwarding` is the broker's side.
 """
 
@@ -22,8 +22,8 @@ from kraft.messages.default_principal_data import DefaultPrincipalData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, Silence
-from kraft.rpc.connection import failed_reply
+from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, ResponseAction
+from kraft.rpc.connection import error_reply
 from kraft.rpc.header import encode_response, parse_request
 from kraft.wire.codec import decode
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
@@ -37,7 +37,8 @@ ROW = Api(
     quota=Quota.NONE,
 )
 
-#: Forwardable in Apache Kafka, and without a file here yet. The answer is UNSUPPORTED_VERSION, not INVALID_REQUEST.
+#: Apache Kafka forwards these too, but they have no file here yet: the error is UNSUPPORTED_VERSION, not
+#: INVALID_REQUEST.
 FORWARDED_ELSEWHERE: Final = frozenset(
     {
         ApiKey.CREATE_ACLS,
@@ -54,7 +55,7 @@ _FRAME_LENGTH_BYTES = 4
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: EnvelopeRequest) -> Reply:
-    inner = unseal(message, request.connection)
+    inner = unwrap_request(message, request.connection)
     try:
         body = inner.message()
     except DecodeError as malformed:
@@ -65,7 +66,7 @@ async def at_controller(controller: ControllerContext, request: Request, message
         refused = refusal(failure)
         return inner_error(body, inner.response_version, refused.code, refused.message)
 
-    async def answer() -> EnvelopeResponse | Silence:
+    async def answer() -> EnvelopeResponse | ResponseAction:
         try:
             reply = await handler(controller, inner, body)
             if isinstance(reply, Parked):
@@ -73,17 +74,19 @@ async def at_controller(controller: ControllerContext, request: Request, message
         except Exception as failure:
             if refusal(failure).code is ErrorCode.NOT_CONTROLLER:
                 raise
-            reply = failed_reply(inner, failure, error_response)
-        return reply if isinstance(reply, Silence) else enclose(inner, reply)
+            reply = error_reply(inner, failure, error_response)
+        return reply if isinstance(reply, ResponseAction) else wrap_response(inner, reply)
 
     return Parked(answer)
 
 
-def unseal(envelope: EnvelopeRequest, connection: ConnectionInfo) -> Request:
-    """The request in an Envelope that came over ``connection``.
+def unwrap_request(envelope: EnvelopeRequest, connection: ConnectionInfo) -> Request:
+    """Return the request in an Envelope that came over ``connection``.
 
-    Raises KafkaError: PRINCIPAL_DESERIALIZATION_FAILURE if it does not say who sent it, INVALID_REQUEST if the sender's
-    address is none or the request is not one to be passed on, UNSUPPORTED_VERSION if no controller here offers it.
+    Raises:
+        KafkaError: PRINCIPAL_DESERIALIZATION_FAILURE if the principal is missing or malformed, INVALID_REQUEST if the
+            client's address is malformed or the API is not forwardable, UNSUPPORTED_VERSION if no controller here
+            offers it.
     """
     principal = _principal(envelope.request_principal)
     try:
@@ -93,7 +96,7 @@ def unseal(envelope: EnvelopeRequest, connection: ConnectionInfo) -> Request:
     data = envelope.request_data
     key = _API_KEY.unpack_from(data)[0] if len(data) >= _API_KEY.size else None
     if key in _REFUSED:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{ApiKey(key).name} is not to be passed on.")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{ApiKey(key).name} may not be forwarded.")
     client = ConnectionInfo(
         listener=connection.listener,
         security_protocol=connection.security_protocol,
@@ -117,10 +120,10 @@ def _principal(data: bytes | None) -> str:
     return f"{principal.type}:{principal.name}"
 
 
-def enclose(request: Request, response: Message) -> EnvelopeResponse:
-    """An Envelope with the response, as the client is to get it."""
+def wrap_response(request: Request, response: Message) -> EnvelopeResponse:
+    """Return an EnvelopeResponse with the bytes of the client's response."""
     data, pieces = encode_response(request, response)
-    assert not pieces, "no answer that is passed on has records"
+    assert not pieces, "no forwarded response has records"
     return EnvelopeResponse(bytes(data[_FRAME_LENGTH_BYTES:]))
 
 

@@ -1,4 +1,4 @@
-"""Fetch (key 1): read record batches, waiting for them if need be; of the metadata log at a controller (KIP-595).
+"""Fetch (key 1): read record batches, and wait for them if needed; at a controller, of the metadata log (KIP-595).
 
 Versions 4 to 17 at a broker, 12 to 18 at a controller.
 
@@ -7,7 +7,7 @@ Versions 4 to 17 at a broker, 12 to 18 at a controller.
 | 4 | isolation level, aborted transactions |
 | 5 | log start offset |
 | 7 | fetch sessions (KIP-227) |
-| 9 | the leader epoch that the client believes in (KIP-320) |
+| 9 | the leader epoch that the client knows (KIP-320) |
 | 11 | rack of the consumer (KIP-392) |
 | 12 | flexible; diverging epochs |
 | 13 | topics by id |
@@ -16,14 +16,15 @@ Versions 4 to 17 at a broker, 12 to 18 at a controller.
 | 17 | directory ids of replicas (KIP-853) |
 | 18 | the high watermark that the replica knows (KIP-1166) |
 
-Answered at once if there is an error, ``min_bytes`` are there, or ``max_wait_ms`` is 0; else parked until a partition
-grows or the time is up. ``max_bytes`` bounds the whole, but the first batch is always sent whole, so that a consumer
-gets on. What is read stays in its file until the socket takes it.
+The broker responds at once if there is an error, if there are ``min_bytes``, or if ``max_wait_ms`` is 0. Otherwise the
+request is parked until a partition grows or the time is over. ``max_bytes`` limits the whole response, but the first
+batch is always sent whole, so that a consumer makes progress. Record bytes stay in their file until the socket takes
+them.
 
-A consumer reads what is committed. A follower reads to the end of the log, and by asking says how far it is: that is
-what commits.
+A consumer reads up to the high watermark, or the last stable offset with read_committed. A follower reads to the end of
+the log. Its fetch offset tells the leader how far its copy reaches, and that advances the high watermark.
 
-At a controller's listener there is the metadata log alone, and the quorum's core answers: parked until the log grows
+A controller's listener has only the metadata log, and the quorum's core makes the response: parked until the log grows
 beyond the offset, or ``max_wait_ms`` is over.
 """
 
@@ -32,7 +33,7 @@ from __future__ import annotations
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.quorum_requests import ask_quorum
+from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.broker.fetch_session import Answered, FetchContext, TopicKey, grouped_by_topic, named_partitions
 from kraft.broker.leadership import ANY_BROKER_EPOCH, Fetched
@@ -71,7 +72,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: FetchReque
     return Parked(poll.wait)
 
 
-at_controller = ask_quorum
+at_controller = submit_to_quorum
 
 
 def _respond(context: FetchContext, answers: list[Answered]) -> FetchResponse:
@@ -80,7 +81,7 @@ def _respond(context: FetchContext, answers: list[Answered]) -> FetchResponse:
 
 
 class _Poll:
-    """One fetch until it is answered."""
+    """One Fetch request until its response."""
 
     def __init__(self, broker: BrokerContext, message: FetchRequest, context: FetchContext, version: int) -> None:
         self._broker = broker
@@ -96,7 +97,7 @@ class _Poll:
         self._deadline = trio.current_time() + message.max_wait_ms / 1000
 
     async def wait(self) -> FetchResponse:
-        """Read again each time a partition grows, until there is enough or the time is up."""
+        """Read again each time a partition grows, until there are ``min_bytes`` or ``max_wait_ms`` is over."""
         while True:
             grown = trio.Event()
             stops = [partition.watch(grown, uncommitted=self._is_follower) for partition in self._partitions()]
@@ -130,8 +131,10 @@ class _Poll:
         return self._broker.replicas.leader_of(self._name(key), wanted.partition)
 
     def read(self, *, first: bool = False) -> tuple[list[Answered], int, bool]:
-        """One pass over the partitions: the answers, their bytes in all, and whether any is an error. What a follower
-        says of itself counts the first time."""
+        """Read all partitions once; return the responses, their total bytes, and whether any has an error.
+
+        ``first`` says that this is the first read: only that one counts as a fetch of the follower.
+        """
         answers: list[Answered] = []
         left = min(self._message.max_bytes, self._broker.config.network.fetch_max_bytes)
         size = 0
@@ -204,10 +207,11 @@ class _Poll:
 
 
 def _diverging(partition: HostedPartition, wanted: FetchPartition) -> EpochEndOffset | None:
-    """Where the log of a reader that last saw ``last_fetched_epoch`` left this one, or None (KIP-320, KIP-595).
+    """Return where the reader's log diverges, if its ``last_fetched_epoch`` ends elsewhere here; else None (KIP-320,
+    KIP-595).
 
     Raises:
-        KafkaError: OFFSET_OUT_OF_RANGE if that epoch is not known here, or its records are gone.
+        KafkaError: OFFSET_OUT_OF_RANGE if the epoch is unknown here, or its records are deleted.
     """
     if wanted.last_fetched_epoch < 0:
         return None
@@ -220,7 +224,7 @@ def _diverging(partition: HostedPartition, wanted: FetchPartition) -> EpochEndOf
 
 
 def error(message: FetchRequest, version: int, code: ErrorCode, text: str | None = None) -> FetchResponse:
-    """Version 7 and newer say it once at the top; before, every partition carries it."""
+    """Version 7 and newer have the error once at the top; older ones have it in every partition."""
     if version >= 7:
         return FetchResponse(error_code=code)
     answers = [

@@ -1,13 +1,14 @@
-"""FetchSnapshot (key 59): a piece of a snapshot, for who is too far behind (KIP-630).
+"""FetchSnapshot (key 59): read a part of a snapshot, for replicas behind the start of the log (KIP-630).
 
-Versions 0 and 1: 1 has directory ids and says where the leader is (KIP-853).
+Versions 0 and 1: 1 has directory ids and the endpoint of the leader (KIP-853).
 
-Pieces may begin and end anywhere. SNAPSHOT_NOT_FOUND if it is gone, POSITION_OUT_OF_RANGE beyond its end.
+A part may begin and end at any byte. The error is SNAPSHOT_NOT_FOUND if the snapshot was deleted, and
+POSITION_OUT_OF_RANGE beyond its end.
 """
 
 from __future__ import annotations
 
-from kraft.api.quorum_requests import ask_quorum
+from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.fetch_snapshot_request import FetchSnapshotRequest
 from kraft.messages.fetch_snapshot_response import FetchSnapshotResponse
@@ -21,7 +22,7 @@ ROW = Api(
     quota=Quota.NONE,
 )
 
-at_controller = ask_quorum
+at_controller = submit_to_quorum
 
 
 def error(

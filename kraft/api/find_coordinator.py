@@ -1,8 +1,9 @@
-"""FindCoordinator (key 10): which broker coordinates a group.
+"""FindCoordinator (key 10): the broker that coordinates a group.
 
-Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 asks for several keys (KIP-699), 6 may ask for share groups.
-The first question creates ``__consumer_offsets`` and the answer waits for it. Transactions are not served: asking for
-their coordinator is an INVALID_REQUEST, so that a client fails at once and does not wait.
+Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may ask for share groups.
+
+The first request creates ``__consumer_offsets``, and its response waits for that. Transactions are not served: a
+request for their coordinator gets INVALID_REQUEST, so that a client fails at once and does not wait.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _answer(broker: BrokerContext, request: Request, message: FindCoordinatorReq
 def _find(broker: BrokerContext, group_id: str, listener: str) -> Coordinator:
     try:
         count = broker.replicas.partition_count(OFFSETS_TOPIC)
-        if not count:  # a controller elsewhere has made it, and this broker does not know yet
+        if not count:  # another node's controller has created it, and this broker has not replayed that yet
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         leader, _ = broker.replicas.known_leader(OFFSETS_TOPIC, coordinator_partition(group_id, count))
         registered = broker.image.brokers.get(leader)

@@ -1,6 +1,6 @@
-"""Requests that change metadata are the controller's: any broker takes them and passes them on (KIP-590).
+"""Forwarding: a broker sends requests that change metadata to the active controller (KIP-590).
 
-To the controller of another node they go as they came, in an Envelope that says who sent them.
+The controller of another node gets the client's bytes in an Envelope, with the client's principal and address.
 :mod:`kraft.api.envelope` is the controller's side.
 """
 
@@ -30,36 +30,37 @@ _CORRELATION_ID = struct.Struct(">i")
 
 
 async def forward(broker: BrokerContext, request: Request, message: Any) -> Reply:
-    """The controller's answer, once it is committed: the handler that forwarded APIs share at a broker's listener."""
+    """Return the controller's response once it is committed: the handler of forwarded APIs at a broker."""
 
     async def answer() -> Any:
-        response = await broker.change(message, request.api_version, envelope=seal(request))
+        response = await broker.change(message, request.api_version, envelope=wrap_request(request))
         if not isinstance(response, EnvelopeResponse):
             return response
         try:
-            return disclose(request, response)
+            return unwrap_response(request, response)
         except KafkaError as refused:
             if refused.code is ErrorCode.UNSUPPORTED_VERSION:
-                # What was offered to this client holds no more: let it connect and ask anew.
+                # The controller no longer offers this version: close, so that the client requests ApiVersions again.
                 return CLOSE
-            logger.error("an Envelope with %s was refused: %s", ApiKey(request.api_key).name, refused)
+            logger.error("the controller refused an Envelope with %s: %s", ApiKey(request.api_key).name, refused)
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from refused
 
     return Parked(answer)
 
 
-def seal(request: Request) -> EnvelopeRequest:
-    """An Envelope with a client's request."""
+def wrap_request(request: Request) -> EnvelopeRequest:
+    """Return an Envelope with a client's request."""
     kind, _, name = request.connection.principal.partition(":")
     principal = _VERSION.pack(_PRINCIPAL_VERSION) + encode(DefaultPrincipalData(kind, name), _PRINCIPAL_VERSION)
     address = ipaddress.ip_address(request.connection.host.partition("%")[0]).packed
     return EnvelopeRequest(bytes(request.frame), principal, address)
 
 
-def disclose(request: Request, envelope: EnvelopeResponse) -> Message:
-    """The answer in an Envelope, for the client that sent ``request``.
+def unwrap_response(request: Request, envelope: EnvelopeResponse) -> Message:
+    """Return the response in an Envelope to the client that sent ``request``.
 
-    Raises KafkaError: why the Envelope was refused, or UNKNOWN_SERVER_ERROR if it does not have the answer.
+    Raises:
+        KafkaError: the error of the Envelope, or UNKNOWN_SERVER_ERROR if it has no response to ``request``.
     """
     if envelope.error_code:
         raise KafkaError(ErrorCode(envelope.error_code))
@@ -67,7 +68,7 @@ def disclose(request: Request, envelope: EnvelopeResponse) -> Message:
     position = _CORRELATION_ID.size + response_header_version(request.api_key, request.api_version)
     try:
         if _CORRELATION_ID.unpack_from(data)[0] != request.correlation_id or any(data[_CORRELATION_ID.size : position]):
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The Envelope has the answer to another request.")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The Envelope has the response to another request.")
         return decode(response_class(request.api_key), request.api_version, data, position)[0]
     except (struct.error, DecodeError) as error:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"The Envelope has no answer: {error}") from error
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"The Envelope has no response: {error}") from error

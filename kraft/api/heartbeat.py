@@ -1,6 +1,6 @@
-"""Heartbeat (key 12): a member is alive, and hears whether its group rebalances.
+"""Heartbeat (key 12): a member renews its session, and learns whether its group rebalances.
 
-Versions 0 to 4: 3 static members, 4 flexible.
+Versions 0 to 4: 3 has static members, 4 is flexible.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""``python -m kraft.api.index``: write ``table.py`` from the rows of the APIs; with ``--check``, only say if it is
-current.
+"""``python -m kraft.api.index``: write ``table.py`` from the rows of the APIs, or check it with ``--check``.
 
 Development time only. A node that starts reads the table and imports none of the APIs.
 """
@@ -17,8 +16,10 @@ from kraft.messages.registry import ApiKey
 
 TABLE = Path(__file__).with_name("table.py")
 
-_HEAD = '''"""What each kind of listener offers, and what brokers may forward. Generated from the rows by
-``python -m kraft.api.index``; do not edit."""
+_HEAD = '''"""The APIs that each kind of listener offers, and those that brokers may forward.
+
+``python -m kraft.api.index`` generates this file from the rows. Do not edit it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ from kraft.messages.registry import ApiKey
 
 
 def rows() -> list[Api]:
-    """The rows of all APIs that have a file here, by key. Imports every one of them."""
+    """Import all APIs that have a file here, and return their rows by key."""
     files = {path.stem for path in TABLE.parent.glob("*.py")}
     found = (
         importlib.import_module(f"kraft.api.{key.name.lower()}").ROW for key in ApiKey if key.name.lower() in files
@@ -40,7 +41,7 @@ def rows() -> list[Api]:
 
 
 def render() -> str:
-    """The source of ``table.py``, as the formatter leaves it."""
+    """Return the source of ``table.py``, formatted as ruff does."""
     return _HEAD + "\n".join(_tables(rows())) + "\n"
 
 
@@ -62,7 +63,7 @@ def _tables(apis: Sequence[Api]) -> Iterator[str]:
     yield from (f"        ApiKey.{api.key.name}," for api in apis if api.forwardable)
     yield "    }"
     yield ")"
-    yield '"""The APIs that a broker may pass on to the active controller in an Envelope (KIP-590)."""'
+    yield '"""The APIs that a broker may forward to the active controller in an Envelope (KIP-590)."""'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

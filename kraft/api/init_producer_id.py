@@ -1,9 +1,9 @@
 """InitProducerId (key 22): an id for an idempotent producer.
 
-Versions 0 to 5: 2 flexible, 3 lets a producer name the id that it had (KIP-360), 4 and 5 add error codes.
+Versions 0 to 5: 2 is flexible, in 3 a producer may send its present id (KIP-360), 4 and 5 add error codes.
 
-Without a transactional id the timeout means nothing and every call gives a new id. A transactional id is refused:
-transactions are not served.
+Without a transactional id the timeout has no effect and every request gets a new id. A request with a transactional id
+is refused: transactions are not served.
 """
 
 from __future__ import annotations

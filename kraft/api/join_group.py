@@ -4,15 +4,15 @@ Versions 0 to 9.
 
 | version | change |
 |---|---|
-| 1 | rebalance timeout of its own (KIP-62) |
-| 4 | a new member is told its id first and joins with it (KIP-394) |
+| 1 | a separate rebalance timeout (KIP-62) |
+| 4 | a new member first gets its id, and joins with it (KIP-394) |
 | 5 | static members (KIP-345) |
 | 6 | flexible |
-| 7 | protocol type in the answer (KIP-559) |
+| 7 | protocol type in the response (KIP-559) |
 | 8 | the reason, for the log (KIP-800) |
-| 9 | a returning static leader is told to skip the assignment |
+| 9 | a returning static leader skips the assignment |
 
-Parked until everyone has joined or the rebalance timeout is over.
+Parked until all members have joined or the rebalance timeout is over.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""LeaveGroup (key 13): members go at once, not when their session ends.
+"""LeaveGroup (key 13): members leave at once, before their sessions expire.
 
-Versions 0 to 5: 3 several members in one request, static ones by their instance id (KIP-345); 4 flexible; 5 the reason
-(KIP-800).
+Versions 0 to 5: 3 has several members in one request, static ones by their instance id (KIP-345); 4 is flexible; 5 has
+the reason (KIP-800).
 """
 
 from __future__ import annotations

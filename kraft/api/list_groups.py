@@ -1,6 +1,6 @@
 """ListGroups (key 16): the groups that this broker coordinates.
 
-Versions 0 to 5: 3 flexible, 4 filters by state (KIP-518), 5 by type (KIP-848).
+Versions 0 to 5: 3 is flexible, 4 filters by state (KIP-518), 5 by type (KIP-848).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ListOffsets (key 2): the first offset, the last one, or the one of a time.
+"""ListOffsets (key 2): the first offset of a partition, the last one, or that of a timestamp.
 
 Versions 1 to 9.
 
@@ -9,7 +9,7 @@ Versions 1 to 9.
 | 5 | OFFSET_NOT_AVAILABLE (KIP-207) |
 | 6 | flexible |
 | 7 | the offset of the greatest timestamp (KIP-734) |
-| 8 | the first offset on local disk (KIP-405): here the first of all |
+| 8 | the first offset on local disk (KIP-405): here the log start offset |
 | 9 | the last offset in tiered storage: here none |
 """
 
@@ -44,7 +44,7 @@ NOTHING = -1
 
 
 class Special(enum.IntEnum):
-    """Timestamps that are questions of their own."""
+    """Timestamps with a special meaning."""
 
     LATEST = -1
     EARLIEST = -2
@@ -93,7 +93,7 @@ def _one(
 
 @attrs.frozen
 class _Bound:
-    """How far the reader sees: what is committed, what is stable too, or as a follower everything."""
+    """Where the reader's log ends: at the high watermark, at the last stable offset, or for a follower at the end."""
 
     is_stable: bool
     is_follower: bool
@@ -105,10 +105,10 @@ class _Bound:
 
 
 def _look_up(partition: HostedPartition, timestamp: int, bound: _Bound, version: int) -> tuple[int, int, int]:
-    """Timestamp, offset, leader epoch; -1 each where there is nothing to say.
+    """Return (timestamp, offset, leader epoch); -1 for each that is unknown.
 
     Raises:
-        KafkaError: as ``_check_known``, or why the log cannot be read.
+        KafkaError: as ``_check_known``, or because the log cannot be read.
     """
     log = partition.log
     upper = bound.upper(partition)
@@ -127,7 +127,7 @@ def _look_up(partition: HostedPartition, timestamp: int, bound: _Bound, version:
 
 
 def _check_known(partition: HostedPartition, bound: _Bound, version: int) -> None:
-    """A new leader does not know yet how much is committed of what it found: its answer must not go back (KIP-207).
+    """Check that the high watermark is in this leader's epoch, so that no client sees an offset go back (KIP-207).
 
     Raises:
         KafkaError: OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE.
@@ -139,7 +139,7 @@ def _check_known(partition: HostedPartition, bound: _Bound, version: int) -> Non
 
 
 def _first_epoch(partition: HostedPartition) -> int:
-    """The epoch of the first record; that of now for a log that has none."""
+    """Return the leader epoch of the first record; the present one for an empty log."""
     log = partition.log
     if log.log_start_offset == log.log_end_offset:
         return partition.state.leader_epoch

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (key 46): which replicas are on the move (KIP-455).
+"""ListPartitionReassignments (key 46): the partitions whose replicas are being moved (KIP-455).
 
 Version 0.
 """

@@ -5,17 +5,18 @@ Versions 0 to 13.
 | version | change |
 |---|---|
 | 0 | an empty list asks for all topics; from 1 on null does |
-| 4 | topics are created by asking only if the client allows it |
+| 4 | a request creates topics only if the client allows it |
 | 7 | leader epochs |
 | 8 | authorized operations on request |
 | 9 | flexible |
 | 10 | topic ids |
-| 12 | topics may be asked for by id alone |
+| 12 | a request may have topic ids without names |
 | 13 | an error for the whole response |
 
-Only brokers that are not fenced and have the listener of the request are named. The controller that is named is one
-of them: clients send it admin requests, and any broker passes these on. ``auto.create.topics.enable`` creates what a
-client names and allows, with ``num.partitions`` and ``default.replication.factor``; the answer waits for that.
+The response has the brokers that are not fenced and have the listener of the request. Its controller id is that of one
+of them: clients send it admin requests, which any broker forwards. With ``auto.create.topics.enable`` the broker
+creates the topics that a client names and allows, with ``num.partitions`` and ``default.replication.factor``. The
+response waits for that.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ BY_ID_VERSION = 12
 
 async def at_broker(broker: BrokerContext, request: Request, message: MetadataRequest) -> Reply:
     if request.api_version < BY_ID_VERSION and any(_by_id(topic) for topic in message.topics or []):
-        # Versions 10 and 11 have the fields already, but no way to answer.
+        # Versions 10 and 11 have topic ids in the request, but cannot return the errors of unknown ids.
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     missing = _to_create(broker, message)
     if not missing:
@@ -75,7 +76,7 @@ def _by_id(topic: MetadataRequestTopic) -> bool:
 
 
 def _to_create(broker: BrokerContext, message: MetadataRequest) -> list[str]:
-    """Topics that are named, allowed, valid and not there."""
+    """Return the topics to create: valid names that do not exist, if the broker and the client allow it."""
     allowed = broker.config.topics.auto_create_topics_enable and message.allow_auto_topic_creation
     if not allowed or not message.topics:
         return []
@@ -85,7 +86,7 @@ def _to_create(broker: BrokerContext, message: MetadataRequest) -> list[str]:
 
 
 async def _create(broker: BrokerContext, names: Iterable[str]) -> dict[str, ErrorCode]:
-    """Create topics; those that could not be created, with the reason."""
+    """Create topics; return the error of each that could not be created."""
     refused: dict[str, ErrorCode] = {}
     for topic in await create_topics(broker, names):
         if topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
@@ -121,7 +122,7 @@ def _answer(
 
 
 def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTopic]:
-    """Each topic once. Who asks for one by id asks for all by id: names are left out then."""
+    """Return each topic once. If any topic has an id, those without an id are ignored."""
     by_id = {topic.topic_id: topic for topic in topics if topic.topic_id != ZERO_UUID}
     return list(by_id.values()) or list({topic.name: topic for topic in topics}.values())
 
@@ -129,7 +130,7 @@ def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTop
 def _wanted(
     image: Image, wanted: MetadataRequestTopic, alive: set[int], operations: int, refused: dict[str, ErrorCode]
 ) -> MetadataResponseTopic:
-    if wanted.name is None or wanted.topic_id != ZERO_UUID:  # the Java client sends an empty name beside an id
+    if wanted.name is None or wanted.topic_id != ZERO_UUID:  # the Java client sends an empty name with an id
         topic = image.topics.get(wanted.topic_id)
         if topic is None:
             return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)

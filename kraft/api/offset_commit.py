@@ -1,16 +1,16 @@
-"""OffsetCommit (key 8): remember how far a group has read.
+"""OffsetCommit (key 8): store the offsets of a group.
 
 Versions 2 to 9.
 
 | version | change |
 |---|---|
-| 2 | retention asked for by the client (up to 4) |
+| 2 | retention time in the request (up to 4) |
 | 6 | leader epoch of the committed offset (KIP-320) |
 | 7 | static members |
 | 8 | flexible |
 | 9 | the error codes of KIP-848 |
 
-A partition that the metadata does not know is refused by itself; the others are one batch in ``__consumer_offsets``.
+A partition that the image does not have gets an error of its own. The others are one batch in ``__consumer_offsets``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OffsetDelete (key 47): forget single committed offsets of a group (KIP-496). Version 0.
+"""OffsetDelete (key 47): delete committed offsets of a group by partition (KIP-496). Version 0.
 
 Parked until the tombstones are committed.
 """

@@ -1,10 +1,10 @@
-"""OffsetFetch (key 9): how far a group has read.
+"""OffsetFetch (key 9): the committed offsets of a group.
 
 Versions 1 to 9.
 
 | version | change |
 |---|---|
-| 2 | null topics ask for all; an error for the whole answer |
+| 2 | null topics ask for all; an error for the whole response |
 | 5 | leader epoch of the committed offset |
 | 6 | flexible |
 | 7 | may ask for offsets that no open transaction can change (KIP-447) |
@@ -57,7 +57,7 @@ def _fetch(broker: BrokerContext, wanted: OffsetFetchRequestGroup) -> OffsetFetc
 
 
 def _as_group(message: OffsetFetchRequest) -> OffsetFetchRequestGroup:
-    """The request of an older version in the form of the newer one."""
+    """Return the request of an older version in the form of version 8."""
     topics = None
     if message.topics is not None:
         topics = [
@@ -70,10 +70,10 @@ def _as_group(message: OffsetFetchRequest) -> OffsetFetchRequestGroup:
 def _single(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
     response = OffsetFetchResponse(error_code=group.error_code)
     for topic in group.topics:
-        told = OffsetFetchResponseTopic(name=topic.name)
-        response.topics.append(told)
+        topic_response = OffsetFetchResponseTopic(name=topic.name)
+        response.topics.append(topic_response)
         for each in topic.partitions:
-            told.partitions.append(
+            topic_response.partitions.append(
                 OffsetFetchResponsePartition(
                     each.partition_index, each.committed_offset, each.committed_leader_epoch, each.metadata
                 )

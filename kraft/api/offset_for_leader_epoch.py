@@ -1,7 +1,7 @@
-"""OffsetForLeaderEpoch (key 23): where a leader epoch ends in the log, so that a reader finds where it parted
+"""OffsetForLeaderEpoch (key 23): the end offset of a leader epoch, so that a reader can find where its log diverged
 (KIP-320).
 
-Versions 2 to 4: 3 names the replica that asks, 4 is flexible.
+Versions 2 to 4: 3 has the id of the replica that reads, 4 is flexible.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
 """Produce (key 0): append record batches to partitions that this broker leads.
 
-Versions 3 to 13 are served; 0 to 2 are advertised, as Apache Kafka does, and refused, because librdkafka up to 2.0
-takes a higher minimum as a sign that the broker cannot read compressed batches.
+Versions 3 to 13 are served. Versions 0 to 2 are offered, as by Apache Kafka, and refused: librdkafka up to 2.0 takes a
+higher minimum as a sign that the broker cannot read compressed batches.
 
 | version | change |
 |---|---|
 | 3 | transactional id; magic 2 only |
-| 5 | log start offset in the answer |
+| 5 | log start offset in the response |
 | 7 | zstd allowed |
 | 8 | errors of single batches, with a message |
 | 9 | flexible |
-| 10 | the current leader in the answer |
+| 10 | the current leader in the response |
 | 13 | topics by id |
 
-A batch is received, checked and written once; it is never decoded record by record unless its topic asks for that
-(compaction needs keys, ``compression.type`` may ask for another codec). With ``acks=0`` nothing is answered, and an
-error closes the connection, so that the producer notices. With ``acks=all`` the answer waits, for ``timeout_ms`` at
-most, until what was appended is committed.
+The broker receives, checks and writes a batch once. It decodes single records only if the topic needs that: compaction
+needs keys, and ``compression.type`` may need another codec. With ``acks=0`` there is no response, and an error closes
+the connection, so that the producer notices. With ``acks=all`` the response waits until the records are committed, for
+``timeout_ms`` at most.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from kraft.messages.registry import ApiKey
 from kraft.records.produced import RefusedRecords, is_transactional
 from kraft.replication.appending import append_produced
 from kraft.replication.partition import HostedPartition
-from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, Silence
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, ResponseAction
 from kraft.wire.errors import ErrorCode, KafkaError
 
 ROW = Api(
@@ -100,7 +100,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
 
 @attrs.frozen
 class _Uncommitted:
-    """An answer that holds once everything below ``end_offset`` is committed."""
+    """The response for one partition, which holds once everything below ``end_offset`` is committed."""
 
     answer: PartitionProduceResponse
     partition: HostedPartition
@@ -108,7 +108,7 @@ class _Uncommitted:
 
 
 async def _commit(broker: BrokerContext, each: _Uncommitted, deadline: float, version: int) -> None:
-    """Wait until the answer holds, or say why it does not. The records stay where they are."""
+    """Wait until the records are committed, or set the error of the response. The records stay in the log."""
     refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     with trio.move_on_at(deadline):
         try:
@@ -138,7 +138,7 @@ def _append(
         if version >= TOPIC_IDS_VERSION:
             name = replicas.name_of(topic.topic_id)
         if is_internal(name):
-            # What the coordinators read back must be their own.
+            # The coordinators read these topics back, so only they may write to them.
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Clients may not write to {name}.")
         partition = replicas.leader_of(name, data.index)
         if acks == ACKS_ALL:
@@ -148,7 +148,7 @@ def _append(
         logger.error("cannot append to %s-%d: %s", name, data.index, failure)
         return PartitionProduceResponse(data.index, ErrorCode.KAFKA_STORAGE_ERROR, -1)
     except KafkaError as refused:
-        # A text only beside the records that it is about: clients have better ones for the codes themselves.
+        # A text only where it concerns records: clients have better texts for the codes themselves.
         answer = PartitionProduceResponse(data.index, base_offset=-1, error_message=None)
         _refuse(broker, answer, name, refused.code, version)
         if refused.code in _JUDGED_BY_THE_LOG or isinstance(refused, RefusedRecords):
@@ -172,7 +172,9 @@ def _refuse(broker: BrokerContext, answer: PartitionProduceResponse, topic: str,
         answer.current_leader = LeaderIdAndEpoch(leader, epoch)
 
 
-def error(message: ProduceRequest, version: int, code: ErrorCode, text: str | None = None) -> ProduceResponse | Silence:
+def error(
+    message: ProduceRequest, version: int, code: ErrorCode, text: str | None = None
+) -> ProduceResponse | ResponseAction:
     if message.acks == 0:
         return CLOSE
     return ProduceResponse(

@@ -1,6 +1,7 @@
-"""Requests of the quorum's members to each other: the handler that their APIs share at a controller's listener.
+"""Requests between members of the quorum: the handler that their APIs share at a controller's listener.
 
-A request is checked, put to the Raft core, and answered with the bytes of the log or the snapshot that belong to it.
+The handler checks a request, submits it to the Raft core, and adds the bytes of the log or the snapshot to the
+response.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 
-#: The most of a snapshot in one answer: few enough to be read at once, while the quorum waits.
-_PIECE_BYTES = 2**20
+#: The limit of a response to FetchSnapshot, in bytes: the driver waits while it reads them.
+_MAX_SNAPSHOT_BYTES = 2**20
 
 
-async def ask_quorum(controller: ControllerContext, request: Request, message: Any) -> Reply:
-    """The quorum's answer. A Fetch may wait for the log to grow, and any answer for the disk."""
+async def submit_to_quorum(controller: ControllerContext, request: Request, message: Any) -> Reply:
+    """Return the core's response. A Fetch may wait for the log to grow, and any response for the disk."""
     quorum, host, version = controller.quorum, request.connection.host, request.api_version
     try:
         value = request_value(message, version, quorum.identity)
@@ -37,7 +38,7 @@ async def ask_quorum(controller: ControllerContext, request: Request, message: A
     async def answer() -> Message:
         response, data = await pending.response()
         if isinstance(value, raft.FetchSnapshotRequest) and isinstance(response, raft.FetchSnapshotResponse):
-            response, data = _with_piece(controller, host, value, response, limit)
+            response, data = _with_bytes(controller, host, value, response, limit)
         return _message(controller, version, value, response, data)
 
     return Parked(answer)
@@ -51,22 +52,22 @@ def _message(
     return response_message(request, response, quorum.identity, version, data=data, log_start_offset=start_offset)
 
 
-def _with_piece(
+def _with_bytes(
     controller: ControllerContext,
     host: str,
-    asked: raft.FetchSnapshotRequest,
+    fetch: raft.FetchSnapshotRequest,
     response: raft.FetchSnapshotResponse,
     limit: int,
 ) -> tuple[raft.FetchSnapshotResponse, bytes]:
-    """The core's consent, with the bytes; or why there are none after all."""
+    """Add the bytes of the snapshot to the core's response, or the error that prevented that."""
     if response.error is not ErrorCode.NONE:
         return response, b""
     try:
         data, size = controller.quorum.log.read_snapshot(
-            asked.snapshot, asked.position, max(0, min(limit, _PIECE_BYTES))
+            fetch.snapshot, fetch.position, max(0, min(limit, _MAX_SNAPSHOT_BYTES))
         )
     except KafkaError as refused:
         doubt = Doubt.SNAPSHOT_GONE if refused.code is ErrorCode.SNAPSHOT_NOT_FOUND else Doubt.BEYOND_SNAPSHOT
-        controller.quorum.note_refusal(Refusal(Asked.of(asked, asked.replica_id), doubt), host)
+        controller.quorum.note_refusal(Refusal(Asked.of(fetch, fetch.replica_id), doubt), host)
         return attrs.evolve(response, error=refused.code), b""
     return attrs.evolve(response, length=len(data), size=size), data

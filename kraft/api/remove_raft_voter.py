@@ -1,4 +1,4 @@
-"""RemoveRaftVoter (key 81): a voter goes (KIP-853). Refused: the voters of this quorum are static.
+"""RemoveRaftVoter (key 81): remove a voter from the quorum (KIP-853). Refused: the voters of this quorum are static.
 
 Version 0.
 """

@@ -1,8 +1,7 @@
-"""The row of an API: everything that a node knows of it beside its messages and its handlers.
+"""The row of an API: all that a node knows of it, except its messages and its handlers.
 
-Each API has one file, named as its key is, and that file's ``ROW`` is the only place where any of this is said. The
-tables of the listeners (:mod:`kraft.api.table`), ApiVersions, the requests that may be forwarded and docs/apis.md are
-made from the rows.
+Each API has one file with the name of its key, and ``ROW`` in that file is the only place for these facts. The tables
+of the listeners (:mod:`kraft.api.table`), ApiVersions, the forwardable requests and docs/apis.md come from the rows.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kraft.messages.registry import ApiKey
 
 
 class ListenerType(enum.StrEnum):
-    """The kinds of listener, as ``listeners`` in a message's spec names them."""
+    """The kinds of listener, with their names in the ``listeners`` of a message's spec."""
 
     BROKER = "broker"
     CONTROLLER = "controller"
@@ -24,7 +23,7 @@ class ListenerType(enum.StrEnum):
 
     @property
     def handler(self) -> str:
-        """The name of the function that answers at such a listener, in each API's file."""
+        """The name of the handler for this kind of listener, in each API's file."""
         return f"at_{self.name.lower()}"
 
 
@@ -53,7 +52,7 @@ class Resource(enum.IntEnum):
 
 
 class Quota(enum.StrEnum):
-    """The client quota that Kafka charges a request to."""
+    """The client quota that Kafka applies to a request."""
 
     NONE = "none"
     """Exempt, as most requests between nodes are."""
@@ -68,7 +67,7 @@ class Quota(enum.StrEnum):
 
 
 Versions = tuple[int, int]
-"""The oldest and the newest version that is offered."""
+"""The lowest and the highest offered version."""
 Permission = tuple[Operation, Resource]
 
 
@@ -79,11 +78,11 @@ class Api:
     Attributes:
         key: Also names the file: ``ApiKey.CREATE_TOPICS`` is in ``create_topics.py``.
         versions: The versions offered, by the kind of listener that offers them.
-        permissions: What Kafka's authorizer is asked about the client. Several pairs are for several resources in the
-            request, or the second stands in for the first; see "Operations and resources on protocols" in Kafka's
-            documentation. Nothing is enforced here yet.
+        permissions: The operations and resources that Kafka's authorizer checks. Several pairs are for several
+            resources in the request, or the second is an alternative to the first; see "Operations and resources on
+            protocols" in Kafka's documentation. Nothing is enforced here yet.
         quota: Nothing is enforced here yet.
-        forwardable: Whether a broker may pass it on to the active controller in an Envelope (KIP-590).
+        forwardable: Whether a broker may forward it to the active controller in an Envelope (KIP-590).
     """
 
     key: ApiKey

@@ -1,7 +1,7 @@
-"""SyncGroup (key 14): the leader hands in the assignment, every member takes its part of it.
+"""SyncGroup (key 14): the leader sends the assignment, and every member gets its part of it.
 
-Versions 0 to 5: 3 static members, 4 flexible, 5 says which protocol the member believes elected (KIP-559).
-Parked until the leader has spoken.
+Versions 0 to 5: 3 has static members, 4 is flexible, 5 has the protocol that the member expects (KIP-559). Parked until
+the leader has sent the assignment.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""What each kind of listener offers, and what brokers may forward. Generated from the rows by
-``python -m kraft.api.index``; do not edit."""
+"""The APIs that each kind of listener offers, and those that brokers may forward.
+
+``python -m kraft.api.index`` generates this file from the rows. Do not edit it.
+"""
 
 from __future__ import annotations
 
@@ -101,4 +103,4 @@ FORWARDABLE: Final = frozenset(
         ApiKey.REMOVE_RAFT_VOTER,
     }
 )
-"""The APIs that a broker may pass on to the active controller in an Envelope (KIP-590)."""
+"""The APIs that a broker may forward to the active controller in an Envelope (KIP-590)."""

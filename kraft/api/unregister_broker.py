@@ -1,4 +1,4 @@
-"""UnregisterBroker (key 64): forget a broker, alive or not (KIP-631).
+"""UnregisterBroker (key 64): remove the registration of a broker, alive or not (KIP-631).
 
 Version 0.
 """

@@ -1,6 +1,6 @@
-"""UpdateFeatures (key 57): move the cluster to other levels of its features (KIP-584).
+"""UpdateFeatures (key 57): change the levels of the cluster's features (KIP-584).
 
-Versions 0 to 2: 1 names the kind of upgrade and may only validate (KIP-778), 2 is all or nothing.
+Versions 0 to 2: 1 has the type of upgrade and may only validate (KIP-778), 2 is all or nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""UpdateRaftVoter (key 82): a voter tells its endpoints and versions (KIP-853). Refused: the voters are static.
+"""UpdateRaftVoter (key 82): a voter sends its endpoints and versions (KIP-853). Refused: the voters are static.
 
 Version 0.
 """

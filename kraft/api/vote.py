@@ -1,11 +1,11 @@
-"""Vote (key 52): a candidate asks for a vote, or whether it would get one (KIP-595, KIP-996).
+"""Vote (key 52): a candidate requests a vote, or whether it would get one (KIP-595, KIP-996).
 
-Versions 0 to 2: 1 has directory ids and says where the leader is (KIP-853), 2 the pre-vote.
+Versions 0 to 2: 1 has directory ids and the endpoint of the leader (KIP-853), 2 the pre-vote.
 """
 
 from __future__ import annotations
 
-from kraft.api.quorum_requests import ask_quorum
+from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.registry import ApiKey
 from kraft.messages.vote_request import VoteRequest
@@ -19,7 +19,7 @@ ROW = Api(
     quota=Quota.NONE,
 )
 
-at_controller = ask_quorum
+at_controller = submit_to_quorum
 
 
 def error(message: VoteRequest, version: int, code: ErrorCode, text: str | None = None) -> VoteResponse:

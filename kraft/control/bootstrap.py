@@ -13,9 +13,13 @@ from kraft.storage.errors import StorageError, UnsupportedFormat
 
 
 def load_bootstrap(directory: str) -> tuple[Any, ...] | None:
-    """The records that an empty metadata log begins with; None if the file is missing: a log that has some needs none.
+    """Return the records that an empty metadata log begins with; None if the file is missing.
 
-    Raises StorageError for one that is damaged, or of a later Kafka; OSError.
+    A log that has records needs no such file.
+
+    Raises:
+        StorageError: the file is damaged, or a later version of Kafka wrote it.
+        OSError: the file cannot be read.
     """
     path = os.path.join(directory, BOOTSTRAP_CHECKPOINT)
     try:

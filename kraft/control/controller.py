@@ -1,9 +1,10 @@
-"""The controller role of a node: on standby while another leads, and while this node leads the active controller.
+"""The controller role of a node: active while this node leads the quorum, on standby otherwise.
 
-``lead`` lives as long as the epoch that it leads. It begins with the image that the standby already has. A request is
-decided in the task that brings it, without a checkpoint: decided, replayed, appended. The next is decided on top of
-that, while one flush commits many. Each caller waits for its own, so an answer is given only when all that it rests on
-is committed. An answer that needed no record waits for whatever was appended before it.
+``lead`` runs for one epoch. It begins with the image that the standby has replayed. The task that brings a request
+decides it, without a checkpoint: the core decides, then the records are replayed and appended. The next request is
+decided on top of them, so one flush commits many decisions. Each caller waits until its own records are committed: a
+response never rests on records that are not. A response without records waits for the records that were appended before
+it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ logger = logging.getLogger("kraft.controller")
 
 @attrs.frozen
 class Decided:
-    """A response, and what must be committed before it is given: everything up to ``offset``, in ``epoch``."""
+    """A response, and the condition for sending it: everything up to ``offset`` is committed in ``epoch``."""
 
     response: Any
     offset: int
@@ -47,24 +48,24 @@ class Decided:
 
 @attrs.define(eq=False)
 class _Active:
-    """What there is of an active controller: its core, and what its timer has to know."""
+    """The state of an active controller: its core, and the deadline that its timer waits for."""
 
     core: ControllerCore
     epoch: int
     last_append: float
     wakes_at: float = -math.inf
-    sooner: trio.Event = attrs.Factory(trio.Event)
+    deadline_moved: trio.Event = attrs.Factory(trio.Event)
     failure: Exception | None = None
 
 
 class Controller:
-    """The controller of a node. Only the one whose node leads the quorum is active and decides.
+    """The controller of a node. It is active, and decides, only while its node leads the quorum.
 
-    ``bootstrap`` is what an empty log starts with, the level of metadata.version first. After
-    ``max_idle_interval_ms`` (metadata.max.idle.interval.ms) without a record one that says nothing is appended, so
-    that followers can tell an idle controller from a dead one (KIP-835); 0 turns it off.
+    ``bootstrap`` has the records that an empty log starts with, the metadata.version first. An active controller that
+    appended nothing for ``max_idle_interval_ms`` (metadata.max.idle.interval.ms) appends a NoOpRecord, so that
+    followers can tell an idle controller from a dead one (KIP-835); 0 turns this off.
 
-    ``directories`` is what the quorum's service hears of replicas, for DescribeQuorum.
+    ``directories`` has the directory ids of the replicas, as the quorum's service receives them, for DescribeQuorum.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Controller:
 
     @property
     def is_active(self) -> bool:
-        """Whether requests are decided here."""
+        """Whether this controller is active."""
         return self._active is not None
 
     async def request(
@@ -101,16 +102,14 @@ class Controller:
         former_incarnation_gone: bool = False,
         timeout_ms: float = _DEFAULT_TIMEOUT_MS,
     ) -> Any:
-        """Have ``message`` decided and return the response once it is committed. Raises as ``decide`` and
-        ``committed``.
-        """
+        """Decide ``message`` and return the committed response. Raises as ``decide`` and ``committed`` do."""
         if isinstance(message, DescribeQuorumRequest):
             return self.describe_quorum(message, version)
         decided = self.decide(message, version, former_incarnation_gone=former_incarnation_gone)
         return await self.committed(decided, timeout_ms=timeout_ms)
 
     def describe_quorum(self, message: DescribeQuorumRequest, version: int | None = None) -> DescribeQuorumResponse:
-        """What DescribeQuorum is told; there is nothing to decide. Raises KafkaError: NOT_CONTROLLER."""
+        """Return the response to DescribeQuorum, which needs no decision. Raises KafkaError: NOT_CONTROLLER."""
         version = message.VALID_VERSIONS[1] if version is None else version
         try:
             return describe_quorum(self._quorum, self.directories, self._world.clock, message, version)
@@ -118,12 +117,14 @@ class Controller:
             raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
 
     def decide(self, message: Any, version: int | None = None, *, former_incarnation_gone: bool = False) -> Decided:
-        """Decide ``message`` (as its newest version unless told), on top of all that was decided before.
+        """Decide ``message``, on top of all earlier decisions. ``version`` is the newest one unless given.
 
-        ``former_incarnation_gone``: see ``kraft.controller.core.Request``. Raises KafkaError: NOT_CONTROLLER if this
-        controller is not active, UNKNOWN_SERVER_ERROR if it could not decide, RECORD_LIST_TOO_LARGE if the decision
-        cannot be written, UNSUPPORTED_VERSION for a message that is no request to a controller. Then nothing was
-        decided.
+        ``former_incarnation_gone``: see ``kraft.controller.core.Request``.
+
+        Raises:
+            KafkaError: nothing was appended. NOT_CONTROLLER if this controller is not active, UNKNOWN_SERVER_ERROR if
+                the core or the log failed, RECORD_LIST_TOO_LARGE if the records do not fit into the log,
+                UNSUPPORTED_VERSION if ``message`` is no request to a controller.
         """
         if type(message) not in HANDLERS:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{type(message).__name__} is not for the controller.")
@@ -134,7 +135,7 @@ class Controller:
         try:
             decision = active.core.step(_now_ms(), Request(message, version, former_incarnation_gone))
         except Exception:
-            logger.exception("no decision on %r", message)
+            logger.exception("cannot decide %r, answering UNKNOWN_SERVER_ERROR", message)
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
         try:
             self._append(active, decision.records)
@@ -145,14 +146,15 @@ class Controller:
         except Exception as failure:  # ``lead`` raises it
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from failure
         if active.core.deadline_ms / 1000 < active.wakes_at:
-            active.sooner.set()
+            active.deadline_moved.set()
         return Decided(decision.response, self._quorum.end_offset - 1, active.epoch)
 
     async def committed(self, decided: Decided, *, timeout_ms: float = _DEFAULT_TIMEOUT_MS) -> Any:
-        """Return the response once all that it rests on is committed.
+        """Return the response once the log is committed as far as ``decided`` says.
 
-        Raises KafkaError: REQUEST_TIMED_OUT after ``timeout_ms`` (it may still be carried out), NOT_CONTROLLER if the
-        leadership ended before (it may still come to be).
+        Raises:
+            KafkaError: REQUEST_TIMED_OUT after ``timeout_ms``, NOT_CONTROLLER if the leadership ended before. In both
+                cases the records may still be committed.
         """
         with trio.move_on_after(timeout_ms / 1000):
             try:
@@ -165,9 +167,9 @@ class Controller:
     async def lead(self, epoch: int) -> None:
         """Be the active controller of ``epoch``, until cancelled or no longer the leader.
 
-        Error handling: whatever a replay or an append raises (OSError from the log; MetadataError, a decision that
-        contradicts the image) ends it, and must end the node; no request is decided in between. A request that cannot
-        be decided is answered UNKNOWN_SERVER_ERROR and logged.
+        Error handling: an error of a replay or an append ends this task, and must end the node (OSError from the log;
+        MetadataError if a decision contradicts the image). No request is decided after it. A request that the core
+        fails on is logged and answered with UNKNOWN_SERVER_ERROR.
         """
         try:
             active = await self._activate(epoch)
@@ -176,17 +178,17 @@ class Controller:
             if self._activated.listeners:
                 self._activated.emit(ControllerActivated(*self._activated.now(), epoch))
             while True:
-                await self._do_what_is_due(active)
+                await self._wait_for_deadline(active)
         except NotLeader:
-            pass  # the role is about to end
+            pass  # the quorum is about to cancel this task
         finally:
             self._active = None
             if self._deactivated.listeners:
                 self._deactivated.emit(ControllerDeactivated(*self._deactivated.now(), epoch))
 
     async def _activate(self, epoch: int) -> _Active:
-        """Take over from memory: with the leader's first record all before it is committed, and soon replayed."""
-        # The log ends with that record: nobody but an active controller appends.
+        """Make a core from the standby's state, once the leader's first record is committed: then all others are."""
+        # The log ends with that record: only an active controller appends.
         end_offset = self._quorum.end_offset
         await self._quorum.committed_as_leader(end_offset - 1, epoch)
         await self._metadata.replayed(end_offset)
@@ -201,16 +203,16 @@ class Controller:
             raise MetadataError(f"metadata.version is {level}; a controller can be active at {lowest} to {highest}")
         return active
 
-    async def _do_what_is_due(self, active: _Active) -> None:
-        """Wait for the next thing that time brings, and do it."""
+    async def _wait_for_deadline(self, active: _Active) -> None:
+        """Wait until the core's deadline or the idle interval is over, and append the records that are due then."""
         if active.failure is not None:
             raise active.failure
         core = active.core
         idle_at = active.last_append + self._max_idle_s
         active.wakes_at = min(core.deadline_ms / 1000, idle_at)
         with trio.move_on_at(active.wakes_at):
-            await active.sooner.wait()
-            active.sooner = trio.Event()
+            await active.deadline_moved.wait()
+            active.deadline_moved = trio.Event()
             return
         now = trio.current_time()
         if now >= core.deadline_ms / 1000:
@@ -219,10 +221,13 @@ class Controller:
             self._append(active, (NoOpRecord(),))
 
     def _append(self, active: _Active, records: Sequence[Any]) -> None:
-        """Replay what was decided, then append it: what cannot be replayed must not come into the log.
+        """Replay the records of a decision, then append them: the log must get no record that cannot be replayed.
 
-        Raises NotLeader, and KafkaError RECORD_LIST_TOO_LARGE; nothing was replayed then. After any other error the
-        image and the log have parted, so that this controller must not decide anything any more.
+        Raises:
+            NotLeader: nothing was replayed.
+            KafkaError: RECORD_LIST_TOO_LARGE; nothing was replayed.
+            Exception: the image and the log differ, so this controller is no longer active and ``lead`` raises the
+                error.
         """
         if not records:
             return
@@ -233,11 +238,11 @@ class Controller:
         except Exception as failure:
             self._active = None
             active.failure = failure
-            active.sooner.set()
+            active.deadline_moved.set()
             raise
         active.last_append = trio.current_time()
 
 
 def _now_ms() -> float:
-    """Sessions are measured on Trio's clock, which does not jump with the system's."""
+    """Trio's clock in milliseconds. Sessions are measured on it, because it does not jump with the system's clock."""
     return trio.current_time() * 1000

@@ -1,10 +1,11 @@
-"""The broker's way to the active controller, wherever in the quorum that is.
+"""The broker's channel to the active controller, on whichever node it is.
 
-If this node leads, a request goes to its own controller, with no socket in between. Else one connection is kept to the
-controller listener of whoever leads, and carries what waits in one bounded queue, a few requests at a time. A refusal
-because the controller is no longer the active one, a lost connection and a change of leadership all mean the same: ask
-again, whoever leads now, until the caller's time is up. So an answer that was lost on its way costs a second request,
-as in Apache Kafka, and a topic that the first one created then exists already.
+If this node leads the quorum, its own controller gets the request, without a socket. Otherwise the channel keeps one
+connection to the leader's controller listener. It sends the requests of one bounded queue, up to five at a time.
+
+NOT_CONTROLLER, a lost connection and a new leader have one consequence: the channel sends the request again, to the
+present leader, until the caller's timeout. If only the response was lost, the controller gets the request twice, as in
+Apache Kafka: a CreateTopics may find the topic that its first copy created.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _DEFAULT_TIMEOUT_MS = 30_000
 
 
 class Leadership(Protocol):
-    """What is asked of the quorum: who leads, and word of the next change."""
+    """The part of the quorum that the channel needs: the leader, and when it changes."""
 
     @property
     def node_id(self) -> int: ...
@@ -61,20 +62,20 @@ class LocalController(Protocol):
 
 @attrs.define(eq=False)
 class _Call:
-    """A request on its way. Once it is ``done`` without an answer it is to be asked again."""
+    """A request in the queue. ``done`` without a ``response`` means: send it again."""
 
     message: Message
     version: int | None
-    answer: Any = None
+    response: Any = None
     is_wanted: bool = True
     done: trio.Event = attrs.Factory(trio.Event)
 
 
 class ControllerChannel:
-    """One such way; ``controller`` is None where the node has no controller role.
+    """Sends requests to the active controller; ``controller`` is None where the node has no controller role.
 
-    A peer answers the requests of one connection one after the other, so what must not wait behind what has a channel
-    of its own. ``attempt_timeout_ms`` is how long a peer may keep silent before its connection is given up.
+    A peer answers the requests of one connection in order. A request that must not wait behind others needs a separate
+    channel. The channel closes a connection whose peer sends no response for ``attempt_timeout_ms``.
     """
 
     def __init__(
@@ -93,8 +94,8 @@ class ControllerChannel:
         self._connect = connect
         self._calls, self._inbox = trio.open_memory_channel[_Call](_QUEUED_REQUESTS)
 
-    def beside(self, *, attempt_timeout_ms: float) -> ControllerChannel:
-        """Another channel, for what must not wait behind what goes over this one."""
+    def separate(self, *, attempt_timeout_ms: float) -> ControllerChannel:
+        """Return another channel, with a connection of its own, for requests that must not wait behind others."""
         return ControllerChannel(
             self._quorum,
             self._voters,
@@ -112,32 +113,34 @@ class ControllerChannel:
         envelope: Message | None = None,
         timeout_ms: float = _DEFAULT_TIMEOUT_MS,
     ) -> Any:
-        """Have the active controller carry out ``message`` and return its response.
+        """Send ``message`` to the active controller and return its response.
 
-        In ``version``, or else the newest that both sides know. ``former_incarnation_gone`` (see
-        ``kraft.controller.core.Request``) is only heard by the controller of this node. ``envelope`` is what goes to
-        another node instead of ``message``, and then its response is what comes back.
+        The version is ``version``, or the newest that both sides know. ``former_incarnation_gone`` (see
+        ``kraft.controller.core.Request``) reaches only the controller of this node. If another node is the leader, the
+        channel sends ``envelope``, if given, instead of ``message``, and returns the response to the envelope.
 
         Raises:
-            KafkaError: REQUEST_TIMED_OUT after ``timeout_ms`` (it may still be carried out), UNSUPPORTED_VERSION if the
-                controller does not know the version, UNKNOWN_SERVER_ERROR if it could not decide.
+            KafkaError: REQUEST_TIMED_OUT after ``timeout_ms`` (the request may still be carried out),
+                UNSUPPORTED_VERSION if the controller does not know the version, UNKNOWN_SERVER_ERROR if it could not
+                decide.
         """
         with trio.move_on_after(timeout_ms / 1000):
             while True:
                 leader_id, epoch = self._quorum.leader_id, self._quorum.epoch
                 if leader_id is not None:
                     if leader_id == self._quorum.node_id:
-                        answer = await self._ask_here(message, version, former_incarnation_gone, timeout_ms)
+                        response = await self._request_locally(message, version, former_incarnation_gone, timeout_ms)
                     else:
-                        answer = await self._ask_there(*((message, version) if envelope is None else (envelope, None)))
-                    if answer is not None and not _says_not_controller(answer):
-                        return answer
+                        sent = (message, version) if envelope is None else (envelope, None)
+                        response = await self._request_remotely(*sent)
+                    if response is not None and not _has_not_controller(response):
+                        return response
                 with trio.move_on_after(_RETRY_BACKOFF_S):
                     await self._quorum.change(leader_id, epoch)
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
-    async def _ask_here(self, message: Message, version: int | None, gone: bool, timeout_ms: float) -> Any:
-        """None if this node's controller is not active yet, or no longer."""
+    async def _request_locally(self, message: Message, version: int | None, gone: bool, timeout_ms: float) -> Any:
+        """Return None if this node's controller is not active."""
         assert self._controller is not None, "only a node with the controller role can lead"
         try:
             return await self._controller.request(message, version, former_incarnation_gone=gone, timeout_ms=timeout_ms)
@@ -146,31 +149,31 @@ class ControllerChannel:
                 raise
             return None
 
-    async def _ask_there(self, message: Message, version: int | None) -> Any:
-        """None if the leader was not reached, or its answer lost."""
+    async def _request_remotely(self, message: Message, version: int | None) -> Any:
+        """Return None if the request did not reach the leader, or its response was lost."""
         call = _Call(message, version)
         await self._calls.send(call)
         try:
             await call.done.wait()
         finally:
             call.is_wanted = False
-        if isinstance(call.answer, KafkaError):
-            raise call.answer
-        return call.answer
+        if isinstance(call.response, KafkaError):
+            raise call.response
+        return call.response
 
     # The task that keeps the connection.
 
     async def run(self) -> None:
-        """Keep a connection to whoever leads, for as long as the node lives. Nothing that a peer does raises here."""
+        """Keep a connection to the leader, for as long as the node lives. No behaviour of a peer raises here."""
         while True:
             leader_id = self._quorum.leader_id
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._serve, leader_id, name=f"to controller {leader_id}")
-                await self._superseded(leader_id)
+                await self._leader_changed(leader_id)
                 nursery.cancel_scope.cancel(reason="another controller leads")
 
-    async def _superseded(self, leader_id: int | None) -> None:
-        """Return once another node leads. A new epoch of the same leader is no reason to lose an answer on its way."""
+    async def _leader_changed(self, leader_id: int | None) -> None:
+        """Return once another node leads. A new epoch of the same leader costs no pending request."""
         while self._quorum.leader_id in (None, leader_id):
             await self._quorum.change(self._quorum.leader_id, self._quorum.epoch)
 
@@ -185,14 +188,14 @@ class ControllerChannel:
                 client_id = str(self._quorum.node_id)
                 async with self._connect(voter.host, voter.port, client_id, self._attempt_timeout_s) as connection:
                     logger.info("connected to controller %s", voter)
-                    await self._carry(connection)
+                    await self._run_senders(connection)
                     logger.info("disconnected from controller %s", voter)
             except (OSError, trio.TooSlowError, KafkaError) as failure:
                 logger.debug("controller %s: %s", voter, failure or type(failure).__name__)
             await trio.sleep(_RETRY_BACKOFF_S)
 
-    async def _carry(self, connection: Connection) -> None:
-        """Send what waits in the queue, until the connection is lost."""
+    async def _run_senders(self, connection: Connection) -> None:
+        """Send the requests of the queue, until the connection is lost."""
         async with trio.open_nursery() as nursery:
             for number in range(_IN_FLIGHT):
                 nursery.start_soon(self._send, connection, nursery.cancel_scope, name=f"sender {number}")
@@ -201,7 +204,7 @@ class ControllerChannel:
         async for call in self._inbox:
             try:
                 if call.is_wanted:
-                    call.answer = await self._exchange(connection, call)
+                    call.response = await self._exchange(connection, call)
             finally:
                 call.done.set()
             if connection.closed:
@@ -216,24 +219,26 @@ class ControllerChannel:
         try:
             return await connection.request(message, call.version, timeout_s=self._attempt_timeout_s)
         except (OSError, trio.TooSlowError) as failure:
-            logger.debug("%s is asked again: %s", type(message).__name__, failure or type(failure).__name__)
+            logger.debug("%s is sent again: %s", type(message).__name__, failure or type(failure).__name__)
             return None
         except KafkaError as refused:
             return refused
         except Exception:
-            logger.exception("cannot ask a controller %r", message)
+            logger.exception("cannot send to a controller: %r", message)
             return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def _says_not_controller(answer: Message) -> bool:
-    """Whether NOT_CONTROLLER is anywhere in the answer, as Apache's NodeToControllerRequestThread looks at all error
-    counts: CreateTopics and AlterPartition have it beside each topic or partition.
+def _has_not_controller(response: Message) -> bool:
+    """Whether the response has NOT_CONTROLLER in any of its fields.
+
+    Apache's NodeToControllerRequestThread checks all error counts too: CreateTopics and AlterPartition have the error
+    for each topic or partition.
     """
-    for field in answer.FIELDS:
-        value = getattr(answer, field.name)
+    for field in response.FIELDS:
+        value = getattr(response, field.name)
         if field.struct is None:
             if field.name == "error_code" and value == ErrorCode.NOT_CONTROLLER:
                 return True
-        elif value is not None and any(map(_says_not_controller, value if field.is_array else (value,))):
+        elif value is not None and any(map(_has_not_controller, value if field.is_array else (value,))):
             return True
     return False

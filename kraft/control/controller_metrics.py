@@ -1,8 +1,8 @@
-"""What a controller measures, active or on standby, under Kafka's names.
+"""The metrics of a controller, active or on standby, under Kafka's names.
 
-``kafka.controller:type=KafkaController`` describes the cluster as this node's metadata have it (KIP-631),
-``kafka.server:type=MetadataLoader`` and ``SnapshotEmitter`` how it came to them (KIP-835, KIP-868). Everything is read
-when somebody asks; what that costs grows with topics, not with partitions.
+``kafka.controller:type=KafkaController`` describes the cluster as of this node's image (KIP-631).
+``kafka.server:type=MetadataLoader`` and ``SnapshotEmitter`` describe how the node loads and writes metadata (KIP-835,
+KIP-868). A gauge computes its value when it is read; the cost grows with topics, not with partitions.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def declare_controller_metrics(
     }
     for name, read in gauges.items():
         registry.gauge(*_CONTROLLER, name, read)
-    # An error in the metadata ends this node, so a node that can be asked had none.
+    # An error in the metadata ends this node, so a node that is running had none.
     registry.gauge(*_CONTROLLER, "MetadataErrorCount", lambda: 0)
 
 
 def declare_metadata_metrics(registry: Registry, clock: Clock, quorum: Quorum, metadata: Metadata) -> None:
-    """Declare what every node measures of the metadata that it loads and of the snapshots that it has."""
+    """Declare the metrics that every node has of its metadata and of its snapshots."""
     started_ms = clock.now_ms()
 
     def age_ms() -> int:
@@ -82,7 +82,7 @@ def declare_metadata_metrics(registry: Registry, clock: Clock, quorum: Quorum, m
 
 
 def _newest_snapshot(quorum: Quorum) -> os.stat_result | None:
-    """The file of the newest snapshot; None if there is none, or if it was deleted this moment."""
+    """The file of the newest snapshot; None if the log has no snapshot, or if it was deleted just now."""
     newest = quorum.log.snapshot
     if newest is None:
         return None

@@ -1,4 +1,4 @@
-"""How a controller makes itself known to the cluster: a registration that the active controller records (KIP-919)."""
+"""Registers this controller with the active controller (KIP-919)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _RETRY_S = 0.5
 
 @attrs.frozen(eq=False)
 class ControllerRegistration:
-    """Keeps ``request`` in the metadata, for this incarnation of the node."""
+    """Keeps the registration ``request`` of this incarnation in the metadata."""
 
     channel: ControllerChannel
     metadata: Metadata
     request: ControllerRegistrationRequest
 
     async def run(self) -> None:
-        """Register as soon as the metadata's level allows, and again whenever the registration is another's; forever.
+        """Register once metadata.version allows it, and again when the image has another incarnation's registration;
+        forever.
 
-        Error handling: what the active controller refuses is logged and tried again.
+        Error handling: a refused registration is logged and tried again.
         """
         subscription = self.metadata.subscribe()
         image = self.metadata.image
@@ -48,8 +49,10 @@ class ControllerRegistration:
         try:
             response: ControllerRegistrationResponse = await self.channel.request(self.request)
         except KafkaError as error:
-            logger.info("this controller could not register: %s", error)
+            logger.info("cannot register this controller, trying again: %s", error)
             return
         if response.error_code:
             name = ErrorCode(response.error_code).name
-            logger.warning("this controller's registration is refused: %s %s", name, response.error_message or "")
+            logger.warning(
+                "registration of this controller refused, trying again: %s %s", name, response.error_message or ""
+            )

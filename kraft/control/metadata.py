@@ -1,8 +1,8 @@
-"""The committed metadata of a node: one image after the other, for its broker, its standby controller and snapshots.
+"""The committed metadata of a node: a sequence of images for its broker, its standby controller and its snapshots.
 
-One task, ``run``, replays what the quorum has committed. Whoever wants to act on changes has a Subscription and goes at
-its own pace: what was committed meanwhile comes as one change. So a slow broker holds up neither the standby nor a
-snapshot, and nothing queues up.
+One task, ``run``, replays the records that the quorum has committed. Each reader has a Subscription and reads at its
+own pace: it gets all changes since its last read as one. So a slow broker delays neither the standby nor a snapshot,
+and no queue grows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from kraft.world.world import World
 logger = logging.getLogger("kraft.metadata")
 
 _RECORDS_AT_A_STRETCH = 1000
-"""Then everybody else has a turn: a node that replays a long log still has to answer its peers in time."""
+"""The replay runs a checkpoint after so many records: a node that replays a long log must still answer its peers in
+time.
+"""
 _BATCH_IN_RECORDS = 30
-"""What the image after a batch costs, beside its records."""
+"""The cost of the image after each batch, as a number of records."""
 
 
 @attrs.frozen
@@ -39,7 +41,7 @@ class SnapshotPolicy:
 
 @attrs.define(eq=False)
 class Subscription:
-    """What one reader has not seen yet; ``image`` is the last that it took."""
+    """The changes that one reader has not read yet; ``image`` is the last one that it has read."""
 
     image: Image
     _latest: Image | None = None
@@ -52,7 +54,7 @@ class Subscription:
         self._published.set()
 
     async def next(self) -> tuple[Image, Changes]:
-        """Wait for the next change; return the image behind it and what changed since the last call."""
+        """Wait for the next change; return the new image and all changes since the last call."""
         await self._published.wait()
         self._published = trio.Event()
         assert self._latest is not None
@@ -62,9 +64,9 @@ class Subscription:
 
 
 class Metadata:
-    """The metadata as far as it is committed and replayed. A worker thread loads and writes snapshots.
+    """The committed and replayed metadata. A worker thread loads and writes snapshots.
 
-    ``features_epoch`` is the offset of the image that last changed the features, -1 before any did.
+    ``features_epoch`` is the offset of the image that last changed the features; -1 before the first change.
     """
 
     def __init__(self, quorum: Quorum, world: World, policy: SnapshotPolicy) -> None:
@@ -87,40 +89,41 @@ class Metadata:
 
     @property
     def high_watermark(self) -> int:
-        """Everything below is committed, whether it is replayed or not."""
+        """All records below this offset are committed, replayed or not."""
         return self._quorum.high_watermark
 
     @property
     def next_offset(self) -> int:
-        """Everything below is replayed."""
+        """All records below this offset are replayed."""
         return self._next_offset
 
     def standby(self) -> Loader:
-        """A copy of the replayed state for a controller that takes over: it shares the image."""
+        """Return a copy of the replayed state for a controller that becomes active. It shares the image."""
         return self._loader.copy()
 
     def subscribe(self) -> Subscription:
-        """A reader that has seen the present image."""
+        """Return a subscription that begins with the present image."""
         subscription = Subscription(self.image)
         self._subscriptions.append(subscription)
         return subscription
 
     async def replayed(self, offset: int) -> None:
-        """Return once everything below ``offset`` is replayed. The caller puts the bound on the wait."""
+        """Return once all records below ``offset`` are replayed. The caller limits the wait."""
         while self._next_offset < offset:
             await self._advanced.wait()
 
     async def caught_up(self) -> None:
-        """Return once all is replayed that the present leader vouches for as committed.
+        """Return once this node has replayed all records that the present leader reports as committed.
 
-        The caller puts the bound on the wait.
+        The caller limits the wait.
         """
         while not (self._quorum.in_touch and self._next_offset >= self._quorum.high_watermark):
             with trio.move_on_after(self._quorum.timing.retry_backoff_s):
                 await self._advanced.wait()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Replay the newest snapshot, then what is committed, forever; started once the snapshot is loaded.
+        """Replay the newest snapshot, then committed records, forever. ``task_status`` is started once the snapshot is
+        loaded.
 
         Raises: StorageError, OSError.
         """
@@ -129,7 +132,7 @@ class Metadata:
         task_status.started()
         while True:
             await self._quorum.committed(self._next_offset)
-            await trio.lowlevel.checkpoint()  # answers that waited for the commit go first
+            await trio.lowlevel.checkpoint()  # tasks that waited for the commit send their responses first
             if self._next_offset < self._quorum.start_offset:
                 await self._load_snapshot()
             else:
@@ -138,7 +141,7 @@ class Metadata:
             self._advanced = trio.Event()
 
     async def _load_snapshot(self) -> None:
-        """Take over the newest snapshot; without effect if a newer one takes its place before it can be opened."""
+        """Replay the newest snapshot; no effect if a newer one replaces it before it can be opened."""
         before = self.image
         snapshot = self._quorum.log.snapshot
         assert snapshot is not None, "a log that begins later begins with a snapshot"
@@ -159,7 +162,7 @@ class Metadata:
         high_watermark = self._quorum.high_watermark
         batches = self._quorum.log.batches(self._next_offset, high_watermark)
         if not batches:
-            await self._quorum.committed(high_watermark)  # it is inside of a batch
+            await self._quorum.committed(high_watermark)  # the high watermark is inside a batch
         stretch = 0
         for batch in batches:
             try:
@@ -187,10 +190,10 @@ class Metadata:
     # Snapshots (KIP-630).
 
     async def write_snapshots(self) -> None:
-        """Write a snapshot whenever one is due, and delete what is beyond retention, forever.
+        """Write a snapshot whenever one is due, and delete snapshots and segments beyond retention, forever.
 
-        Error handling: a snapshot that cannot be written (a full disk) is logged and tried again when the next one is
-        due: the log has everything.
+        Error handling: a snapshot that cannot be written (a full disk) is logged and written when the next one is due.
+        No record is lost: the log still has them all.
         """
         interval_s = self._policy.max_interval_ms / 1000 or float("inf")
         while True:
@@ -204,7 +207,7 @@ class Metadata:
             try:
                 snapshot = await self._world.in_thread(self._quorum.log.write_snapshot, self.image)
             except OSError as error:
-                logger.warning("no snapshot was written: %s", error)
+                logger.warning("cannot write a snapshot, trying again when the next one is due: %s", error)
                 continue
             logger.info("wrote snapshot %s", snapshot)
             await self._quorum.snapshot_created(snapshot)

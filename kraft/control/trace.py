@@ -1,4 +1,4 @@
-"""What a controller's trace tells (``kraft.world.trace``)."""
+"""The trace events of a controller (``kraft.world.trace``)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kraft.world.trace import TraceEvent
 
 @attrs.frozen
 class ControllerActivated(TraceEvent):
-    """The controller of this node is active: from now on it decides."""
+    """The controller of this node became active."""
 
     epoch: int
 
 
 @attrs.frozen
 class ControllerDeactivated(TraceEvent):
-    """It decides no more: another leads, or the node ends."""
+    """The controller of this node is no longer active: another node leads, or this node stops."""
 
     epoch: int

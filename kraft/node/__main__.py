@@ -1,8 +1,8 @@
 """``python -m kraft.node [FILE] [--override key=value …] [--tree]``: run a node until SIGTERM, SIGINT or SIGHUP.
 
-The first signal is a controlled stop with exit status 0; a second SIGTERM or SIGINT is the power cord. With no FILE it
-is a broker and a controller on 127.0.0.1:9092 and :9093, with its storage under ./kraft-data, which it formats by
-itself. A fault of the configuration or the disk is one line, and exit status 1.
+The first signal begins a controlled stop with exit status 0; a second SIGTERM or SIGINT ends the node at once. Without
+FILE the node is a broker and a controller on 127.0.0.1:9092 and :9093. It formats its own storage under ./kraft-data.
+An error of the configuration or the disk is one line, and exit status 1.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from kraft.world.uuids import random_uuid
 logger = logging.getLogger("kraft.node")
 
 FAILED = 1
-POWER_CORD = 130
+ENDED_AT_ONCE = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a node; the exit status."""
+    """Run a node and return the exit status."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     try:
@@ -74,19 +74,19 @@ def _configure(options: argparse.Namespace) -> NodeConfig:
 
 
 def _format_default(config: NodeConfig) -> None:
-    """Only the directory of the default configuration is ever formatted without being asked."""
+    """Format the storage of the default configuration. No other directory is formatted unless a user asks for it."""
     if not any((Path(path) / "meta.properties").exists() for path in config.directories):
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
 
 
 def _allow_many_files() -> None:
-    """Every partition and every connection is an open file: take all that this process may have."""
+    """Raise the limit of open files to the hard limit, because each partition and each connection needs open files."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _run(node: Node, show_tree: bool) -> int:
-    status = POWER_CORD
+    status = ENDED_AT_ONCE
     async with trio.open_nursery() as outer:
         outer.start_soon(_watch_signals, node, outer.cancel_scope, name="signals")
         async with trio.open_nursery() as nursery:
@@ -102,7 +102,7 @@ async def _run(node: Node, show_tree: bool) -> int:
 
 async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
     watched = [signal.SIGTERM, signal.SIGINT]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup: as the JVM, which leaves an ignored signal alone
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup it is ignored; the JVM leaves it so too
         watched.append(signal.SIGHUP)
     with trio.open_signal_receiver(*watched) as signals:
         async for number in signals:
@@ -110,7 +110,7 @@ async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
             if not node.stopping.is_set():
                 logger.info("%s: controlled stop; SIGTERM or SIGINT now ends the node at once", name)
                 node.stopping.set()
-            elif number == signal.SIGHUP:  # a terminal that goes away and its shell both send one
+            elif number == signal.SIGHUP:  # closing a terminal sends two: one from the terminal, one from its shell
                 logger.info("%s: the controlled stop goes on", name)
             else:
                 logger.warning("%s: ending at once", name)
@@ -119,7 +119,7 @@ async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
 
 
 def _explain(group: BaseExceptionGroup[BaseException]) -> None:
-    """One line for what a person can mend; a traceback for what only a programmer can."""
+    """Print one line for an error that an operator can correct; raise any other, with its traceback."""
     known, rest = group.split((StorageError, MetadataError, OSError, ConfigError, KafkaError))
     if rest is not None:
         raise rest

@@ -1,10 +1,12 @@
-"""The life of a broker in the cluster (KIP-631): registered, fenced until it has caught up, unfenced, and at the end
-shut down under control.
+"""The life of a broker in the cluster (KIP-631): it registers, catches up while fenced, is unfenced, and shuts down
+under control.
 
-The controller gives a lease; a heartbeat every ``broker.heartbeat.interval.ms`` keeps it. A broker that lost its lease
-is fenced and goes on asking; one whose registration is another's or nobody's any more registers again. Where this node
-is the controller too, the lock on the log directories proves that its former incarnation is gone, so its registration
-does not wait for the old lease to run out; any other controller has to be waited for, as in Apache Kafka.
+The controller grants a lease, and a heartbeat every ``broker.heartbeat.interval.ms`` renews it. A broker whose lease
+has expired is fenced and keeps sending heartbeats. A broker whose registration was removed or replaced registers again.
+
+If this node is also the active controller, the lock on the log directories proves that the former incarnation has
+ended. Its registration then does not wait until the old lease expires. Any other controller makes the broker wait, as
+in Apache Kafka.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ _FIRST_RETRY_S = 0.05
 _LONGEST_RETRY_S = 2.0
 _CONTROLLED_SHUTDOWN_LIMIT_S = 10
 
-#: Refusals of a registration that asking again does not change.
+#: Errors of a registration that a retry does not change.
 _FINAL = frozenset({ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REGISTRATION, ErrorCode.UNSUPPORTED_VERSION})
-#: The registration that a heartbeat speaks of is not, or no longer, ours.
+#: Errors of a heartbeat after which the broker must register again.
 _NOT_REGISTERED = frozenset({ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED})
 
 
@@ -59,16 +61,18 @@ class Lifecycle:
     _wants_shut_down: bool = False
 
     async def join(self, advertised: Sequence[Endpoint]) -> None:
-        """Register, catch up, be unfenced, and see all that in our own metadata: then clients may come.
+        """Register, catch up, and wait until this node's own image has the broker unfenced. Clients can be served after
+        that.
 
         Raises:
-            KafkaError: the controller refuses us, or there was none for ``initial.broker.registration.timeout.ms``.
+            KafkaError: the controller refused the registration, or no controller responded within
+                ``initial.broker.registration.timeout.ms``.
         """
         self._advertised = advertised
         await self._register_in_time()
         await self.publisher.catch_up()
         for pause_s in _pauses():
-            if await self._beat():
+            if await self._send_heartbeat():
                 with trio.move_on_after(self._interval_s):
                     await self.publisher.until(self._is_seen)
                     return
@@ -112,26 +116,25 @@ class Lifecycle:
             request, REGISTRATION_VERSION, former_incarnation_gone=True
         )
         if response.error_code:
-            raise KafkaError(ErrorCode(response.error_code), "the controller refuses this broker's registration")
+            raise KafkaError(ErrorCode(response.error_code), "the controller refused this broker's registration")
         self.publisher.registered(response.broker_epoch)
         self._is_fenced = True
         logger.info("registered with broker epoch %d", response.broker_epoch)
 
     async def heartbeats(self) -> None:
-        """Keep the lease, for as long as the node lives. A controller that is away, or slow for a while, costs
-        heartbeats, not the node."""
+        """Renew the lease, for as long as the node lives. If the controller is away or slow, only heartbeats fail."""
         pauses = _pauses()
         pause_s = self._interval_s
         while True:
             await trio.sleep(pause_s)
-            if await self._beat():
+            if await self._send_heartbeat():
                 pauses = _pauses()
                 pause_s = self._interval_s
             else:
                 pause_s = min(next(pauses), self._interval_s)
 
-    async def _beat(self) -> bool:
-        """Keep the lease, and the registration behind it; whether the broker is unfenced, as far as it was told."""
+    async def _send_heartbeat(self) -> bool:
+        """Send one heartbeat, and register again if the response says so; return whether the broker is unfenced."""
         try:
             response = await self._heartbeat()
             code = ErrorCode(response.error_code)
@@ -151,9 +154,10 @@ class Lifecycle:
         return not self._is_fenced
 
     async def controlled_shutdown(self) -> None:
-        """Hand leaderships over before the end, within a bounded time. From here on every heartbeat asks for it.
+        """Move leaderships to other brokers before the node stops, for 10 s at most.
 
-        With ``controlled.shutdown.enable=false`` nothing is handed over: the lease runs out, as after a crash.
+        Every heartbeat from now on asks for the shutdown. With ``controlled.shutdown.enable=false`` no leadership is
+        moved: the lease expires, as after a crash.
         """
         if not self.config.replication.controlled_shutdown_enable:
             return
@@ -185,7 +189,7 @@ class Lifecycle:
 
 
 def _pauses() -> Iterator[float]:
-    """How long to wait before asking again, in seconds: longer each time, up to a limit."""
+    """Pauses between retries in seconds, each twice as long as the last, up to a limit."""
     pause_s = _FIRST_RETRY_S
     while True:
         yield pause_s

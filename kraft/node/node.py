@@ -1,21 +1,21 @@
 """The nursery tree of a node, in one function.
 
-The lifetimes, outermost first; a task may rely only on what encloses it, and a stop is the same list backwards::
+The lifetimes, outermost first. A task may use only the tasks that enclose it, and a stop ends them in reverse order::
 
     directories                     locks held, from here to the end
       quorum                        the raft driver: peers, flusher, role; while it leads the active controller
-      metadata, snapshots           what is committed, as one image after the other
+      metadata, snapshots           committed records, replayed into images
         controller plane            controller listeners, their processors, queue of 500, handlers
-          controller channel        the way to the active controller, wherever it is
+          controller channel        sends requests to the active controller, on whichever node it is
           controller registration
           broker                    follows the metadata and other brokers; heartbeats; groups; maintenance
             data plane              client listeners, their processors, queue of 500, handlers
 
-A node without the controller role has no controller plane and follows the quorum as an observer; one without the broker
-role has nothing below it.
+A node without the controller role has no controller plane and follows the quorum as an observer. A node without the
+broker role ends with ``controller registration``.
 
-A controlled stop is an Event and ordinary control flow. Cancelling the tree is the power cord, and nothing depends on
-being told.
+A controlled stop is an Event and ordinary control flow. Cancelling the tree stops the node as a power failure would: no
+task may depend on a clean-up.
 """
 
 from __future__ import annotations
@@ -85,19 +85,20 @@ from kraft.world.world import World
 
 logger = logging.getLogger("kraft.node")
 
-#: How long a node that stops waits for the other voters to know that it resigned.
+#: How long a stopping node waits for the other voters to receive its EndQuorumEpoch.
 _RESIGNATION_LIMIT_S = 2.0
 
 
 @contextlib.contextmanager
 def open_directories(config: NodeConfig) -> Iterator[list[LogDirectory]]:
-    """Take every log directory for this node; all are given back at the end.
+    """Open and lock every log directory for this node; unlock them at the end of the block.
 
     Raises:
-        LogDirectoryError: one is in use, unformatted or foreign, or has the metadata log that another should have.
-        OSError: one cannot be read.
+        LogDirectoryError: a directory is in use, unformatted or another node's, or has a metadata log that belongs
+            elsewhere.
+        OSError: a directory cannot be read.
     """
-    _require_metadata_log_nowhere_else(config)
+    _require_metadata_log_in_its_directory(config)
     with contextlib.ExitStack() as stack:
         directories: list[LogDirectory] = []
         for path in config.directories:
@@ -108,10 +109,11 @@ def open_directories(config: NodeConfig) -> Iterator[list[LogDirectory]]:
         yield directories
 
 
-def _require_metadata_log_nowhere_else(config: NodeConfig) -> None:
-    """Raise LogDirectoryError if the metadata log would begin anew while there is one, or be taken for a topic's.
+def _require_metadata_log_in_its_directory(config: NodeConfig) -> None:
+    """Raise LogDirectoryError if another directory than the configured one has the metadata log.
 
-    As ``log.dirs=B,A`` for ``log.dirs=A,B`` would have it. Nothing was opened or written yet.
+    With ``log.dirs=B,A`` instead of ``log.dirs=A,B``, the node would begin a new metadata log in B, and take the one in
+    A for a topic's. This check runs before anything is opened or written.
     """
     expected = os.path.abspath(config.metadata_log_dir)
     for path in map(os.path.abspath, config.directories):
@@ -124,7 +126,7 @@ def _require_metadata_log_nowhere_else(config: NodeConfig) -> None:
 
 @attrs.frozen
 class Bound:
-    """Where a running node listens: endpoints by listener name."""
+    """The bound endpoints of a running node, by listener name."""
 
     broker: dict[str, Endpoint]
     controller: dict[str, Endpoint]
@@ -132,7 +134,7 @@ class Bound:
 
 @attrs.define(eq=False)
 class Node:
-    """One node, put together. ``run`` is its whole life. A simulation brings a ``world`` of its own."""
+    """One node. ``run`` is its whole life. A simulation passes its own ``world``."""
 
     config: NodeConfig
     directories: list[LogDirectory]
@@ -141,9 +143,9 @@ class Node:
     trace: Trace = attrs.field(init=False)
     stopping: trio.Event = attrs.Factory(trio.Event)
     parts: NodeParts = attrs.field(init=False)
-    """The quorum and what rests on it; there from the moment that ``run`` begins."""
+    """The quorum and the objects above it; set when ``run`` begins."""
     broker: BrokerContext | None = attrs.field(default=None, init=False)
-    """The broker role, once it runs: for those who look into a live node."""
+    """The broker role, set once it runs; for tests and tools that inspect a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
     _is_opened: bool = False
 
@@ -153,18 +155,20 @@ class Node:
         self._quotas = ConnectionQuotas(connection_limits(self.config), self.world.seconds)
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Run until ``stopping`` is set and everything has been shut down in order; started once clients may connect,
-        with None if the stop came before that.
+        """Run until ``stopping`` is set and the node has shut down in order.
 
-        Error handling: StorageError or OSError if the disk cannot be trusted, OSError if a listener cannot be bound,
-        each inside exception groups. A cancelled node closes nothing properly, as after kill -9.
+        ``task_status`` is started once clients may connect, with the bound endpoints, or with None if the node was
+        stopped before.
+
+        Error handling: StorageError or OSError if the disk has an error, OSError if a listener cannot be bound, each
+        inside exception groups. A cancelled node closes nothing properly, as after kill -9.
         """
-        self.parts = self._assemble()  # first: it may refuse the directory, and then nothing is to be written there
+        self.parts = self._assemble()  # first, because it may refuse the directory before anything is written there
         now_ms = self.world.clock.now_ms
         with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, now_ms)) as journal:
             journal.start(self.parts.quorum.log.last_timestamp_ms)
-            self.trace.subscribe(CoreStepped, lambda told: journal.note(told.effects))
-            self.trace.subscribe(RequestRefused, lambda told: journal.note_refusal(told.refusal))
+            self.trace.subscribe(CoreStepped, lambda event: journal.note(event.effects))
+            self.trace.subscribe(RequestRefused, lambda event: journal.note_refusal(event.refusal))
             await self._run(self.parts, task_status)
             journal.stop()
         if self._is_opened:
@@ -174,12 +178,14 @@ class Node:
 
     async def _run(self, parts: NodeParts, task_status: trio.TaskStatus[Bound | None]) -> None:
         async with trio.open_nursery() as outer:
-            if self.config.metrics_listener is not None:  # before others count on this node: the port may be taken
-                # Imported by those who want it: most nodes, and every test, start without.
+            if self.config.metrics_listener is not None:
+                # First, because its port may be taken: other nodes do not rely on this one yet.
+                # Imported here, because most nodes and tests have no such listener.
                 from kraft.rpc.metrics_server import serve_metrics
 
                 await outer.start(serve_metrics, self.registry, *self.config.metrics_listener, name="metrics")
-            # The snapshot is loaded first: a voter that nobody can reach yet would win elections, and not lead.
+            # Load the snapshot before the listeners open: a voter that no peer can reach would win elections but could
+            # not lead.
             await outer.start(parts.metadata.run, name="metadata")
             await outer.start(parts.quorum.run, parts.lead, name="quorum")
             outer.start_soon(parts.metadata.write_snapshots, name="snapshots")
@@ -203,7 +209,7 @@ class Node:
     async def _start_controller_plane(
         self, nursery: trio.Nursery, parts: NodeParts, stopping: trio.Event
     ) -> dict[str, Endpoint]:
-        """Listen for the other voters, and for brokers; where this ended up listening, by listener."""
+        """Open the listeners for the other voters and for brokers; return their bound endpoints by listener name."""
         if parts.controller is None:
             return {}
         context = ControllerContext(
@@ -229,7 +235,7 @@ class Node:
         controllers: dict[str, Endpoint],
         task_status: trio.TaskStatus[Bound | None],
     ) -> None:
-        """Open all logs by the metadata as it is, serve clients, and go when the node is to stop."""
+        """Open all logs that the image assigns to this broker, and serve clients until the node stops."""
         broker, lifecycle = self._assemble_broker(parts)
         if not await self._unless_stopped(parts.metadata.caught_up):
             task_status.started(None)
@@ -265,7 +271,7 @@ class Node:
         await replicas.close()
 
     async def _unless_stopped(self, begin: Callable[[], Awaitable[None]]) -> bool:
-        """Whether ``begin``, which may have to wait for a controller, was done before the node was told to stop."""
+        """Run ``begin``, which may wait for a controller; return False if the node was stopped before it was done."""
         done = False
         async with trio.open_nursery() as nursery:
 
@@ -293,7 +299,7 @@ class Node:
         return os.path.abspath(self.config.metadata_log_dir)
 
     def _assemble(self) -> NodeParts:
-        """What every node has, none of it running yet."""
+        """Make the objects that every node has. None of them runs yet."""
         config = self.config
         directory = next(each for each in self.directories if each.path == self._metadata_dir)
         cluster_id = directory.meta.cluster_id
@@ -329,8 +335,8 @@ class Node:
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
-        self.trace.subscribe(CoreStepped, lambda told: raft.note(told.effects))
-        self.trace.subscribe(RequestRefused, lambda told: raft.note_refusal(told.refusal))
+        self.trace.subscribe(CoreStepped, lambda event: raft.note(event.effects))
+        self.trace.subscribe(RequestRefused, lambda event: raft.note_refusal(event.refusal))
         declare_metadata_metrics(self.registry, self.world.clock, quorum, metadata)
         if controller is not None:
             declare_controller_metrics(self.registry, self.world.clock, quorum, metadata, controller, raft)
@@ -347,12 +353,12 @@ class Node:
         if not may_be_empty and not log.has_records:
             log.abandon()
             path = os.path.join(directory.path, BOOTSTRAP_CHECKPOINT)
-            what = f"{path}: missing, and the metadata log is still empty, which begins with what this file says"
+            what = f"{path}: missing, and the metadata log is still empty: its first records are in this file"
             raise StorageError(f"{what}; restore it from a copy or another controller, or format an empty directory")
         return log
 
     def _assemble_broker(self, parts: NodeParts) -> tuple[BrokerContext, Lifecycle]:
-        """The parts of the broker, none of them running yet."""
+        """Make the objects of the broker. None of them runs yet."""
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
         lag_max_ms = config.replication.replica_lag_time_max_ms
@@ -375,7 +381,7 @@ class Node:
             sessions,
         )
         directory_ids = [each.directory_id for each in log_directories]
-        lease = parts.channel.beside(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
+        lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
         lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
         return broker, lifecycle
 
@@ -394,7 +400,7 @@ class Node:
 
 @attrs.frozen(eq=False)
 class NodeParts:
-    """What every node has. ``controller`` is None where the node has not that role."""
+    """The objects that every node has. ``controller`` is None on a node without the controller role."""
 
     cluster_id: str
     quorum: Quorum
@@ -403,20 +409,20 @@ class NodeParts:
     channel: ControllerChannel
 
     async def lead(self, epoch: int) -> None:
-        """What this node does while it leads the quorum."""
+        """Be the active controller while this node leads the quorum."""
         assert self.controller is not None, "only a voter can lead, and every voter is a controller"
         await self.controller.lead(epoch)
 
 
 def _advertised(endpoints: Iterable[Endpoint], bound: dict[str, Endpoint]) -> tuple[Endpoint, ...]:
-    """The endpoints as others can use them, with the ports that were bound."""
+    """Return the endpoints under which other nodes reach this one, with the bound ports."""
     return advertise(endpoints, socket.gethostname(), {name: endpoint.port for name, endpoint in bound.items()})
 
 
 def _registration(
     config: NodeConfig, bound: dict[str, Endpoint], incarnation_id: UUID
 ) -> ControllerRegistrationRequest:
-    """How this controller makes itself known to the cluster (KIP-919)."""
+    """Make the request with which this controller registers (KIP-919)."""
     advertised = _advertised(config.listeners.advertised_controller, bound)
     return ControllerRegistrationRequest(
         controller_id=config.node_id,

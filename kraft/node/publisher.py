@@ -1,4 +1,4 @@
-"""Brings the committed metadata to the broker: one image after the other, each applied before the next is looked at."""
+"""Applies the committed metadata to the broker, one image at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 @attrs.define(eq=False)
 class Publisher:
-    """The only writer of what the broker knows of the cluster."""
+    """The only writer of the broker's view of the cluster."""
 
     metadata: Metadata
     replicas: Replicas
@@ -27,16 +27,16 @@ class Publisher:
 
     @property
     def offset(self) -> int:
-        """The offset of the last record that the broker acts on."""
+        """The offset of the last record that the broker has applied."""
         return self.replicas.image.offset
 
     @property
     def broker_epoch(self) -> int:
-        """That of this broker's registration; -1 before there is one."""
+        """The epoch of this broker's registration; -1 before the first."""
         return self.replicas.broker_epoch
 
     async def load(self) -> None:
-        """Take over the metadata as it stands and open the logs. Raises: StorageError, OSError."""
+        """Take the present image and open the logs. Raises: StorageError, OSError."""
         self._subscription = self.metadata.subscribe()
         await self.replicas.load(self._subscription.image)
 
@@ -53,7 +53,7 @@ class Publisher:
             self._published = trio.Event()
 
     def registered(self, broker_epoch: int) -> None:
-        """This broker is registered: from its registration on it acts on what the metadata says."""
+        """Use ``broker_epoch`` from now on, and take the roles that the image has for this registration."""
         self._take_over(self.replicas.registered(broker_epoch))
 
     def _resign(self, led: LeaderChanges) -> None:
@@ -67,12 +67,12 @@ class Publisher:
                 self.groups.load(partition.index)
 
     async def catch_up(self) -> None:
-        """Return once everything that is committed now has been applied."""
+        """Return once the broker has applied every record that is committed now."""
         target = self.metadata.high_watermark - 1
         while self.offset < target:
             await self._published.wait()
 
-    async def until(self, so: Callable[[Image], bool]) -> None:
-        """Return once ``so`` is true of what this broker acts on. The caller puts the bound on the wait."""
-        while not so(self.replicas.image):
+    async def until(self, condition: Callable[[Image], bool]) -> None:
+        """Return once ``condition`` holds for the broker's image. The caller limits the wait."""
+        while not condition(self.replicas.image):
             await self._published.wait()

@@ -1,4 +1,4 @@
-"""From the configuration to what each room wants to be told."""
+"""Translates the configuration into the settings of each room."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _MINUTE_MS = 60_000
 
 
 def controller_plane_of(config: NodeConfig) -> Plane:
-    """The controller's listeners, in the sizes of the data plane, as in Kafka's ControllerServer.
+    """Return the plane of the controller's listeners, with the sizes of the data plane, as in Kafka's ControllerServer.
 
-    The metrics of a node with both roles need two names. In Kafka both servers take the plain ones, and one hides the
-    other's gauges; KIP-1207 gives the handlers of the controller the prefix that all its metrics have here.
+    On a node with both roles the two planes need different metric names. In Kafka both servers use the plain ones, so
+    one hides the gauges of the other. KIP-1207 gives the controller's handlers the prefix that all its metrics have
+    here.
     """
     return _plane("controller", config, config.listeners.controller, "Controller" if config.is_broker else "")
 
@@ -56,7 +57,7 @@ def socket_settings(config: NodeConfig) -> SocketSettings:
 
 
 def connection_limits(config: NodeConfig) -> ConnectionLimits:
-    """Broker-wide limits, and those of listeners that have their own (``listener.name.<name>.``)."""
+    """Return the limits of the whole broker, and those of listeners with their own (``listener.name.<name>.``)."""
     broker = config.listener_limits("")
     names = [endpoint.listener for endpoint in (*config.listeners.broker, *config.listeners.controller)]
     own = {name: config.listener_limits(name) for name in names}
@@ -102,7 +103,7 @@ def controller_config(config: NodeConfig, cluster_id: str) -> ControllerConfig:
 
 
 def metadata_log_config(config: NodeConfig) -> LogConfig:
-    """``__cluster_metadata-0``: its retention is that of its snapshots, with which its segments go."""
+    """Return the settings of ``__cluster_metadata-0``. Its segments are deleted with the snapshots that cover them."""
     settings = config.metadata_log
     return LogConfig(
         segment_bytes=settings.metadata_log_segment_bytes,

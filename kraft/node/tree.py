@@ -1,4 +1,4 @@
-"""The live nursery tree of a node, for people: which task lives inside which scope."""
+"""Prints the live nursery tree of a node: tasks under the task whose nursery they run in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import trio
 
 
 def render(task: trio.lowlevel.Task | None = None) -> str:
-    """The tree below ``task`` (the running one if None), a line a task."""
+    """Return the tree below ``task`` (the running one if None), one line for each task."""
     root = trio.lowlevel.current_task() if task is None else task
     return "\n".join([root.name, *_below(root, "")])
 

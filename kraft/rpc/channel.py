@@ -1,7 +1,7 @@
-"""What passes between a connection and a handler: a :class:`Request`, and what the handler answers.
+"""The exchange between a connection and a handler: a :class:`Request`, and its reply.
 
-A connection puts one request on its plane's queue and waits for its reply before it reads the next one, so responses
-leave in the order of their requests, and a peer that sends more than is answered waits in its own socket.
+A connection puts one request on its plane's queue and waits for the reply before it reads the next one. So responses
+leave in the order of their requests. A peer that sends faster than the handlers reply is held back by its own socket.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
 
 
-class Silence(enum.Enum):
-    """A reply without a response."""
+class ResponseAction(enum.Enum):
+    """A reply without a response: what the connection does instead (Kafka's ``RequestChannel.ResponseAction``)."""
 
     NO_RESPONSE = enum.auto()
     """Produce with acks=0: the peer expects nothing; read its next request."""
@@ -28,29 +28,29 @@ class Silence(enum.Enum):
     """Close the connection."""
 
 
-NO_RESPONSE: Final = Silence.NO_RESPONSE
-CLOSE: Final = Silence.CLOSE
+NO_RESPONSE: Final = ResponseAction.NO_RESPONSE
+CLOSE: Final = ResponseAction.CLOSE
 
 
 @attrs.frozen
 class Parked:
     """A reply that comes later: a long poll, a join, acks=all.
 
-    ``wait()`` runs in the connection's own task, so a request that waits holds no handler. It is cancelled when the
-    connection ends or the drain time of a stopping plane is over.
+    ``wait()`` runs in the connection's own task, so a waiting request occupies no handler. It is cancelled when the
+    connection ends, or when a stopping plane has waited for its drain time.
     """
 
-    wait: Callable[[], Awaitable[Message | Silence]]
+    wait: Callable[[], Awaitable[Message | ResponseAction]]
 
 
-Reply = Message | Parked | Silence
+Reply = Message | Parked | ResponseAction
 
 _PENDING: Final = object()
 
 
 @attrs.define(eq=False)
 class ConnectionInfo:
-    """What handlers may know of a connection, and remember about its client."""
+    """A connection as handlers see it, with the client software that ApiVersions named."""
 
     listener: str
     security_protocol: str
@@ -67,9 +67,9 @@ class ConnectionInfo:
 class Request:
     """One request as it was read: the header decoded, the body not.
 
-    ``response_version`` is the version in which the reply is encoded; the server sets it to 0 for an ApiVersions
-    request in a version that is not offered (``supported`` is False then, and such a body must not be decoded). Times
-    are seconds of the plane's clock.
+    The reply is encoded in ``response_version``. For an ApiVersions request in a version that is not offered, the
+    server sets it to 0 and ``supported`` to False; the body of such a request must not be decoded. Times are seconds of
+    the plane's clock.
     """
 
     api_key: int
@@ -88,9 +88,9 @@ class Request:
     _waiter: trio.lowlevel.Task | None = attrs.field(default=None, init=False)
 
     def message(self) -> Message:
-        """Decode the body; bytes behind the message are ignored, as in Kafka.
+        """Decode the body. Bytes after the message are ignored, as in Kafka.
 
-        DecodeError if it is malformed, or in a version that is offered and yet unknown to the codec.
+        Raises DecodeError if the body is malformed, or if the codec does not know a version that the listener offers.
         """
         try:
             return decode(request_class(self.api_key), self.api_version, self.frame, self.body_position)[0]
@@ -98,7 +98,7 @@ class Request:
             raise DecodeError(str(error)) from error
 
     def complete(self, reply: Reply) -> None:
-        """Give the reply to the connection, once. If the connection has ended meanwhile, the reply is dropped."""
+        """Give the reply to the connection, once. A connection that has ended drops it."""
         assert self._reply is _PENDING, "a request has exactly one reply"
         self._reply = reply
         if self._waiter is not None:
@@ -106,8 +106,10 @@ class Request:
             self._waiter = None
 
     async def reply(self) -> Reply:
-        """Wait for the reply: a slot for one value and one waiter, half the cost of an Event on the busiest path of
-        the node.
+        """Wait for the reply.
+
+        This is a slot for one value and one waiter. It costs half as much as a Trio Event, on the busiest path of the
+        node.
         """
         if self._reply is _PENDING:
             self._waiter = trio.lowlevel.current_task()

@@ -1,8 +1,8 @@
-"""A client connection: for our tools, for tests, and for peers.
+"""A client connection, for the tools, for tests, and for peers.
 
-Requests may be pipelined by several tasks. No task of its own reads: whoever waits for a response reads, also the
-responses of others. A request that is cancelled or runs out of time closes the connection, because its response may
-still arrive.
+Several tasks may pipeline requests. The connection has no reader task: a task that waits for its response reads, and
+stores the responses of other tasks. A request that is cancelled or times out closes the connection, because its
+response may still arrive.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FRAME_LENGTH = struct.Struct(">i")
 
 
 class Disconnected(ConnectionError):
-    """The connection is closed: by the peer, by a broken response, or by a request that was given up."""
+    """The connection is closed: by the peer, by a malformed response, or by a request that was given up."""
 
 
 @asynccontextmanager
@@ -50,7 +50,7 @@ async def connect(
     *,
     dial: Dial = dial_by_tcp,
 ) -> AsyncIterator[Connection]:
-    """:func:`open_connection`, closed when the block ends."""
+    """Run :func:`open_connection`, and close the connection at the end of the block."""
     connection = await open_connection(host, port, client_id, timeout_s, dial=dial)
     try:
         yield connection
@@ -66,11 +66,11 @@ async def open_connection(
     *,
     dial: Dial = dial_by_tcp,
 ) -> Connection:
-    """Connect, by TCP unless ``dial`` knows another way, and learn the peer's versions. The caller closes it.
+    """Connect with ``dial`` and request the peer's versions. The caller closes the connection.
 
     Raises:
-        OSError: nobody listens, or the connection was lost (Disconnected).
-        KafkaError: the peer refused the handshake.
+        OSError: the peer cannot be reached, or the connection was lost (Disconnected).
+        KafkaError: the peer refused ApiVersions.
         trio.TooSlowError: a step took longer than ``timeout_s``.
     """
     with trio.fail_after(timeout_s):
@@ -85,7 +85,9 @@ async def open_connection(
 
 
 class Connection:
-    """Made by :func:`open_connection`. ``versions`` is what the peer offers: API key to (lowest, highest)."""
+    """Made by :func:`open_connection`. ``versions`` maps the API keys that the peer offers to (lowest, highest)
+    version.
+    """
 
     def __init__(self, transport: Transport, client_id: str | None, timeout_s: float) -> None:
         self._transport = transport
@@ -101,8 +103,9 @@ class Connection:
         self.versions: Mapping[int, tuple[int, int]] = {}
 
     async def handshake(self) -> None:
-        """ApiVersions in our highest version, or in the one that the peer names instead (KIP-511). KafkaError,
-        Disconnected.
+        """Send ApiVersions in our highest version, or again in the one that the peer's error names (KIP-511).
+
+        Raises: KafkaError, Disconnected.
         """
         request = ApiVersionsRequest(client_software_name="kraft", client_software_version="0.1.0")
         version = ApiVersionsRequest.VALID_VERSIONS[1]
@@ -117,7 +120,7 @@ class Connection:
         self.versions = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
 
     def highest_common_version(self, request: Message) -> int:
-        """KafkaError UNSUPPORTED_VERSION if there is none."""
+        """Return the highest version that both sides know. Raises KafkaError UNSUPPORTED_VERSION if they share none."""
         if request.API_KEY not in self.versions:
             name = type(request).__name__.removesuffix("Request")
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"the node does not offer {name}")
@@ -128,9 +131,12 @@ class Connection:
         return version
 
     async def request(self, request: Message, version: int | None = None, *, timeout_s: float | None = None) -> Message:
-        """Send ``request`` and return its response, in ``version`` or the highest that both sides know.
+        """Send ``request`` and return its response. The version is ``version``, or the highest that both sides know.
 
-        KafkaError if there is no such version, Disconnected, trio.TooSlowError.
+        Raises:
+            KafkaError: UNSUPPORTED_VERSION if the two sides share no version.
+            Disconnected: the connection is closed or was lost.
+            trio.TooSlowError: there was no response within ``timeout_s``.
         """
         version = self.highest_common_version(request) if version is None else version
         frame = await self._exchange(request, version, self._timeout_s if timeout_s is None else timeout_s)
@@ -143,21 +149,21 @@ class Connection:
     async def send(self, request: Message, version: int | None = None) -> None:
         """Send a request that has no response (Produce with acks=0)."""
         version = self.highest_common_version(request) if version is None else version
-        await self._as_a_whole(self._send(request, version), self._timeout_s)
+        await self._or_close(self._send(request, version), self._timeout_s)
 
     @property
     def closed(self) -> bool:
         return self._closed
 
     def close(self) -> None:
-        """Close at once; whoever waits for a response gets Disconnected."""
+        """Close at once. Tasks that wait for a response get Disconnected."""
         self._closed = True
         self._transport.close()
 
     async def _exchange(self, request: Message, version: int, timeout_s: float) -> bytes | bytearray:
-        return await self._as_a_whole(self._ask(request, version), timeout_s)
+        return await self._or_close(self._round_trip(request, version), timeout_s)
 
-    async def _ask(self, request: Message, version: int) -> bytes | bytearray:
+    async def _round_trip(self, request: Message, version: int) -> bytes | bytearray:
         correlation_id = await self._send(request, version, expect_response=True)
         while correlation_id not in self._arrived:
             async with self._reading:
@@ -195,7 +201,7 @@ class Connection:
             raise ConnectionEnded("peer closed the connection")
         correlation_id = _CORRELATION_ID.unpack_from(frame)[0]
         if correlation_id not in self._outstanding:
-            raise InvalidFrame(f"response to request {correlation_id}, which was not asked")
+            raise InvalidFrame(f"response to request {correlation_id}, which was not sent")
         self._outstanding.remove(correlation_id)
         self._arrived[correlation_id] = frame
 
@@ -206,8 +212,10 @@ class Connection:
             self.close()
             raise Disconnected(f"malformed response: {error}") from error
 
-    async def _as_a_whole(self, exchange: Awaitable[T], timeout_s: float) -> T:
-        """What ``exchange`` returns. Whatever interrupts it leaves the stream at an unknown place: close then."""
+    async def _or_close(self, exchange: Awaitable[T], timeout_s: float) -> T:
+        """Return the result of ``exchange``. Close the connection if it is interrupted: the stream may end inside a
+        frame.
+        """
         done = False
         try:
             with trio.move_on_after(timeout_s):
@@ -225,7 +233,7 @@ class Connection:
 
 
 class _held:
-    """``async with lock``, without giving way to other tasks when the lock is free; may be used again."""
+    """``async with lock`` without a checkpoint when the lock is free. It can be entered many times."""
 
     __slots__ = ("_lock",)
 

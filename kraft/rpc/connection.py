@@ -1,7 +1,7 @@
-"""One connection: read a request, queue it, wait for the reply, send it, and again.
+"""One connection: it reads a request, queues it, waits for the reply, sends it, and begins again.
 
-Whatever a peer sends ends here: in a response, or in one log line and a closed connection. No exception but a
-cancellation leaves :func:`serve_connection`, because it would take the connection's neighbours with it.
+Every input of a peer ends in a response, or in a closed connection with one log line. Only a cancellation leaves
+:func:`serve_connection`: any other exception would end all connections of the processor.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import attrs
 import trio
 
-from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Request, Silence
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Request, ResponseAction
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.header import Apis, encode_response, parse_request
@@ -28,13 +28,16 @@ from kraft.world.transport import Transport
 
 logger = logging.getLogger("kraft.rpc")
 
+_SHOWN_CLIENT_ID = 60
+"""Characters of a client id in a log line. A client id has up to 32,767 bytes."""
+
 ErrorResponse = Callable[[Request, Exception], Message | None]
-"""The response that tells a peer of a failed handler (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
+"""Makes the error response for a failed request (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
 
 
 @attrs.frozen(eq=False)
 class ProcessorContext:
-    """What the connections of one processor share."""
+    """The state that the connections of one processor share."""
 
     requests: trio.MemorySendChannel[Request]
     apis: Apis
@@ -49,7 +52,7 @@ class ProcessorContext:
 
 
 async def serve_connection(live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
-    """Serve until the peer closes, the connection is cancelled (idle, quota, stop), or the peer breaks the protocol."""
+    """Serve until the peer closes, the peer breaks the protocol, or the connection is cancelled (idle, quota, stop)."""
     peer = live.info
     try:
         await _serve(live, transport, context)
@@ -57,7 +60,7 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
         context.rejections.closed(peer, error)
     except (ConnectionEnded, OSError) as error:
         logger.debug("%s %s: connection lost: %s", peer.listener, peer.name, error)
-    except trio.BrokenResourceError:  # a plane that is cancelled may lose its handlers before its connections
+    except trio.BrokenResourceError:  # the handlers of a cancelled plane may end before its connections
         logger.debug("%s %s: closed: no handler is left", peer.listener, peer.name)
     except Exception:
         logger.exception("%s %s: closed: internal error", peer.listener, peer.name)
@@ -78,8 +81,8 @@ async def _serve(live: LiveConnection, transport: Transport, context: ProcessorC
         request = parse_request(frame, live.info, context.apis)
         request.received_at = now
         if context.trace.received.listeners:
-            context.trace.tell_received(request)
-        del frame  # from here on the request owns it, and lets go of it before the next one is read
+            context.trace.emit_received(request)
+        del frame  # the request owns the frame from here on, and frees it before the next one is read
         metrics.idle.busy_s += clock() - now
         try:
             requests.send_nowait(request)
@@ -91,13 +94,13 @@ async def _serve(live: LiveConnection, transport: Transport, context: ProcessorC
 
 
 async def _answer(request: Request, live: LiveConnection, transport: Transport, context: ProcessorContext) -> bool:
-    """Wait for the reply and send it; False if the connection is to be closed."""
+    """Wait for the reply and send it; return False if the connection is to be closed."""
     reply = await request.reply()
     clock = context.plane_metrics.clock
     resumed_at = ready_at = clock()
     metrics = context.metrics
     if isinstance(reply, Parked):
-        reply = await _parked(reply, request, context.error_response)
+        reply = await _parked(reply, request, context)
         ready_at = clock()
     if reply is CLOSE:
         return False
@@ -123,21 +126,21 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
 
 
 def _finish(request: Request, resumed_at: float, ready_at: float, sent_at: float, context: ProcessorContext) -> None:
-    """Count a request, and tell whoever listens."""
+    """Record the request in the metrics and in the trace."""
     context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
-    if context.trace.answered.listeners:
-        context.trace.tell_answered(request, resumed_at, ready_at, sent_at)
+    if context.trace.completed.listeners:
+        context.trace.emit_completed(request, resumed_at, ready_at, sent_at)
 
 
-async def _parked(parked: Parked, request: Request, error_response: ErrorResponse) -> Message | Silence:
+async def _parked(parked: Parked, request: Request, context: ProcessorContext) -> Message | ResponseAction:
     try:
         return await parked.wait()
     except Exception as error:
-        return failed_reply(request, error, error_response)
+        return failed_reply(request, error, context.error_response, context.rejections)
 
 
 async def _send_spliced(transport: Transport, data: bytearray, pieces: list[tuple[int, FileSlice]]) -> None:
-    """Send ``data`` with each piece put in at its offset."""
+    """Send ``data``, with each file slice inserted at its offset."""
     view = memoryview(data)
     start = 0
     for offset, piece in pieces:
@@ -149,15 +152,23 @@ async def _send_spliced(transport: Transport, data: bytearray, pieces: list[tupl
         await transport.send(view[start:])
 
 
-def failed_reply(request: Request, error: Exception, error_response: ErrorResponse) -> Message | Silence:
-    """What a request gets whose handler raised: closed for malformed input, else told to the peer; what is no
-    refusal but a failure of ours is logged with its traceback.
-    """
-    peer = request.connection
-    api = f"API {request.api_key} version {request.api_version}"
+def failed_reply(
+    request: Request, error: Exception, error_response: ErrorResponse, rejections: RejectionLog
+) -> Message | ResponseAction:
+    """Return the reply to a request whose handler raised ``error``. Malformed input closes the connection."""
     if isinstance(error, DecodeError):
-        logger.warning("%s %s: closed: %s from %r: %s", peer.listener, peer.name, api, request.client_id, error)
+        client_id = repr(request.client_id)[:_SHOWN_CLIENT_ID]
+        rejections.closed(request.connection, f"{_api(request)} from {client_id}: {error}")
         return CLOSE
+    return error_reply(request, error, error_response)
+
+
+def error_reply(request: Request, error: Exception, error_response: ErrorResponse) -> Message | ResponseAction:
+    """Return the error response to a request that failed with ``error``.
+
+    An error that is no KafkaError is a defect of this node, and is logged with its traceback.
+    """
+    peer, api = request.connection, _api(request)
     if not isinstance(error, KafkaError):
         logger.error("%s %s: %s failed", peer.listener, peer.name, api, exc_info=error)
     try:
@@ -166,3 +177,7 @@ def failed_reply(request: Request, error: Exception, error_response: ErrorRespon
         logger.exception("%s %s: %s has no error response", peer.listener, peer.name, api)
         return CLOSE
     return CLOSE if response is None else response
+
+
+def _api(request: Request) -> str:
+    return f"API {request.api_key} version {request.api_version}"

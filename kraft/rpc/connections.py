@@ -1,8 +1,8 @@
 """The live connections of one processor, in the order of their last activity (``connections.max.idle.ms``).
 
-A request costs one ``move_to_end``; there is one timer for all connections of a processor, not one each. Activity is
-a whole request that has arrived or a whole response that has left, so a peer that drips single bytes, takes no
-response, or waits for an answer that never comes is idle.
+A request costs one ``move_to_end``. One timer serves all connections of a processor. Activity is a complete request
+that arrived or a complete response that was sent. So a peer is idle that sends single bytes, reads no response, or
+waits for a response that never comes.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _SHORTEST_SLEEP_S = 0.001
 
 @attrs.define(eq=False)
 class LiveConnection:
-    """A connection as its processor sees it; cancelling ``scope``, that of its task, closes the connection."""
+    """A connection as its processor sees it. ``scope`` is that of its task: cancelling it closes the connection."""
 
     info: ConnectionInfo
     scope: trio.CancelScope
     last_active_at: float
     in_flight: bool = False
-    """A request has arrived and its response has not yet been sent."""
+    """A request has arrived, and its response is not sent yet."""
     draining: bool = False
-    """The response in flight is the last one."""
+    """The connection closes after the response in flight."""
 
 
 class ConnectionTable:
-    """The one owner of the order. Everything here is synchronous."""
+    """The only owner of the order. All methods except ``expire_idle`` are synchronous."""
 
     def __init__(self) -> None:
         self._by_activity: OrderedDict[LiveConnection, None] = OrderedDict()
@@ -60,14 +60,14 @@ class ConnectionTable:
         self._by_activity.move_to_end(connection)
 
     def longest_idle(self) -> LiveConnection | None:
-        """The connection to give up first: the longest idle of those that wait for a request, else the longest idle
-        of all.
+        """Return the connection to close first: the longest idle one without a request in flight, or else the longest
+        idle.
         """
         living = [connection for connection in self._by_activity if not connection.scope.cancel_called]
         return next((connection for connection in living if not connection.in_flight), living[0] if living else None)
 
     def drain(self) -> None:
-        """Close every connection that has no request in flight now, and the others after their response."""
+        """Close the connections that have no request in flight now, and the others after their response."""
         self._draining = True
         for connection in self._by_activity:
             connection.draining = True
@@ -75,7 +75,7 @@ class ConnectionTable:
                 connection.scope.cancel(reason="plane is stopping")
 
     async def expire_idle(self, max_idle_s: float, killed: Counter, clock: Clock) -> None:
-        """Close what is idle for longer than ``max_idle_s`` by ``clock``, until cancelled."""
+        """Close connections that are idle for longer than ``max_idle_s`` by ``clock``, until cancelled."""
         while True:
             now = clock()
             next_at = now + max_idle_s

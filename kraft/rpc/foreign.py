@@ -1,4 +1,4 @@
-"""Other protocols, recognised by the bytes where Kafka's has the length of a frame: a port or a protocol mixed up."""
+"""Other protocols, recognised by their first bytes: the client has the wrong port or the wrong protocol."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ _SHOWN_BYTES = 60
 
 
 def foreign_protocol(first: bytes) -> str | None:
-    """Return what the first bytes of a stream are, for a log line; None if nothing is known that begins so.
+    """Return a description of the protocol that begins with the bytes ``first``, for a log line; None if it is unknown.
 
-    As the length of a frame each of these is over 300 MB, so only a stream with such a length need be asked about.
+    Read as the length of a frame, each of these beginnings is more than 300 MB. So a caller only needs to ask when the
+    length of a frame is out of bounds.
     """
     if first.startswith(_HTTP_METHODS):
         line = first[:_SHOWN_BYTES].split(b"\r")[0].decode("ascii", "replace")

@@ -1,8 +1,8 @@
 """Frames: a 4-byte length, then that many bytes.
 
 A small frame costs one ``recv`` into a buffer that all connections of a processor share, and one copy out of it. A
-large one is received straight into its own bytearray, which grows with what has arrived: a peer that only announces
-100 MiB costs 64 KiB.
+large frame is received into its own bytearray, which grows with the bytes that arrive: a peer that only announces 100
+MiB costs 64 KiB.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ SCRATCH_BYTES = 65_536
 _LENGTH = struct.Struct(">i")
 _FIRST_GRANT_BYTES = 65_536
 _GRANT_FACTOR = 16
-"""A frame's buffer is never more than this many times larger than the part of the frame that has arrived."""
+"""The buffer of a frame is at most this many times larger than the part of the frame that has arrived."""
 
 
 class InvalidFrame(ValueError):
-    """The announced length is negative or over the limit. What follows cannot be understood: close."""
+    """The announced length is negative or above the limit. The stream cannot be read any further: close it."""
 
 
 class ConnectionEnded(EOFError):
@@ -29,10 +29,10 @@ class ConnectionEnded(EOFError):
 
 
 class FrameReader:
-    """The frames of one connection.
+    """Reads the frames of one connection.
 
-    ``scratch`` may be shared with other readers of the same thread: it holds nothing across a task switch. A ``read``
-    that is cancelled has lost its place: close the connection.
+    Other readers in the same thread may share ``scratch``: it holds nothing across a checkpoint. A cancelled ``read``
+    may have taken part of a frame, so the caller must close the connection.
     """
 
     __slots__ = ("_arrived", "_max_bytes", "_scratch", "_transport")
@@ -44,8 +44,12 @@ class FrameReader:
         self._arrived = memoryview(b"")
 
     async def read(self) -> bytes | bytearray | None:
-        """The next frame without its length; None where the stream ends between frames. InvalidFrame,
-        ConnectionEnded, OSError.
+        """Return the next frame without its length; None if the stream ends between two frames.
+
+        Raises:
+            InvalidFrame: the length is out of bounds.
+            ConnectionEnded: the stream ends inside a frame.
+            OSError: the connection was lost.
         """
         arrived = self._arrived
         scratch = self._scratch
@@ -55,7 +59,7 @@ class FrameReader:
                 if arrived:
                     raise ConnectionEnded("connection ended inside a frame's length")
                 return None
-            # Too short to be a length: keep it, the shared buffer is another connection's as soon as this task waits.
+            # Too short for a length: copy it, because another connection uses the shared buffer while this task waits.
             whole = count >= 4 and not arrived
             arrived = scratch[:count] if whole else memoryview(bytes(arrived) + bytes(scratch[:count]))
         size: int = _LENGTH.unpack_from(arrived)[0]
@@ -65,7 +69,7 @@ class FrameReader:
         end = 4 + size
         if end <= len(arrived):
             frame = bytes(arrived[4:end])
-            # What is left may still lie in the shared buffer: it needs a home of its own before anyone else runs.
+            # The rest may lie in the shared buffer: copy it before another task runs.
             rest = arrived[end:]
             self._arrived = memoryview(bytes(rest)) if rest.obj is scratch.obj else rest
             return frame

@@ -1,6 +1,6 @@
-"""Request headers in, response frames out.
+"""Decodes request headers and encodes response frames.
 
-A header is parsed here by hand and not by the codec, because its version follows from its own first four bytes.
+This module decodes a header without the codec, because the first four bytes determine the header's version.
 """
 
 from __future__ import annotations
@@ -32,10 +32,13 @@ _FLEXIBLE_HEADER = 2
 
 
 def parse_request(frame: bytes | bytearray, connection: ConnectionInfo, apis: Apis) -> Request:
-    """Read the header. DecodeError if it is malformed or asks for an API or a version that is not offered: Kafka
-    closes then.
+    """Decode the header.
 
-    Only ApiVersions is let through in any version, because its answer tells the peer which versions there are.
+    ApiVersions is accepted in any version, because its response lists the versions that this listener offers.
+
+    Raises:
+        DecodeError: the header is malformed, or the listener does not offer this API or version; Kafka closes the
+            connection then.
     """
     if len(frame) < _FIXED.size:
         raise DecodeError(f"request of {len(frame)} bytes is too short for a header")
@@ -60,7 +63,9 @@ def parse_request(frame: bytes | bytearray, connection: ConnectionInfo, apis: Ap
 
 
 def _not_offered(api_key: int) -> str:
-    """Name the API, and say where Kafka has it: a client may have found the port of a controller, or the reverse."""
+    """Name the API and the listeners that have it in Kafka: the client may use the port of a controller, or the
+    reverse.
+    """
     if api_key not in frozenset(ApiKey):
         return f"API key {api_key} is not offered here"
     name = request_class(api_key).__name__.removesuffix("Request")
@@ -77,12 +82,12 @@ def _client_id(frame: bytes | bytearray) -> tuple[str | None, int]:
         return None, start
     if len(frame) < start + length:
         raise DecodeError(f"client id of {length} bytes, {len(frame) - start} remain")
-    # A name for logs and quotas, not worth a connection: what is not UTF-8 is replaced, as Kafka does.
+    # Only logs and quotas use this name, so bytes that are not UTF-8 are replaced, as in Kafka.
     return frame[start : start + length].decode(errors="replace"), start + length
 
 
 def _skip_tagged_fields(frame: bytes | bytearray, position: int) -> int:
-    """No tagged field of a request header is of use to a server."""
+    """Check the tagged fields and skip them: a server uses none of those in a request header."""
     count, position = _unsigned_varint(frame, position)
     if count > len(frame) - position:
         raise DecodeError(f"{count} tagged fields in the header, {len(frame) - position} bytes remain")
@@ -109,7 +114,7 @@ def _unsigned_varint(frame: bytes | bytearray, position: int) -> tuple[int, int]
 
 
 def encode_response(request: Request, message: Message) -> tuple[bytearray, list[tuple[int, FileSlice]]]:
-    """The whole response frame; the pairs are (offset in the bytes, what comes there from a file)."""
+    """Return the response frame without its file slices, and the slices with their offsets in it."""
     flexible = response_header_version(request.api_key, request.response_version)
     if flexible:
         prefix = _RESPONSE_PREFIX[1].pack(0, request.correlation_id, 0)

@@ -1,6 +1,7 @@
-"""The node's metrics over HTTP, for Prometheus: ``GET /metrics`` and nothing else.
+"""The node's metrics over HTTP for Prometheus, at ``GET /metrics`` only.
 
-One request per connection, a bounded header, a bounded time, a bounded number of connections.
+The server limits the number of connections, the bytes of a header and the time of a request, and takes one request per
+connection.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ async def _serve_connection(registry: Registry, limiter: trio.CapacityLimiter, s
             with trio.move_on_after(TIMEOUT_S):
                 await _answer(registry, stream)
         except (trio.BrokenResourceError, h11.LocalProtocolError):
-            pass  # the peer went away
+            pass  # the client closed the connection
         except Exception:
             logger.exception("metrics request failed")
         finally:
@@ -75,7 +76,8 @@ async def _answer(registry: Registry, stream: trio.SocketStream) -> None:
     elif request.method != b"GET":
         await _respond(connection, stream, 405, "text/plain", b"only GET is allowed\n")
     else:
-        from kraft.metrics.prometheus import CONTENT_TYPE, render  # the library is loaded when it is first needed
+        # Importing the library takes long, so the first scrape imports it.
+        from kraft.metrics.prometheus import CONTENT_TYPE, render
 
         await _respond(connection, stream, 200, CONTENT_TYPE, render(registry))
 

@@ -1,8 +1,8 @@
-"""What a plane is: a value.
+"""Planes, which are values.
 
-KIP-291 asks for a control plane that data requests cannot delay: its own acceptor, one processor, a request queue of
-20 and one handler. The listeners of a KRaft controller are a plane beside the data plane too, of the data plane's sizes
-(Kafka's ControllerServer). Nothing in the server knows which plane it runs; they differ only in the numbers given here.
+KIP-291 wants a control plane that data requests cannot delay: its own acceptor, one processor, a request queue of 20
+and one handler. The listeners of a KRaft controller are also a plane beside the data plane, with the sizes of the data
+plane (Kafka's ControllerServer). The server runs every plane with the same code; planes differ only in these numbers.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import attrs
 from kraft.config.listeners import Endpoint
 
 CONTROL_QUEUE_CAPACITY = 20
-"""KIP-291, footnote 2: a broker seldom has more than one controller's request, and never many."""
+"""KIP-291, footnote 2: a broker rarely has requests of more than one controller, and never many."""
 
 PENDING_CONNECTIONS_PER_PROCESSOR = 20
 
 
 @attrs.frozen
 class Plane:
-    """Listeners that share a request queue and the handlers behind it.
+    """Listeners that share a request queue and its handlers.
 
-    ``processors`` is per listener (``num.network.threads``), but for those in ``listener_processors``, which have a
-    number of their own. ``queue_capacity`` is in requests (``queued.max.requests``), ``handlers`` is how many requests
-    are handled at the same time (``num.io.threads``). ``metric_prefix`` is put before the metric names as Kafka does
-    it: nothing on the data plane, ``ControlPlane`` on the control plane.
+    ``processors`` is the number for each listener (``num.network.threads``); ``listener_processors`` overrides it for
+    the listeners that it names. ``queue_capacity`` is in requests (``queued.max.requests``). ``handlers`` is the number
+    of requests that are handled at the same time (``num.io.threads``). ``metric_prefix`` precedes the metric names, as
+    in Kafka: empty for the data plane, ``ControlPlane`` for the control plane.
     """
 
     name: str

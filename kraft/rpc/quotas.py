@@ -1,9 +1,9 @@
 """Connection quotas: ``max.connections``, per IP, per listener, and the creation rate (KIP-402, KIP-612).
 
-An acceptor asks before a connection gets a processor, and waits there while the broker or its listener is full, so
-the excess stays in the kernel's backlog. A protected listener (inter-broker, control plane) is not held up by
-``max.connections``: the connection of another listener that is idle longest makes room. An address over its own limit
-is refused at once.
+An acceptor asks for admission before it gives a connection to a processor. It waits while the broker or its listener is
+full, so further connections stay in the kernel's backlog. A protected listener (inter-broker, control plane) does not
+wait for ``max.connections``: the longest idle connection of another listener is closed instead. A connection above the
+limit of its address is refused at once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ConnectionLimits:
 
 
 class ConnectionQuotas:
-    """The connections of a whole node, over all its planes. ``clock`` measures the rates, in seconds."""
+    """Counts the connections of a node, over all its planes. ``clock`` measures the rates, in seconds."""
 
     def __init__(self, limits: ConnectionLimits, clock: Clock) -> None:
         self._limits = limits
@@ -48,14 +48,14 @@ class ConnectionQuotas:
         self._listener_rates = {name: _Rate(rate) for name, rate in limits.listener_creation_rate.items()}
 
     def watch(self, listener: str, table: ConnectionTable) -> None:
-        """Let the connections of ``table`` be closed when a protected listener needs room."""
+        """Allow closing connections of ``table`` when a protected listener needs room."""
         self._tables.append((listener, table))
 
     def unwatch(self, listener: str, table: ConnectionTable) -> None:
         self._tables.remove((listener, table))
 
     async def admit(self, listener: str, host: str) -> bool:
-        """Wait for room, then count the connection; False if ``host`` has too many (then it is not counted)."""
+        """Wait for room, count the connection and return True; False, without counting it, if ``host`` has too many."""
         await self._wait_for_rate(listener)
         while not self._has_room(listener):
             await self._released.park()
@@ -68,7 +68,7 @@ class ConnectionQuotas:
         return True
 
     def release(self, listener: str, host: str) -> None:
-        """The other half of a successful :meth:`admit`."""
+        """Count an admitted connection as closed."""
         self._by_listener[listener] -= 1
         self._by_host[host] -= 1
         if not self._by_host[host]:
@@ -100,14 +100,14 @@ class ConnectionQuotas:
 
 
 class _Rate:
-    """At most ``per_second`` events a second on average, with a second's worth at once."""
+    """At most ``per_second`` events a second on average, in bursts of at most one second's events."""
 
     def __init__(self, per_second: int) -> None:
         self._interval_s = 1.0 / max(1, per_second)
         self._next_at = 0.0
 
     def delay_s(self, now: float) -> float:
-        """Take the next free moment; how long until then."""
+        """Take the next free time and return how long until then, in seconds."""
         self._next_at = max(self._next_at, now - _BURST_S + self._interval_s)
         delay_s = max(0.0, self._next_at - now)
         self._next_at += self._interval_s

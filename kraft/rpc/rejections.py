@@ -1,4 +1,4 @@
-"""The log of peers that broke the protocol: a bounded number of lines, however often they come."""
+"""The log of peers that break the protocol, with a bounded number of lines."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class _Window:
 
 @attrs.define(eq=False)
 class RejectionLog:
-    """At most ``LINES`` lines in ``INTERVAL_S`` for an address at a listener; the rest is counted.
+    """At most ``LINES`` lines in ``INTERVAL_S`` for each address and listener; further rejections are only counted.
 
-    A health check that speaks HTTP, or a client that connects to the wrong port, tries again for ever.
+    An HTTP health check, or a client with the wrong port, connects again for ever.
     """
 
     now: Callable[[], float]
     _windows: OrderedDict[tuple[str, str], _Window] = attrs.field(factory=OrderedDict, init=False)
 
     def closed(self, peer: ConnectionInfo, why: object) -> None:
-        """Log that the connection of ``peer`` was closed, and why."""
+        """Log that the server closed the connection of ``peer``, and why."""
         key, now = (peer.listener, peer.host), self.now()
         window = self._windows.get(key)
         if window is None or now >= window.ends_at:

@@ -1,6 +1,6 @@
-"""What the planes measure, under Kafka's names.
+"""The metrics of a plane, under Kafka's names.
 
-The hot path is :meth:`PlaneMetrics.record`: once per request, from the five times that it collected on its way.
+The hot path is :meth:`PlaneMetrics.record`: it runs once for each request, with the five times of that request.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PlaneMetrics:
         self.plane = plane
 
     def watch_queue(self, size: Callable[[], int]) -> None:
-        """``size`` gives the number of requests that wait for a handler."""
+        """Declare the gauge of the queue; ``size`` returns the number of requests that wait for a handler."""
         self._registry.gauge(_NETWORK, "RequestChannel", f"{self.plane.metric_prefix}RequestQueueSize", size)
 
     def processor(self, listener: str, number: int) -> ProcessorMetrics:
@@ -81,14 +81,14 @@ class PlaneMetrics:
         return processor
 
     def record(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
-        """Count a finished request.
+        """Record a finished request.
 
-        Its connection took the reply up at ``resumed_at``, had the response at ``ready_at`` (later only if it was
-        parked) and had sent it at ``sent_at``.
+        Its connection took the reply at ``resumed_at``, had the response at ``ready_at`` (later only for a parked
+        reply), and had sent it at ``sent_at``.
         """
         key = (request.api_key, request.api_version)
         if key not in self._rates:
-            self._meet(*key)
+            self._declare(*key)
         self._rates[key].count += 1
         api = self._apis[request.api_key]
         received_at, dequeued_at, handled_at = request.received_at, request.dequeued_at, request.handled_at
@@ -100,8 +100,10 @@ class PlaneMetrics:
         api.total.record(int((sent_at - received_at) * 1e6))
         api.request_bytes.record(len(request.frame))
 
-    def _meet(self, api_key: int, api_version: int) -> None:
-        """The first request of an API in a version: the number of both is bounded by what the plane offers."""
+    def _declare(self, api_key: int, api_version: int) -> None:
+        """Declare the metrics of an API in a version, at its first request. The offered APIs and versions bound their
+        number.
+        """
         name = request_class(api_key).__name__.removesuffix("Request")
         self._apis.setdefault(api_key, _ApiMetrics(self._registry, name))
         rate = self._registry.meter(

@@ -9,8 +9,8 @@
     │   └── connection 10.0.0.7:5123
     └── handler 0                    takes requests from the plane's one bounded queue
 
-A stop is an Event: acceptors close their sockets, connections without a request in flight close, the others answer
-first; what is left after ``drain_ms`` is cancelled. Cancelling :func:`serve` itself is the power cord.
+A stop is an Event: the acceptors close their sockets and the connections without a request in flight close. The others
+send their responses first, and are cancelled after ``drain_ms``. Cancelling :func:`serve` ends everything at once.
 """
 
 from __future__ import annotations
@@ -45,9 +45,11 @@ Handler = Callable[[Request], Awaitable[Reply]]
 
 @attrs.frozen(eq=False)
 class Service:
-    """What a plane serves: ``handle`` is awaited for each request (see :mod:`kraft.rpc.channel` for what it may
-    return), ``apis`` is what is offered (anything else closes the connection), ``error_response`` tells a peer that
-    ``handle`` raised, ``listen`` opens the listeners, ``trace`` is told of requests.
+    """The service of a plane.
+
+    ``handle`` is awaited for each request; :mod:`kraft.rpc.channel` has its possible results. ``apis`` are the offered
+    APIs; a request for any other closes its connection. ``error_response`` makes the response when ``handle`` raised.
+    ``listen`` opens the listeners, and ``trace`` gets an event for each request.
     """
 
     handle: Handler
@@ -68,12 +70,12 @@ async def serve(
     *,
     task_status: trio.TaskStatus[dict[str, Endpoint]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Run ``plane`` until ``stopping`` is set and its requests are answered.
+    """Run ``plane`` until ``stopping`` is set and the requests in flight have their responses.
 
-    Resource handling: all sockets are closed when this returns, whichever way. ``task_status.started`` gives the
-    bound endpoint of each listener by name, with the port that was chosen where 0 was asked for.
+    Resource handling: all sockets are closed when this returns or raises. ``task_status.started`` gives the bound
+    endpoint of each listener by name, with the chosen port where the endpoint asked for port 0.
 
-    Error handling: OSError if a listener cannot be bound. Later on nothing that a peer or a handler does raises here.
+    Error handling: raises OSError if a listener cannot be bound. After that, no peer and no handler makes it raise.
     """
     metrics = PlaneMetrics(service.registry, plane)
     with ExitStack() as sockets:
@@ -110,9 +112,7 @@ async def serve(
 
 @attrs.frozen(eq=False)
 class _Processor:
-    """A listener's connections, or its share of them. ``arriving`` belongs to the acceptor, everything else to
-    :meth:`run`.
-    """
+    """A listener's connections, or a share of them. The acceptor owns ``arriving``, and :meth:`run` the rest."""
 
     number: int
     endpoint: Endpoint
@@ -150,7 +150,7 @@ class _Processor:
         return f"{self.number} {self.endpoint.listener}"
 
     async def run(self) -> None:
-        """Run until the acceptor has gone and every connection has ended."""
+        """Run until the acceptor and all connections have ended."""
         table, listener = self.context.table, self.endpoint.listener
         self.quotas.watch(listener, table)
         try:
@@ -170,7 +170,7 @@ class _Processor:
             self.quotas.unwatch(listener, table)
 
     def _discard_pending(self) -> None:
-        """When the processor is cancelled: close what the acceptor had handed over and nobody took."""
+        """Close the connections that the acceptor sent and this cancelled processor did not take."""
         with suppress(trio.WouldBlock, trio.EndOfChannel):
             while True:
                 accepted = self.pending.receive_nowait()
@@ -202,7 +202,9 @@ class _Processor:
 
 
 async def _accept(listener: Listener, name: str, processors: list[_Processor], quotas: ConnectionQuotas) -> None:
-    """Take connections, ask the quotas, and give each to the next processor that has room, until cancelled."""
+    """Accept connections, ask the quotas, and give each connection to the next processor that has room, until
+    cancelled.
+    """
     with ExitStack() as ends:
         for processor in processors:
             ends.enter_context(processor.arriving)
@@ -229,7 +231,7 @@ async def _hand_over(accepted: Accepted, processors: list[_Processor]) -> None:
 
 
 async def _run_handler(requests: trio.MemoryReceiveChannel[Request], service: Service, metrics: PlaneMetrics) -> None:
-    """Handle one request after the other until every processor has ended."""
+    """Handle requests, one at a time, until all processors have ended."""
     handle, idle, clock = service.handle, metrics.handlers, metrics.clock
     async with requests:
         async for request in requests:
@@ -237,7 +239,7 @@ async def _run_handler(requests: trio.MemoryReceiveChannel[Request], service: Se
             try:
                 reply = await handle(request)
             except Exception as error:
-                reply = failed_reply(request, error, service.error_response)
+                reply = failed_reply(request, error, service.error_response, service.rejections)
             request.handled_at = now = clock()
             idle.busy_s += now - request.dequeued_at
             request.complete(reply)

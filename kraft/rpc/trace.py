@@ -1,7 +1,7 @@
-"""What the trace of a plane tells (``kraft.world.trace``): requests, as a request log wants them.
+"""The trace events of a plane (``kraft.world.trace``): requests, with the fields of a request log.
 
-Kafka's request log has the same times (``kafka.network.RequestChannel.Request``); they are those of its request
-metrics. The metrics are counted without the trace, for they are never switched off.
+Kafka's request log has the same times (``kafka.network.RequestChannel.Request``), which are also those of its request
+metrics. The metrics here do not use the trace, because they are always on and the trace is not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kraft.world.trace import Stream, Trace, TraceEvent
 
 @attrs.frozen
 class RequestHead:
-    """Which request, and whose. ``peer`` is ``host:port`` of the client, ``size_bytes`` includes the header."""
+    """The identity of a request. ``peer`` is ``host:port`` of the client, ``size_bytes`` includes the header."""
 
     plane: str
     listener: str
@@ -29,17 +29,18 @@ class RequestHead:
 
 @attrs.frozen
 class RequestReceived(TraceEvent):
-    """A request was read, and is about to be queued."""
+    """A connection has read a request and is about to queue it."""
 
     head: RequestHead
 
 
 @attrs.frozen
-class RequestAnswered(TraceEvent):
-    """A request is done with: its response was sent, or it expects none.
+class RequestCompleted(TraceEvent):
+    """A request is completed: its response was sent, or it expects none.
 
-    In order: it waited for a handler (``queue_s``), was handled (``local_s``), its reply waited for the connection's
-    task (``response_queue_s``), then for others if it was parked (``remote_s``), and was sent (``send_s``).
+    The phases in order: the request waited for a handler (``queue_s``), the handler ran (``local_s``), the reply waited
+    for the connection's task (``response_queue_s``), a parked reply waited (``remote_s``), the response was sent
+    (``send_s``).
     """
 
     head: RequestHead
@@ -53,24 +54,24 @@ class RequestAnswered(TraceEvent):
 
 @attrs.frozen(eq=False)
 class RequestTrace:
-    """Where the connections of a plane tell of their requests."""
+    """The two streams to which the connections of a plane emit their requests."""
 
     plane: str
     received: Stream[RequestReceived]
-    answered: Stream[RequestAnswered]
+    completed: Stream[RequestCompleted]
 
     @classmethod
     def of(cls, trace: Trace, plane: Plane) -> RequestTrace:
-        return cls(plane.name, trace.of(RequestReceived), trace.of(RequestAnswered))
+        return cls(plane.name, trace.of(RequestReceived), trace.of(RequestCompleted))
 
-    def tell_received(self, request: Request) -> None:
+    def emit_received(self, request: Request) -> None:
         self.received.emit(RequestReceived(*self.received.now(), self._head(request)))
 
-    def tell_answered(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
-        """The times are those of ``kraft.rpc.request_metrics.PlaneMetrics.record``."""
-        self.answered.emit(
-            RequestAnswered(
-                *self.answered.now(),
+    def emit_completed(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
+        """Emit the event of a completed request. ``PlaneMetrics.record`` explains the times."""
+        self.completed.emit(
+            RequestCompleted(
+                *self.completed.now(),
                 self._head(request),
                 queue_s=request.dequeued_at - request.received_at,
                 local_s=request.handled_at - request.dequeued_at,

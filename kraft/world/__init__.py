@@ -1,1 +1,1 @@
-"""What a node takes from outside of itself: time, randomness, sockets, worker threads, fsync."""
+"""The outside world of a node: time, randomness, sockets, worker threads, fsync."""

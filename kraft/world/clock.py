@@ -1,4 +1,4 @@
-"""Wall-clock time for records and sessions, that never goes back while the node runs."""
+"""Wall-clock time for records and sessions, which never goes back while the node runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import attrs
 
 @attrs.frozen
 class Clock:
-    """The wall clock as it was at the start, carried on by the monotonic one: a step of the system's clock ends no
-    session and expires no offset."""
+    """The wall clock at the start, plus the time that the monotonic clock has measured since.
+
+    So a step of the system's clock ends no session and expires no offset.
+    """
 
     started_wall_s: float = attrs.Factory(time.time)
     started_monotonic_s: float = attrs.Factory(time.monotonic)

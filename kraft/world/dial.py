@@ -1,4 +1,4 @@
-"""Connections to others, by TCP. Simulations dial by ways of their own."""
+"""Outgoing connections, by TCP. A simulation has its own ``Dial``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Dial = Callable[[str, int], Awaitable[Transport]]
 
 
 async def dial_by_tcp(host: str, port: int) -> Transport:
-    """The first of the host's addresses that answers. OSError if there is none."""
+    """Connect to the first of the host's addresses that accepts. Raises OSError if none does."""
     failure: OSError = OSError(f"{host} has no address")
     for family, kind, protocol, _, address in await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         sock = socket.socket(family, kind, protocol)

@@ -1,4 +1,4 @@
-"""Listening sockets, and the connections that come out of them. Simulations bring listeners of their own."""
+"""Listening sockets, and the connections that they accept. A simulation has its own ``Listen``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _IPV4_IN_IPV6 = "::ffff:"
 
 @attrs.frozen
 class SocketSettings:
-    """Kafka's socket settings. A buffer size of -1 leaves the operating system's; ``max_idle_ms`` below 0 means no
-    limit.
+    """Kafka's socket settings.
+
+    A buffer size of -1 keeps the operating system's; ``max_idle_ms`` below 0 means no limit.
     """
 
     request_max_bytes: int = 104_857_600
@@ -36,16 +37,16 @@ class SocketSettings:
     listen_backlog: int = 50
     """``socket.listen.backlog.size``"""
     max_idle_ms: int = 600_000
-    """``connections.max.idle.ms``: also the longest time that one request may take to arrive, or one response to be
-    taken.
+    """``connections.max.idle.ms``. It also limits how long one request may take to arrive, and how long a peer may take
+    to read one response.
     """
     drain_ms: int = 5_000
-    """How long a stopping plane waits for the requests it has begun."""
+    """How long a stopping plane waits for its pending requests."""
 
 
 @attrs.frozen
 class Accepted:
-    """A connection on its way from an acceptor to a processor; whoever holds it closes it."""
+    """A connection between an acceptor and a processor. The one that has it closes it."""
 
     transport: Transport
     host: str
@@ -65,8 +66,9 @@ def _bind(sock: socket.socket, address: Any, endpoint: Endpoint) -> None:
 
 
 async def open_listener(endpoint: Endpoint, settings: SocketSettings) -> socket.socket:
-    """A listening, non-blocking socket; without a host on all interfaces, IPv6 and IPv4. OSError if that is not
-    possible.
+    """Open a listening, non-blocking socket; without a host, on all interfaces, IPv6 and IPv4.
+
+    Raises OSError if the address cannot be bound.
     """
     if endpoint.host:
         found = await trio.socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
@@ -81,7 +83,7 @@ async def open_listener(endpoint: Endpoint, settings: SocketSettings) -> socket.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1 if endpoint.host else 0)
-        if settings.receive_buffer_bytes > 0:  # before listen(), for the window that the handshake offers
+        if settings.receive_buffer_bytes > 0:  # before listen(), so that the handshake offers the larger window
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, settings.receive_buffer_bytes)
         _bind(sock, address, endpoint)
         sock.listen(settings.listen_backlog)
@@ -92,30 +94,30 @@ async def open_listener(endpoint: Endpoint, settings: SocketSettings) -> socket.
 
 
 class Listener(Protocol):
-    """Where connections come from."""
+    """Accepts connections."""
 
     @property
     def port(self) -> int:
-        """The port that is bound, also where 0 was asked for."""
+        """The bound port, also if the endpoint asked for port 0."""
 
     async def accept(self) -> Accepted:
-        """The next connection."""
+        """Wait for the next connection."""
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
 
 
 Listen = Callable[[Endpoint, SocketSettings], Awaitable[Listener]]
 
 
 async def listen_by_tcp(endpoint: Endpoint, settings: SocketSettings) -> Listener:
-    """A listener on a real socket. OSError if it cannot be bound."""
+    """Listen on a TCP socket. Raises OSError if it cannot be bound."""
     return TcpListener(await open_listener(endpoint, settings), endpoint.listener, settings)
 
 
 @attrs.frozen(eq=False)
 class TcpListener:
-    """A listening socket that it owns; ``name`` is what log lines call it."""
+    """Owns a listening socket; log lines call it ``name``."""
 
     sock: socket.socket
     name: str
@@ -130,8 +132,8 @@ class TcpListener:
         self.sock.close()
 
     async def accept(self) -> Accepted:
-        """The next connection. Running out of file descriptors is waited out, with one log line for as long as it
-        lasts.
+        """Wait for the next connection. While the process is out of file descriptors, it logs that once and keeps
+        waiting.
         """
         exhausted = False
         while True:
@@ -145,7 +147,7 @@ class TcpListener:
                         logger.error("%s: cannot accept connections: %s", self.name, error)
                     exhausted = True
                     await trio.sleep(_ACCEPT_BACKOFF_S)
-                else:  # ECONNABORTED, EPROTO, ...: the error of a connection that is gone already
+                else:  # ECONNABORTED, EPROTO, ...: the connection was lost before it was accepted
                     await trio.lowlevel.checkpoint()
             else:
                 try:
@@ -159,7 +161,7 @@ class TcpListener:
 
 
 def _configure(sock: socket.socket, settings: SocketSettings) -> None:
-    """Options of an accepted socket. OSError if the peer is gone."""
+    """Set the options of an accepted socket. Raises OSError if the peer has closed it."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if settings.send_buffer_bytes > 0:

@@ -1,9 +1,9 @@
-"""A connection's byte stream.
+"""The byte stream of a connection.
 
-The one rule: try first, wait only when the kernel has nothing, so that a small request costs one ``recv`` and a small
-response one ``send``. A transport is used by one task. :class:`PlainTransport` can hand a file's bytes to the kernel;
-a transport that must see every byte (TLS) reads them instead. An end of stream is ``receive_into() == 0``; a broken
-one is an ``OSError``.
+A transport tries first, and waits only when the kernel has nothing: a small request costs one ``recv`` and a small
+response one ``send``. One task uses a transport. :class:`PlainTransport` lets the kernel send bytes of a file; a
+transport that must see every byte (TLS) reads the file instead. ``receive_into() == 0`` is the end of the stream, and
+``OSError`` a lost connection.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from kraft.wire.splice import FileSlice
 
 
 class Transport(Protocol):
-    """What the server and the client need from a stream of bytes."""
+    """The byte stream that the server and the client use."""
 
     async def receive_into(self, buffer: memoryview) -> int:
-        """Fill the front of ``buffer``; the number of bytes, 0 at the end of the stream. No task switch after the
-        bytes are taken.
+        """Fill the front of ``buffer`` and return the number of bytes; 0 at the end of the stream.
+
+        No other task runs between the ``recv`` and the return.
         """
 
     async def send(self, data: bytes | bytearray | memoryview, *, more: bool = False) -> None:
-        """Send all of ``data``; ``more`` says that more follows at once."""
+        """Send all of ``data``. ``more`` announces that another send follows at once."""
 
     async def send_file(self, piece: FileSlice) -> None:
-        """Send bytes that are in a file. A file that is shorter than the slice says is an ``OSError``: the peer was
-        told the length.
+        """Send bytes of a file.
+
+        Raises OSError if the file is shorter than the slice: the peer already has the length.
         """
 
     def close(self) -> None:
-        """Close at once. A second close does nothing."""
+        """Close at once. A second call does nothing."""
 
 
 class PlainTransport:
-    """A TCP socket as it is; takes ownership of ``sock``."""
+    """A TCP socket without TLS. It owns ``sock``."""
 
     __slots__ = ("_recv_into", "_send", "_socket")
 

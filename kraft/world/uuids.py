@@ -9,7 +9,7 @@ from kraft.wire.uuids import uuid_to_text
 
 
 def random_uuid(draw: Callable[[], uuid.UUID] = uuid.uuid4) -> uuid.UUID:
-    """Return a new id whose text does not begin with a dash, which a command line would take for an option.
+    """Return a new id whose text does not begin with a dash: a command line would take that for an option.
 
     As Kafka's ``Uuid.randomUuid``.
     """

@@ -1,10 +1,10 @@
 """The world of a node, as one value.
 
-A node reads no clock, draws no random number, opens no socket and starts no thread by itself: it asks its world. The
-defaults are the real ones. A simulation gives another world, and so needs to patch nothing
+A node reads no clock, draws no random number, opens no socket and starts no thread except through its world. The
+defaults are the real ones. A simulation gives the node another world, and so patches nothing
 (``kraft.simulation.virtual_network.VirtualNetwork.world``).
 
-Trio's clock is part of neither: ``trio.current_time`` and ``trio.sleep`` follow the clock that ``trio.run`` was given.
+Trio's clock is not part of it: ``trio.current_time`` and ``trio.sleep`` follow the clock that ``trio.run`` was given.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from kraft.world.listen import Listen, listen_by_tcp
 from kraft.world.uuids import random_uuid
 
 InThread = Callable[..., Awaitable[Any]]
-"""Calls a function with arguments where it may block, and returns its result."""
+"""Calls a function with its arguments in a thread, where it may block, and returns its result."""
 
 
 class Syncable(Protocol):
-    """What has to be made durable, as ``kraft.storage.flush.Flush``."""
+    """A write that must become durable, such as ``kraft.storage.flush.Flush``."""
 
     def run(self) -> None:
         """Sync it. Raises OSError."""
 
 
 def sync_now(flush: Syncable) -> None:
-    """The real policy: a flush has happened when this returns."""
+    """The real fsync policy: the data is durable when this returns."""
     flush.run()
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class World:
-    """Where a node gets what it cannot compute. The defaults are this process, its host and its network."""
+    """Everything that a node takes from outside. The defaults are this process, its host and its network."""
 
     clock: Clock = attrs.Factory(Clock)
     """The wall clock, for records and sessions."""
     seconds: Callable[[], float] = time.perf_counter
-    """Seconds that never go back, for durations. They count from anywhere."""
+    """A monotonic clock in seconds, for durations. Its zero has no meaning."""
     random: Random = attrs.Factory(Random)
     new_uuid: Callable[[], UUID] = random_uuid
     listen: Listen = listen_by_tcp
     dial: Dial = dial_by_tcp
     in_thread: InThread = trio.to_thread.run_sync
     sync: Callable[[Syncable], None] = sync_now
-    """The fsync policy: makes a flush durable, or says so."""
+    """The fsync policy: how a flush becomes durable. Tests of the quorum give another."""

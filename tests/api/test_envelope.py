@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kraft.api.envelope import FORWARDED_ELSEWHERE, unseal
-from kraft.api.forwarding import disclose, seal
+from kraft.api.envelope import FORWARDED_ELSEWHERE, unwrap_request
+from kraft.api.forwarding import unwrap_response, wrap_request
 from kraft.api.index import rows
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -42,7 +42,7 @@ def received(message: Message, version: int, client: ConnectionInfo = CLIENT) ->
 async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, version: int) -> None:
     """KIP-590: the response in the Envelope is as the client is to get it, in the version that it asked in."""
     request = received(CREATE, version)
-    answer: Any = disclose(request, await active.ask(seal(request)))
+    answer: Any = unwrap_response(request, await active.ask(wrap_request(request)))
     [topic] = answer.topics
     assert topic.name == "t"
     assert topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR, "no broker is registered"
@@ -54,10 +54,10 @@ async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, vers
 async def test_not_controller_is_said_by_the_envelope(standby: Serving, message: Message) -> None:
     """KIP-590: so that the broker asks again elsewhere; the client hears nothing of it."""
     request = received(message, message.VALID_VERSIONS[1])
-    answer = await standby.ask(seal(request))
+    answer = await standby.ask(wrap_request(request))
     assert (answer.error_code, answer.response_data) == (ErrorCode.NOT_CONTROLLER, None)
     with pytest.raises(KafkaError) as refused:
-        disclose(request, answer)
+        unwrap_response(request, answer)
     assert refused.value.code is ErrorCode.NOT_CONTROLLER
 
 
@@ -71,7 +71,7 @@ async def test_the_request_inside_is_decoded_once(active: Serving, monkeypatch: 
 
     monkeypatch.setattr(type(active.plane.controller), "committed", late)
     request = received(CREATE, 7)
-    answer: Any = disclose(request, await active.ask(seal(request)))
+    answer: Any = unwrap_response(request, await active.ask(wrap_request(request)))
     assert [topic.error_code for topic in answer.topics] == [ErrorCode.REQUEST_TIMED_OUT]
     assert decoded.count(CREATE.API_KEY) == 1
 
@@ -90,7 +90,7 @@ def test_what_is_forwarded_elsewhere_has_no_file_here() -> None:
 
 
 def test_the_client_is_known_on_the_other_side() -> None:
-    inner = unseal(seal(received(CREATE, 7)), CLIENT)
+    inner = unwrap_request(wrap_request(received(CREATE, 7)), CLIENT)
     assert (inner.connection.principal, inner.connection.host) == ("User:alice", "10.1.2.3")
     assert (inner.client_id, inner.correlation_id, inner.message()) == ("here", 77, CREATE)
 
@@ -98,13 +98,13 @@ def test_the_client_is_known_on_the_other_side() -> None:
 @pytest.mark.parametrize("host", ["10.1.2.3", "2001:db8::1", "fe80::1%eth0"])
 def test_an_address_is_4_or_16_bytes(host: str) -> None:
     client = ConnectionInfo("PLAINTEXT", "PLAINTEXT", host, 5000, host)
-    envelope = seal(received(CREATE, 7, client))
+    envelope = wrap_request(received(CREATE, 7, client))
     assert len(envelope.client_host_address) == (4 if "." in host else 16)
-    assert unseal(envelope, client).connection.host == host.partition("%")[0]
+    assert unwrap_request(envelope, client).connection.host == host.partition("%")[0]
 
 
 def sealed(**changes: Any) -> EnvelopeRequest:
-    envelope = seal(received(CREATE, 7))
+    envelope = wrap_request(received(CREATE, 7))
     for name, value in changes.items():
         setattr(envelope, name, value)
     return envelope
@@ -118,13 +118,13 @@ def sealed(**changes: Any) -> EnvelopeRequest:
         (sealed(request_principal=b"\0\1\0"), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
         (sealed(request_principal=b"\0\0\xff\xff"), ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE),
         (sealed(client_host_address=b"\1\2\3"), ErrorCode.INVALID_REQUEST),
-        (seal(received(ApiVersionsRequest("a", "1"), 3)), ErrorCode.INVALID_REQUEST),
-        (seal(received(EnvelopeRequest(), 0)), ErrorCode.INVALID_REQUEST),
+        (wrap_request(received(ApiVersionsRequest("a", "1"), 3)), ErrorCode.INVALID_REQUEST),
+        (wrap_request(received(EnvelopeRequest(), 0)), ErrorCode.INVALID_REQUEST),
         (sealed(request_data=b""), ErrorCode.UNSUPPORTED_VERSION),
         (sealed(request_data=struct.pack(">hhih", 30_000, 0, 1, -1)), ErrorCode.UNSUPPORTED_VERSION),
         (sealed(request_data=struct.pack(">hhih", 19, 99, 1, -1)), ErrorCode.UNSUPPORTED_VERSION),
         (sealed(request_data=struct.pack(">hhih", 19, 2, 1, -1) + b"\xff"), ErrorCode.UNSUPPORTED_VERSION),
-        (seal(received(DeleteAclsRequest(), 3)), ErrorCode.UNSUPPORTED_VERSION),
+        (wrap_request(received(DeleteAclsRequest(), 3)), ErrorCode.UNSUPPORTED_VERSION),
     ],
     ids=[
         "no principal",
@@ -152,8 +152,8 @@ async def test_what_cannot_be_passed_on_is_refused(
 @pytest.mark.parametrize("data", [b"", b"\0\0\0\1\0", b"\0\0\0\x4d\1", b"\0\0\0\x4d\0\xff"])
 async def test_an_answer_that_is_none_is_a_failure(active: Serving, data: bytes) -> None:
     request = received(CREATE, 7)
-    answer = await active.ask(seal(request))
+    answer = await active.ask(wrap_request(request))
     answer.response_data = data
     with pytest.raises(KafkaError) as refused:
-        disclose(request, answer)
+        unwrap_response(request, answer)
     assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from kraft.api.envelope import enclose
+from kraft.api.envelope import wrap_response
 from kraft.api.forwarding import forward
 from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
@@ -45,7 +45,7 @@ async def test_the_controller_of_this_node_answers_directly() -> None:
 
 
 async def test_what_is_in_an_envelope_is_what_the_client_hears() -> None:
-    broker = Broker(enclose(REQUEST, CREATED))
+    broker = Broker(wrap_response(REQUEST, CREATED))
     assert await forwarded(broker) == CREATED
     assert broker.envelope is not None
     assert (broker.envelope.request_data, broker.envelope.client_host_address) == (REQUEST.frame, b"\xc0\0\2\7")

@@ -1,4 +1,4 @@
-"""The controller's driver on real files: answers, their order, and what they rest on."""
+"""The controller's driver on real files: responses, their order, and the records that must be committed before them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def test_an_answered_request_survives_a_restart(tmp_path: Path) -> None:
         await start_broker(quorum, controller, incarnation=2)
 
 
-async def test_no_answer_before_the_flush_not_even_to_what_needs_no_record(tmp_path: Path) -> None:
+async def test_no_response_before_the_flush_even_without_records(tmp_path: Path) -> None:
     """KIP-631, Persistence and Visibility: the future state must not be visible until it is persistent."""
     gate = threading.Semaphore(0)
     closed = threading.Event()
@@ -181,7 +181,7 @@ async def test_an_idle_controller_writes_no_op_records(tmp_path: Path) -> None:
         assert (after.features, after.brokers, after.topics) == (before.features, before.brokers, before.topics)
 
 
-async def test_a_request_that_cannot_be_decided_hurts_nobody_else(
+async def test_a_request_that_the_core_fails_on_affects_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Any:
@@ -197,11 +197,11 @@ async def test_a_request_that_cannot_be_decided_hurts_nobody_else(
 
 
 @pytest.mark.parametrize("where", ["write", "replay"])
-async def test_a_controller_whose_image_is_not_its_log_decides_nothing_more(
+async def test_a_controller_whose_image_differs_from_its_log_stops_deciding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """What is decided is replayed, then written. If the second fails, the image has what the log has not, and records
-    that rest on it would be damage to every node that replays them (KIP-631: the log is the truth).
+    """The controller replays a decision, then appends it. If the append fails, the image has records that the log has
+    not. Later records that rest on them would damage every node that replays them (KIP-631: the log is the truth).
     """
 
     def fail(*_: Any) -> None:
@@ -227,14 +227,14 @@ async def test_a_controller_whose_image_is_not_its_log_decides_nothing_more(
         assert not metadata.image.topics
 
 
-async def test_what_is_no_request_to_a_controller(tmp_path: Path) -> None:
+async def test_a_request_that_is_not_for_controllers_is_unsupported(tmp_path: Path) -> None:
     async with running(tmp_path) as (_, _, controller):
         with pytest.raises(KafkaError) as error:
             await controller.request(MetadataRequest())
         assert error.value.code is ErrorCode.UNSUPPORTED_VERSION
 
 
-async def test_a_wait_has_an_end(tmp_path: Path) -> None:
+async def test_a_request_times_out(tmp_path: Path) -> None:
     gate = threading.Semaphore(0)
     closed = threading.Event()
 
@@ -254,7 +254,7 @@ async def test_a_wait_has_an_end(tmp_path: Path) -> None:
 
 
 async def test_a_decision_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """A record of more than 8 MiB fits in no batch; whoever asks for one must not stop the controller."""
+    """A record of more than 8 MiB fits in no batch; a request for one must not stop the controller."""
     async with running(tmp_path) as (quorum, _, controller):
         epoch = await start_broker(quorum, controller)
         end_offset = quorum.end_offset
@@ -273,7 +273,7 @@ async def test_a_decision_that_cannot_be_written_is_refused(tmp_path: Path) -> N
         assert (await controller.request(heartbeat)).error_code == ErrorCode.NONE
 
 
-async def test_after_its_end_it_is_not_the_controller(tmp_path: Path) -> None:
+async def test_a_former_leader_is_not_the_controller(tmp_path: Path) -> None:
     async with running(tmp_path) as (_, _, controller):
         pass
     with pytest.raises(KafkaError) as error:
@@ -281,8 +281,8 @@ async def test_after_its_end_it_is_not_the_controller(tmp_path: Path) -> None:
     assert error.value.code is ErrorCode.NOT_CONTROLLER
 
 
-async def test_a_controller_that_lost_its_epoch_turns_everybody_away(tmp_path: Path) -> None:
-    """What was asked and is not committed when the leadership ends gets NOT_CONTROLLER: nobody knows its outcome."""
+async def test_a_controller_that_lost_its_epoch_answers_not_controller(tmp_path: Path) -> None:
+    """A request that is not committed when the leadership ends gets NOT_CONTROLLER: its outcome is unknown."""
     gate = threading.Semaphore(0)
     closed = threading.Event()
 

@@ -151,7 +151,7 @@ async def channel_to(
         nursery.cancel_scope.cancel()
 
 
-async def test_a_node_that_leads_asks_its_own_controller() -> None:
+async def test_a_leader_sends_requests_to_its_own_controller() -> None:
     """With no socket in between, and with the proof that the former incarnation is gone."""
     answer = BrokerHeartbeatResponse()
     local = Local(answer)
@@ -161,7 +161,7 @@ async def test_a_node_that_leads_asks_its_own_controller() -> None:
     assert local.asked == [(message, 1, True)]
 
 
-async def test_a_controller_of_this_node_that_is_not_active_yet_is_asked_again() -> None:
+async def test_a_request_is_repeated_until_the_local_controller_is_active() -> None:
     refused = KafkaError(ErrorCode.NOT_CONTROLLER)
     local = Local(refused, BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER), BrokerHeartbeatResponse())
     channel = ControllerChannel(Quorum(THIS_NODE), {}, local)
@@ -169,14 +169,14 @@ async def test_a_controller_of_this_node_that_is_not_active_yet_is_asked_again()
     assert len(local.asked) == 3
 
 
-async def test_what_this_node_s_controller_refuses_is_refused() -> None:
+async def test_an_error_of_the_local_controller_is_raised() -> None:
     channel = ControllerChannel(Quorum(THIS_NODE), {}, Local(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)))
     with pytest.raises(KafkaError) as caught:
         await channel.request(BrokerHeartbeatRequest())
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-async def test_a_node_that_follows_asks_the_leader_in_the_newest_common_version() -> None:
+async def test_a_follower_sends_to_the_leader_in_the_newest_common_version() -> None:
     peer = Peer(2, welcome)
     async with channel_to(peer, quorum=Quorum(2)) as channel:
         assert (await channel.request(BrokerHeartbeatRequest(broker_id=7))).is_caught_up
@@ -224,9 +224,10 @@ async def test_requests_share_the_connection() -> None:
     assert sorted(request.broker_id for request in peer.asked) == list(range(20))
 
 
-async def test_a_new_epoch_of_the_same_leader_costs_no_answer() -> None:
-    """A controller that started again may be asked before its new epoch is known here: asked twice, it would find that
-    the topic exists."""
+async def test_a_new_epoch_of_the_same_leader_loses_no_response() -> None:
+    """A restarted controller may get a request before its new epoch is known here. If the request came twice, the
+    second one would find that the topic exists.
+    """
     gate = trio.Event()
 
     async def gated(request: Request) -> Reply:
@@ -248,7 +249,7 @@ async def test_a_new_epoch_of_the_same_leader_costs_no_answer() -> None:
 
 
 @pytest.mark.parametrize("trouble", [not_active, hang_up], ids=["not controller", "disconnect"])
-async def test_a_leader_that_did_not_answer_is_asked_again(trouble: Answer) -> None:
+async def test_a_request_without_a_response_is_sent_again(trouble: Answer) -> None:
     peer = Peer(2, once(trouble, welcome))
     async with channel_to(peer, quorum=Quorum(2)) as channel:
         assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
@@ -270,7 +271,7 @@ async def test_a_leader_that_did_not_answer_is_asked_again(trouble: Answer) -> N
         ),
     ],
 )
-async def test_not_controller_is_seen_wherever_the_answer_has_it(message: Any, refused: Any) -> None:
+async def test_not_controller_is_found_in_any_field_of_the_response(message: Any, refused: Any) -> None:
     async def refuse(request: Request) -> Reply:
         return refused
 
@@ -282,7 +283,7 @@ async def test_not_controller_is_seen_wherever_the_answer_has_it(message: Any, r
         assert await channel.request(message) == type(refused)()
 
 
-async def test_a_request_waits_until_somebody_leads() -> None:
+async def test_a_request_waits_until_there_is_a_leader() -> None:
     quorum, peer = Quorum(None), Peer(2, welcome)
     async with channel_to(peer, quorum=quorum) as channel, trio.open_nursery() as nursery:
         nursery.start_soon(channel.request, BrokerHeartbeatRequest())
@@ -292,8 +293,8 @@ async def test_a_request_waits_until_somebody_leads() -> None:
     assert len(peer.asked) == 1
 
 
-async def test_what_the_old_leader_did_not_answer_is_asked_of_the_new_one() -> None:
-    """A leader that is cut off does not answer and does not close: the change of leadership is what ends the wait."""
+async def test_a_request_pending_at_the_old_leader_goes_to_the_new_one() -> None:
+    """A leader that is cut off sends nothing and does not close: the change of leadership ends the wait."""
     quorum, old, new = Quorum(2), Peer(2, silent), Peer(3, welcome)
     async with channel_to(old, new, quorum=quorum) as channel, trio.open_nursery() as nursery:
         for _ in range(10):
@@ -305,7 +306,7 @@ async def test_what_the_old_leader_did_not_answer_is_asked_of_the_new_one() -> N
     assert len(new.asked) == 10
 
 
-async def test_what_waits_for_a_peer_goes_to_this_node_when_it_is_elected() -> None:
+async def test_a_queued_request_goes_to_the_local_controller_when_this_node_is_elected() -> None:
     quorum, local = Quorum(2), Local(BrokerHeartbeatResponse())
     async with channel_to(Peer(2, silent), quorum=quorum, local=local) as channel, trio.open_nursery() as nursery:
         nursery.start_soon(channel.request, BrokerHeartbeatRequest())
@@ -314,14 +315,14 @@ async def test_what_waits_for_a_peer_goes_to_this_node_when_it_is_elected() -> N
     assert len(local.asked) == 1
 
 
-async def test_a_leader_that_keeps_silent_is_given_up_for_a_new_connection() -> None:
+async def test_a_leader_that_does_not_respond_gets_a_new_connection() -> None:
     peer = Peer(2, once(silent, welcome))
     async with channel_to(peer, quorum=Quorum(2), attempt_timeout_ms=200) as channel:
         assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
     assert len(peer.asked) == 2
 
 
-async def test_a_leader_that_cannot_be_reached_costs_the_caller_its_time() -> None:
+async def test_a_request_to_an_unreachable_leader_times_out() -> None:
     quorum = Quorum(9)
     async with channel_to(quorum=quorum) as channel:
         channel._voters[9] = Voter(9, "127.0.0.1", 1)  # type: ignore[index]
@@ -330,15 +331,15 @@ async def test_a_leader_that_cannot_be_reached_costs_the_caller_its_time() -> No
         assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
 
 
-async def test_a_leader_that_is_no_voter_is_waited_out() -> None:
+async def test_a_request_waits_while_the_leader_is_no_known_voter() -> None:
     async with channel_to(quorum=Quorum(9)) as channel:
         with pytest.raises(KafkaError) as caught:
             await channel.request(BrokerHeartbeatRequest(), timeout_ms=20)
         assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
 
 
-async def test_a_full_queue_costs_the_caller_its_time_and_nobody_else() -> None:
-    """What its caller gave up is not sent any more when the leader is back."""
+async def test_a_full_queue_times_out_its_caller_and_no_other() -> None:
+    """A request that has timed out is not sent when the leader is back."""
     quorum, peer = Quorum(2), Peer(2, welcome)
     channel = ControllerChannel(quorum, {}, None)  # nobody takes anything from the queue
     refused: list[ErrorCode] = []
@@ -388,7 +389,7 @@ async def test_a_caller_that_is_cancelled_leaves_the_connection_to_others() -> N
     assert [request.broker_id for request in peer.asked] == [1, 2]
 
 
-async def test_an_answer_that_cannot_be_read_is_no_answer() -> None:
+async def test_a_request_with_a_malformed_response_is_sent_again() -> None:
     async def another_message(request: Request) -> Reply:
         return HeartbeatResponse()  # shorter
 
@@ -409,7 +410,7 @@ async def test_a_message_that_cannot_be_encoded_is_an_error_of_its_own(caplog: p
 
 
 async def test_an_envelope_goes_to_another_node_and_the_message_itself_to_our_own() -> None:
-    """KIP-590: what a client asked goes on with who sent it."""
+    """KIP-590: the Envelope has the client's request and its principal."""
 
     async def opened(request: Request) -> Reply:
         return EnvelopeResponse(b"answer")

@@ -1,4 +1,4 @@
-"""What a controller says of the cluster, from images and a quorum as they would be."""
+"""The metrics of a controller, from images and a stand-in for the quorum."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def topic(number: int) -> TopicRecord:
     return TopicRecord(name=f"t{number}", topic_id=UUID(int=1000 + number))
 
 
-async def test_what_was_committed_meanwhile_comes_as_one_change(tmp_path: Path) -> None:
+async def test_a_slow_subscription_gets_all_changes_as_one(tmp_path: Path) -> None:
     async with running(tmp_path) as (quorum, metadata):
         reader = metadata.subscribe()
         for number in range(5):
@@ -91,8 +91,8 @@ async def test_a_record_that_contradicts_the_metadata_is_named_with_its_file_and
             await committed_image(quorum, metadata)
 
 
-async def test_others_have_their_turns_while_a_long_log_is_replayed(tmp_path: Path) -> None:
-    """A voter that starts has to answer its peers long before it has seen all of its log."""
+async def test_other_tasks_run_while_a_long_log_is_replayed(tmp_path: Path) -> None:
+    """A voter that starts must answer its peers long before it has replayed all of its log."""
     async with running(tmp_path) as (quorum, metadata), trio.open_nursery() as nursery:
         reader = metadata.subscribe()
         stretches = [0]
@@ -170,7 +170,7 @@ async def _no_snapshot_for_a_month(directory: Path) -> None:
         assert quorum.log.snapshot is None
 
 
-def test_an_interval_of_nothing_is_never(tmp_path: Path) -> None:
+def test_a_snapshot_interval_of_zero_is_never(tmp_path: Path) -> None:
     """KIP-876: with 0 only the bytes count."""
     virtual_time.run(_no_snapshot_for_a_month, tmp_path)
 
@@ -194,9 +194,9 @@ async def _restart(directory: Path, *script: FetchResponse) -> list[str]:
     ids=["a leader that has committed nothing yet", "one that has not looked at our log yet"],
 )
 def test_it_has_not_caught_up_before_the_leader_says_so(tmp_path: Path, first: FetchResponse) -> None:
-    """KIP-595: a high watermark is not durable. After a restart nobody knows what is committed until the leader has
-    told, and a new leader cannot tell before a record of its own epoch is committed. A broker that took the empty image
-    for all that there is would set its partitions aside.
+    """KIP-595: a high watermark is not durable. After a restart it is unknown until the leader has sent it, and a new
+    leader has none before a record of its own epoch is committed. A broker that took the empty image for the whole
+    metadata would set its partitions aside.
     """
     everything = ["t1", "t2", "t3"]
     assert virtual_time.run(_restart, tmp_path, answer(opening() + topics(1, 3), high_watermark=4)) == everything
@@ -204,7 +204,7 @@ def test_it_has_not_caught_up_before_the_leader_says_so(tmp_path: Path, first: F
 
 
 def test_it_has_not_caught_up_with_a_part_of_the_log(tmp_path: Path) -> None:
-    """What the leader says is committed may be more than one answer brings."""
+    """The leader's high watermark may be beyond the records of one Fetch response."""
     begins = answer(opening(), high_watermark=4)
     assert virtual_time.run(_restart, tmp_path, begins) == ["t1", "t2", "t3"]
 
@@ -251,7 +251,7 @@ async def _skip_by_a_snapshot(directory: Path) -> None:
 
 
 def test_a_snapshot_in_place_of_records_is_one_change(tmp_path: Path) -> None:
-    """KIP-630: a follower that is too far behind gets a snapshot, and no record of what was deleted before it."""
+    """KIP-630: a follower too far behind gets a snapshot instead of the deleted records."""
     virtual_time.run(_skip_by_a_snapshot, tmp_path)
 
 
@@ -270,5 +270,5 @@ async def _wait_inside_a_batch(directory: Path) -> None:
 
 
 def test_a_high_watermark_inside_of_a_batch_is_waited_out(tmp_path: Path) -> None:
-    """A batch is replayed as a whole. No leader commits a part of one, but what it says of it is only a number."""
+    """A batch is replayed as a whole. No leader commits a part of one, but its high watermark is only a number."""
     virtual_time.run(_wait_inside_a_batch, tmp_path)

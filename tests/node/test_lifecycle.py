@@ -113,7 +113,7 @@ async def test_a_broker_that_cannot_register_in_time_gives_up(autojump_clock: ob
 
 
 @pytest.mark.parametrize("code", [ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.UNSUPPORTED_VERSION])
-async def test_what_asking_again_does_not_change_is_not_asked_again(autojump_clock: object, code: ErrorCode) -> None:
+async def test_a_final_error_of_a_registration_is_not_retried(autojump_clock: object, code: ErrorCode) -> None:
     channel = Channel(BrokerRegistrationResponse(error_code=code))
     with pytest.raises(KafkaError) as caught:
         await lifecycle(channel).join([])
@@ -133,7 +133,7 @@ async def test_a_heartbeat_that_times_out_is_followed_by_another(autojump_clock:
     await until_exhausted(channel := Channel(TIMED_OUT, ALIVE), lifecycle(channel))
 
 
-async def test_a_broker_that_is_fenced_goes_on_until_it_is_unfenced(autojump_clock: object) -> None:
+async def test_a_fenced_broker_sends_heartbeats_until_it_is_unfenced(autojump_clock: object) -> None:
     channel = Channel(ALIVE, FENCED, FENCED, ALIVE)
     await until_exhausted(channel, lifecycle(channel))
     assert not any(each.want_fence for each in channel.heartbeats)
@@ -150,27 +150,27 @@ async def test_a_broker_whose_registration_is_gone_registers_again(autojump_cloc
     assert channel.heartbeats[-1].broker_epoch == 12
 
 
-async def test_a_controller_that_does_not_answer_does_not_keep_the_node_from_stopping(autojump_clock: object) -> None:
+async def test_a_node_stops_without_a_response_of_the_controller(autojump_clock: object) -> None:
     channel = Channel(TIMED_OUT)
     await lifecycle(channel).controlled_shutdown()
     assert [each.want_shut_down for each in channel.heartbeats] == [True]
 
 
-async def test_a_controller_that_never_lets_go_does_not_keep_the_node_from_stopping(autojump_clock: object) -> None:
+async def test_a_node_stops_when_the_controller_never_allows_it(autojump_clock: object) -> None:
     started = trio.current_time()
     await lifecycle(Channel(ALIVE)).controlled_shutdown()
     assert trio.current_time() - started == pytest.approx(10)
 
 
-async def test_a_broker_that_hands_nothing_over_just_stops() -> None:
+async def test_a_broker_without_controlled_shutdown_stops_at_once() -> None:
     """controlled.shutdown.enable=false"""
     channel = Channel(ALIVE)
     await lifecycle(channel, controlled_shutdown_enable="false").controlled_shutdown()
     assert not channel.asked
 
 
-async def test_from_the_controlled_shutdown_on_no_heartbeat_asks_for_anything_else(autojump_clock: object) -> None:
-    """One that did would unfence a broker that the controller has just let go."""
+async def test_every_heartbeat_after_controlled_shutdown_asks_for_it(autojump_clock: object) -> None:
+    """A heartbeat without it would unfence a broker whose shutdown the controller has allowed."""
     channel = Channel(ALIVE, BrokerHeartbeatResponse(should_shut_down=True), STALE, STALE)
     broker = lifecycle(channel)
     await broker.controlled_shutdown()

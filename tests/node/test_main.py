@@ -1,4 +1,4 @@
-"""``python -m kraft.node``: what it says, what it returns, and what it opens when it cannot start."""
+"""``python -m kraft.node``: its output, its exit status, and what it opens when it cannot start."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def test_each_signal_that_stops_is_named(node: NodeProcess, name: str) -> None:
     assert (node.log_directory / ".kafka_cleanshutdown").exists()
 
 
-def test_a_second_hangup_is_not_the_power_cord(tmp_path: Path) -> None:
+def test_a_second_hangup_does_not_end_the_node_at_once(tmp_path: Path) -> None:
     """A terminal that goes away sends SIGHUP, and then the shell sends it again to its jobs."""
     node = prepare(tmp_path).start()
     trio.run(_fill_topic, node.ports[0])
@@ -340,7 +340,7 @@ def held_up(node: NodeProcess) -> Iterator[None]:
         yield
 
 
-def test_a_second_signal_is_the_power_cord(tmp_path: Path) -> None:
+def test_a_second_signal_ends_the_node_at_once(tmp_path: Path) -> None:
     """A client that does not take its answer holds the controlled stop up; the operator need not wait for it."""
     node = prepare(tmp_path).start()
     assert node.process is not None

@@ -1,4 +1,4 @@
-"""What the rooms are told of the configuration."""
+"""The settings of each room, made from the configuration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_two_planes_of_a_node_have_metrics_of_their_own() -> None:
     assert (data_plane_of(config).metric_prefix, controller_plane_of(config).metric_prefix) == ("", "Controller")
 
 
-def test_the_controller_is_told_of_voters_and_balancing() -> None:
+def test_the_controller_has_the_settings_of_voters_and_balancing() -> None:
     config = node_config(
         {
             "node.id": "1",

@@ -129,7 +129,7 @@ async def test_a_peer_that_breaks_the_protocol_is_disconnected(answer: Callable[
         nursery.cancel_scope.cancel()
 
 
-async def test_nobody_listens() -> None:
+async def test_a_refused_connection_raises_os_error() -> None:
     with pytest.raises(OSError, match="refused"):
         async with connect("127.0.0.1", 1):
             raise AssertionError("somebody does")

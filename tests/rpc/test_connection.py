@@ -10,7 +10,8 @@ import pytest
 
 from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from kraft.rpc.channel import CLOSE, ConnectionInfo, Reply, Request
-from kraft.rpc.connection import failed_reply
+from kraft.rpc.connection import error_reply, failed_reply
+from kraft.rpc.rejections import RejectionLog
 from kraft.wire.codec import encode
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.schema import Message
@@ -75,12 +76,13 @@ def test_a_failure_without_an_error_response_closes(request_: Request, caplog: p
     def broken(request: Request, error: Exception) -> Message | None:
         raise RuntimeError("the error response fails as well")
 
-    assert failed_reply(request_, RuntimeError("handler"), lambda request, error: None) is CLOSE
-    assert failed_reply(request_, RuntimeError("handler"), broken) is CLOSE
+    assert error_reply(request_, RuntimeError("handler"), lambda request, error: None) is CLOSE
+    assert error_reply(request_, RuntimeError("handler"), broken) is CLOSE
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * 3
 
 
 def test_a_client_id_writes_no_line_of_its_own(request_: Request, caplog: pytest.LogCaptureFixture) -> None:
     request_.client_id = "me\n2030-01-01 ERROR kraft: all is lost"
-    assert failed_reply(request_, DecodeError("no such message"), lambda request, error: None) is CLOSE
+    rejections = RejectionLog(lambda: 0.0)
+    assert failed_reply(request_, DecodeError("no such message"), lambda request, error: None, rejections) is CLOSE
     assert "\n" not in caplog.text.rstrip("\n")

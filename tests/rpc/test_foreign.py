@@ -40,11 +40,11 @@ def test_tls() -> None:
     assert "TLS handshake" in (foreign_protocol(first_bytes_of_tls()) or "")
 
 
-def test_a_client_that_found_another_server() -> None:
+def test_a_response_or_an_alert_names_the_other_protocol() -> None:
     assert "HTTP response" in (foreign_protocol(b"HTTP/1.1 400 Bad Request\r\n") or "")
     assert "TLS alert" in (foreign_protocol(b"\x15\x03\x03\x00\x02\x02\x16") or "")
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"GEL\x00", struct.pack(">i", 2**28)])
-def test_what_is_not_known(data: bytes) -> None:
+def test_an_unknown_protocol_has_no_description(data: bytes) -> None:
     assert foreign_protocol(data) is None

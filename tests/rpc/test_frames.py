@@ -1,4 +1,4 @@
-"""Frames: whatever way the bytes arrive, the same frames come out, and no buffer runs ahead of what has arrived."""
+"""Frames do not depend on how the bytes arrive, and no buffer grows far beyond the bytes that have arrived."""
 
 from __future__ import annotations
 

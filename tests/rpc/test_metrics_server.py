@@ -1,4 +1,4 @@
-"""``GET /metrics``, and what is refused."""
+"""``GET /metrics``, and the refusal of all other requests."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ async def test_a_handler_may_close_the_connection() -> None:
         assert await peer.ask(1) is None
 
 
-async def test_a_request_that_no_handler_is_left_for_closes_its_connection(
+async def test_a_request_without_a_living_handler_closes_its_connection(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As when a node is cut off: its handlers may be gone a moment before its connections."""

@@ -1,4 +1,4 @@
-"""What a request log hears of a plane."""
+"""The trace events of a plane, as a request log gets them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import trio
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
-from kraft.rpc.trace import RequestAnswered, RequestHead, RequestReceived
+from kraft.rpc.trace import RequestCompleted, RequestHead, RequestReceived
 from kraft.world.trace import NO_NODE, Trace, TraceEvent
 from tests.rpc.planes import HEARTBEAT, frame, ok, running
 
@@ -24,12 +24,12 @@ async def parked(request: Request) -> Reply:
 
 
 @pytest.mark.parametrize("handle", [ok, parked])
-async def test_a_request_is_told_when_it_comes_and_when_it_is_answered(handle: object) -> None:
-    """With what Kafka's request log has: who asked what, and how long it took where."""
+async def test_a_request_emits_an_event_when_received_and_when_completed(handle: object) -> None:
+    """With the fields of Kafka's request log: client, request, and the time of each phase."""
     heard: list[TraceEvent] = []
     trace = Trace()
     trace.subscribe(RequestReceived, heard.append)
-    trace.subscribe(RequestAnswered, heard.append)
+    trace.subscribe(RequestCompleted, heard.append)
     ticks = itertools.count()
     registry = Registry(clock=lambda: float(next(ticks)))  # whatever takes time takes a second or more
     async with running(handle, registry=registry, trace=trace) as plane, await plane.peer() as peer:
@@ -39,7 +39,7 @@ async def test_a_request_is_told_when_it_comes_and_when_it_is_answered(handle: o
         await trio.testing.wait_all_tasks_blocked()
     received, answered = heard
     assert isinstance(received, RequestReceived)
-    assert isinstance(answered, RequestAnswered)
+    assert isinstance(answered, RequestCompleted)
     assert received.head == RequestHead("test", "PLAINTEXT", name, HEARTBEAT, 0, 41, "peer", size)
     assert answered.head == received.head
     assert (received.node_id, answered.node_id) == (NO_NODE, NO_NODE)
@@ -50,11 +50,11 @@ async def test_a_request_is_told_when_it_comes_and_when_it_is_answered(handle: o
 
 
 @pytest.mark.parametrize(("reply", "answers"), [(NO_RESPONSE, 2), (CLOSE, 0)])
-async def test_a_request_without_a_response_is_done_with_and_one_that_closes_is_not(reply: Reply, answers: int) -> None:
+async def test_a_request_without_a_response_is_completed_and_one_that_closes_is_not(reply: Reply, answers: int) -> None:
     """As the request metrics count them."""
-    heard: list[RequestAnswered] = []
+    heard: list[RequestCompleted] = []
     trace = Trace()
-    trace.subscribe(RequestAnswered, heard.append)
+    trace.subscribe(RequestCompleted, heard.append)
 
     async def handle(request: Request) -> Reply:
         return reply if request.correlation_id == 1 else HeartbeatResponse()

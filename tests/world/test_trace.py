@@ -1,4 +1,4 @@
-"""One stream of events for whoever listens, and none for nobody."""
+"""The stream of events: every listener gets them, and none is made without listeners."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def emit(trace: Trace, kind: type[Any], name: str) -> None:
         stream.emit(kind(*stream.now(), name))
 
 
-def test_a_listener_hears_of_its_kind_when_and_where(trace: Trace) -> None:
+def test_a_listener_gets_events_of_its_kind_with_time_and_node(trace: Trace) -> None:
     heard: list[TraceEvent] = []
     trace.subscribe(Started, heard.append)
     emit(trace, Started, "a")
@@ -50,7 +50,7 @@ def test_a_listener_hears_of_its_kind_when_and_where(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("is_made_before", [True, False])
-def test_a_listener_to_all_hears_of_kinds_that_come_later_too(trace: Trace, is_made_before: bool) -> None:
+def test_a_listener_to_all_gets_kinds_that_are_declared_later(trace: Trace, is_made_before: bool) -> None:
     heard: list[TraceEvent] = []
     if is_made_before:
         trace.of(Started)
@@ -60,7 +60,7 @@ def test_a_listener_to_all_hears_of_kinds_that_come_later_too(trace: Trace, is_m
     assert heard == [Started(4.5, 7, "a"), Ended(4.5, 7, "a")]
 
 
-def test_listeners_are_told_in_the_order_in_which_they_came(trace: Trace) -> None:
+def test_listeners_run_in_the_order_of_their_subscriptions(trace: Trace) -> None:
     heard: list[str] = []
     trace.subscribe(Started, lambda event: heard.append("first"))
     trace.subscribe(TraceEvent, lambda event: heard.append("second"))
@@ -69,7 +69,7 @@ def test_listeners_are_told_in_the_order_in_which_they_came(trace: Trace) -> Non
     assert heard == ["first", "second", "third"]
 
 
-def test_who_left_hears_nothing_and_the_others_go_on(trace: Trace) -> None:
+def test_an_unsubscribed_listener_gets_no_event_and_others_do(trace: Trace) -> None:
     heard: list[TraceEvent] = []
     others: list[TraceEvent] = []
     trace.subscribe(Started, heard.append)
@@ -81,7 +81,7 @@ def test_who_left_hears_nothing_and_the_others_go_on(trace: Trace) -> None:
         trace.unsubscribe(Started, heard.append)
 
 
-def test_nothing_is_made_while_nobody_listens(trace: Trace) -> None:
+def test_no_event_is_made_without_listeners(trace: Trace) -> None:
     """It costs one attribute check."""
     stream = trace.of(Started)
     assert not stream.listeners

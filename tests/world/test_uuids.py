@@ -12,13 +12,13 @@ DASHED = UUID(bytes=b"\xf8" + bytes(15))
 """Its text begins with the dash that Base64 for URLs has for 62."""
 
 
-def test_an_id_is_no_option() -> None:
+def test_the_text_of_a_uuid_does_not_begin_with_a_dash() -> None:
     """Kafka's ``Uuid.randomUuid`` draws again where the text would begin with a dash."""
     drawn = iter([DASHED, DASHED, UUID(int=7)])
     assert uuid_to_text(DASHED).startswith("-")
     assert random_uuid(lambda: next(drawn)) == UUID(int=7)
 
 
-def test_so_is_every_id_that_a_node_gives() -> None:
-    """Ids of topics are read from a command line too."""
+def test_no_uuid_of_a_node_begins_with_a_dash() -> None:
+    """Users pass topic ids on the command line too."""
     assert not any(uuid_to_text(World().new_uuid()).startswith("-") for _ in range(1000))
