@@ -95,17 +95,12 @@ class Controller:
         return self._active is not None
 
     async def request(
-        self,
-        message: Any,
-        version: int | None = None,
-        *,
-        former_incarnation_gone: bool = False,
-        timeout_ms: float = _DEFAULT_TIMEOUT_MS,
+        self, message: Any, version: int | None = None, *, timeout_ms: float = _DEFAULT_TIMEOUT_MS
     ) -> Any:
         """Decide ``message`` and return the committed response. Raises as ``decide`` and ``committed`` do."""
         if isinstance(message, DescribeQuorumRequest):
             return self.describe_quorum(message, version)
-        decided = self.decide(message, version, former_incarnation_gone=former_incarnation_gone)
+        decided = self.decide(message, version)
         return await self.committed(decided, timeout_ms=timeout_ms)
 
     def describe_quorum(self, message: DescribeQuorumRequest, version: int | None = None) -> DescribeQuorumResponse:
@@ -116,10 +111,8 @@ class Controller:
         except NotLeader:
             raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
 
-    def decide(self, message: Any, version: int | None = None, *, former_incarnation_gone: bool = False) -> Decided:
+    def decide(self, message: Any, version: int | None = None) -> Decided:
         """Decide ``message``, on top of all earlier decisions. ``version`` is the newest one unless given.
-
-        ``former_incarnation_gone``: see ``kraft.controller.core.Request``.
 
         Raises:
             KafkaError: nothing was appended. NOT_CONTROLLER if this controller is not active, UNKNOWN_SERVER_ERROR if
@@ -133,7 +126,7 @@ class Controller:
             raise KafkaError(ErrorCode.NOT_CONTROLLER)
         version = message.VALID_VERSIONS[1] if version is None else version
         try:
-            decision = active.core.step(_now_ms(), Request(message, version, former_incarnation_gone))
+            decision = active.core.step(_now_ms(), Request(message, version))
         except Exception:
             logger.exception("cannot decide %r, answering UNKNOWN_SERVER_ERROR", message)
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None

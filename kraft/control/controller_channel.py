@@ -50,14 +50,7 @@ class Leadership(Protocol):
 class LocalController(Protocol):
     """The controller of this node; ``kraft.control.controller.Controller`` is one."""
 
-    async def request(
-        self,
-        message: Any,
-        version: int | None = None,
-        *,
-        former_incarnation_gone: bool = False,
-        timeout_ms: float = ...,
-    ) -> Any: ...
+    async def request(self, message: Any, version: int | None = None, *, timeout_ms: float = ...) -> Any: ...
 
 
 @attrs.define(eq=False)
@@ -109,15 +102,13 @@ class ControllerChannel:
         message: Message,
         version: int | None = None,
         *,
-        former_incarnation_gone: bool = False,
         envelope: Message | None = None,
         timeout_ms: float = _DEFAULT_TIMEOUT_MS,
     ) -> Any:
         """Send ``message`` to the active controller and return its response.
 
-        The version is ``version``, or the newest that both sides know. ``former_incarnation_gone`` (see
-        ``kraft.controller.core.Request``) reaches only the controller of this node. If another node is the leader, the
-        channel sends ``envelope``, if given, instead of ``message``, and returns the response to the envelope.
+        The version is ``version``, or the newest that both sides know. If another node is the
+        leader, the channel sends ``envelope``, if given, instead of ``message``, and returns the response to it.
 
         Raises:
             KafkaError: REQUEST_TIMED_OUT after ``timeout_ms`` (the request may still be carried out),
@@ -129,7 +120,7 @@ class ControllerChannel:
                 leader_id, epoch = self._quorum.leader_id, self._quorum.epoch
                 if leader_id is not None:
                     if leader_id == self._quorum.node_id:
-                        response = await self._request_locally(message, version, former_incarnation_gone, timeout_ms)
+                        response = await self._request_locally(message, version, timeout_ms)
                     else:
                         sent = (message, version) if envelope is None else (envelope, None)
                         response = await self._request_remotely(*sent)
@@ -139,11 +130,11 @@ class ControllerChannel:
                     await self._quorum.change(leader_id, epoch)
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
-    async def _request_locally(self, message: Message, version: int | None, gone: bool, timeout_ms: float) -> Any:
+    async def _request_locally(self, message: Message, version: int | None, timeout_ms: float) -> Any:
         """Return None if this node's controller is not active."""
         assert self._controller is not None, "only a node with the controller role can lead"
         try:
-            return await self._controller.request(message, version, former_incarnation_gone=gone, timeout_ms=timeout_ms)
+            return await self._controller.request(message, version, timeout_ms=timeout_ms)
         except KafkaError as refused:
             if refused.code is not ErrorCode.NOT_CONTROLLER:
                 raise

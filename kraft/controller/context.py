@@ -31,6 +31,9 @@ class ControllerConfig:
 
     ``voter_ids`` (controller.quorum.voters): the controllers that must support a feature before it is finalized.
 
+    ``local_incarnation_id``: the incarnation of the broker in the controller's own process. It holds the locks on the
+    broker's directories, so no former incarnation is alive, and its registration does not wait for a former session.
+
     ``partitions_at_once``: not a Kafka setting. The maximum number of partitions that one decision examines, where the
     decision concerns all partitions of a broker, or all without a leader. A partition costs some 25 µs until its record
     is in the log, and up to 110 µs if it is the only one of its topic. A follower's Fetch waits for about ten such
@@ -47,6 +50,7 @@ class ControllerConfig:
     leader_imbalance_check_interval_ms: int = 300_000
     static_values: Mapping[str, str] = attrs.field(factory=dict)
     partitions_at_once: int = 250
+    local_incarnation_id: UUID | None = None
 
 
 @attrs.frozen
@@ -65,7 +69,6 @@ class Context:
     next_offset: int
     now_ms: float
     version: int
-    former_incarnation_gone: bool
     new_uuid: Callable[[], UUID]
     random: Randomness
     _allows_unclean: dict[str, bool] = attrs.field(factory=dict, init=False)

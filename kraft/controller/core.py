@@ -80,15 +80,10 @@ class Activated:
 
 @attrs.frozen
 class Request:
-    """A request in the given version of its API.
-
-    ``former_incarnation_gone``: the caller holds proof (the lock on the broker's directories) that no other incarnation
-    of the broker in this request is alive. A registration then does not wait for the former session to expire.
-    """
+    """A request in the given version of its API."""
 
     message: Any
     version: int
-    former_incarnation_gone: bool = False
 
 
 @attrs.frozen
@@ -115,7 +110,7 @@ class ControllerCore:
         random: Randomness,
         now_ms: float,
     ) -> None:
-        self._config = config
+        self.config = config
         self._loader = loader
         self._next_offset = next_offset
         self._new_uuid = new_uuid
@@ -148,8 +143,8 @@ class ControllerCore:
             case Activated(bootstrap):
                 context = attrs.evolve(self._context(now_ms), image=self._loader.settled())
                 return Decision(activation_records(context, self._loader.in_transaction, bootstrap), None)
-            case Request(message, version, gone):
-                return HANDLERS[type(message)](self._context(now_ms, version, gone), message)
+            case Request(message, version):
+                return HANDLERS[type(message)](self._context(now_ms, version), message)
             case Timeout():
                 return Decision(self._due(now_ms), None)
 
@@ -186,10 +181,10 @@ class ControllerCore:
             self._active_brokers = frozenset(broker.id for broker in brokers.values() if broker.active)
         return self._active_brokers
 
-    def _context(self, now_ms: float, version: int = 0, former_incarnation_gone: bool = False) -> Context:
+    def _context(self, now_ms: float, version: int = 0) -> Context:
         image = self._foreseen()
         return Context(
-            config=self._config,
+            config=self.config,
             image=image,
             active=self._active(image.brokers),
             sessions=self._sessions,
@@ -197,7 +192,6 @@ class ControllerCore:
             next_offset=self._next_offset,
             now_ms=now_ms,
             version=version,
-            former_incarnation_gone=former_incarnation_gone,
             new_uuid=self._new_uuid,
             random=self._random,
         )

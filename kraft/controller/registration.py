@@ -101,7 +101,7 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
             raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
     elif (
         existing is not None
-        and not context.former_incarnation_gone
+        and request.incarnation_id != context.config.local_incarnation_id
         and not existing.in_controlled_shutdown
         and context.sessions.is_alive(existing.id, existing.epoch, context.now_ms)
     ):

@@ -112,9 +112,7 @@ class Lifecycle:
             rack=self.config.identity.broker_rack,
             log_dirs=sorted(self.directory_ids),
         )
-        response: BrokerRegistrationResponse = await self.channel.request(
-            request, REGISTRATION_VERSION, former_incarnation_gone=True
-        )
+        response: BrokerRegistrationResponse = await self.channel.request(request, REGISTRATION_VERSION)
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code), "the controller refused this broker's registration")
         self.publisher.registered(response.broker_epoch)

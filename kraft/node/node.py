@@ -147,12 +147,15 @@ class Node:
     broker: BrokerContext | None = attrs.field(default=None, init=False)
     """The broker role, set once it runs; for tests and tools that inspect a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
+    _incarnation_id: UUID = attrs.field(init=False)
+    """Of the broker: its registration names it, and the controller in this process recognises it."""
     _is_opened: bool = False
 
     def __attrs_post_init__(self) -> None:
         self.registry = Registry(self.world.seconds)
         self.trace = Trace(self.world.clock, self.config.node_id)
         self._quotas = ConnectionQuotas(connection_limits(self.config), self.world.seconds)
+        self._incarnation_id = self.world.new_uuid()
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until ``stopping`` is set and the node has shut down in order.
@@ -324,7 +327,7 @@ class Node:
             controller = Controller(
                 quorum,
                 metadata,
-                controller_config(config, cluster_id),
+                controller_config(config, cluster_id, self._incarnation_id),
                 self.world,
                 bootstrap=bootstrap or (),
                 max_idle_interval_ms=config.metadata_log.metadata_max_idle_interval_ms,
@@ -382,7 +385,7 @@ class Node:
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
-        lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self.world.new_uuid())
+        lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self._incarnation_id)
         return broker, lifecycle
 
     def _service(self, dispatcher: Dispatcher[BrokerContext] | Dispatcher[ControllerContext]) -> Service:

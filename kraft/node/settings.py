@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint
 from kraft.config.topic import LogConfig
@@ -88,7 +90,9 @@ def group_settings(config: NodeConfig) -> GroupSettings:
     )
 
 
-def controller_config(config: NodeConfig, cluster_id: str) -> ControllerConfig:
+def controller_config(
+    config: NodeConfig, cluster_id: str, local_incarnation_id: UUID | None = None
+) -> ControllerConfig:
     return ControllerConfig(
         cluster_id=cluster_id,
         voter_ids=tuple(voter.node_id for voter in config.voters),
@@ -99,6 +103,7 @@ def controller_config(config: NodeConfig, cluster_id: str) -> ControllerConfig:
         auto_leader_rebalance_enable=config.replication.auto_leader_rebalance_enable,
         leader_imbalance_check_interval_ms=config.replication.leader_imbalance_check_interval_seconds * 1000,
         static_values=config.values,
+        local_incarnation_id=local_incarnation_id,
     )
 
 

@@ -68,7 +68,7 @@ async def start_broker(quorum: Quorum, controller: Controller, incarnation: int 
         log_dirs=[UUID(int=1000)],
         features=[Feature(name="metadata.version", min_supported_version=7, max_supported_version=21)],
     )
-    response = await controller.request(registration, former_incarnation_gone=True)
+    response = await controller.request(registration)
     assert response.error_code == ErrorCode.NONE
     epoch: int = response.broker_epoch
     heartbeat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=quorum.high_watermark)
@@ -86,7 +86,7 @@ async def test_an_answered_request_survives_a_restart(tmp_path: Path) -> None:
         response = await controller.request(create("t", 3))
         assert response.topics[0].error_code == ErrorCode.NONE
         before = await committed_image(quorum, metadata)
-    async with running(tmp_path) as (quorum, metadata, controller):
+    async with running(tmp_path, local_incarnation_id=UUID(int=2)) as (quorum, metadata, controller):
         again = await committed_image(quorum, metadata)
         assert again.topics == before.topics
         assert again.brokers == before.brokers

@@ -114,17 +114,10 @@ class Local:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.asked: list[tuple[Any, int | None, bool]] = []
+        self.asked: list[tuple[Any, int | None]] = []
 
-    async def request(
-        self,
-        message: Any,
-        version: int | None = None,
-        *,
-        former_incarnation_gone: bool = False,
-        timeout_ms: float = 0,
-    ) -> Any:
-        self.asked.append((message, version, former_incarnation_gone))
+    async def request(self, message: Any, version: int | None = None, *, timeout_ms: float = 0) -> Any:
+        self.asked.append((message, version))
         answer = self.answers.pop(0)
         if isinstance(answer, KafkaError):
             raise answer
@@ -152,13 +145,13 @@ async def channel_to(
 
 
 async def test_a_leader_sends_requests_to_its_own_controller() -> None:
-    """With no socket in between, and with the proof that the former incarnation is gone."""
+    """With no socket in between."""
     answer = BrokerHeartbeatResponse()
     local = Local(answer)
     channel = ControllerChannel(Quorum(THIS_NODE), {}, local)
     message = BrokerHeartbeatRequest()
-    assert await channel.request(message, 1, former_incarnation_gone=True) is answer
-    assert local.asked == [(message, 1, True)]
+    assert await channel.request(message, 1) is answer
+    assert local.asked == [(message, 1)]
 
 
 async def test_a_request_is_repeated_until_the_local_controller_is_active() -> None:
@@ -425,7 +418,7 @@ async def test_an_envelope_goes_to_another_node_and_the_message_itself_to_our_ow
         assert peer.asked == [envelope, envelope]
         quorum.elect(THIS_NODE)
         await channel.request(message, 0, envelope=envelope)
-    assert local.asked == [(message, 0, False)]
+    assert local.asked == [(message, 0)]
 
 
 async def _until(so: Callable[[], bool]) -> None:

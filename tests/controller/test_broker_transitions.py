@@ -171,17 +171,17 @@ def test_two_brokers_at_once_are_taken_out_one_after_the_other() -> None:
 def test_a_new_incarnation_registers_when_the_former_is_out() -> None:
     """Brokers come again after DUPLICATE_BROKER_REGISTRATION."""
     toy = cluster()
-    answers = [toy.register(1, incarnation=1, gone=True).error_code for _ in range(4)]
+    answers = [toy.register(1, incarnation=1, local=True).error_code for _ in range(4)]
     assert answers == [ErrorCode.DUPLICATE_BROKER_REGISTRATION] * 3 + [ErrorCode.NONE]
     assert (toy.image.brokers[1].fenced, left_to(toy, 1)) == (True, 0)
 
 
 def test_the_former_incarnation_is_fenced_though_the_new_one_does_not_come_again() -> None:
     toy = cluster()
-    toy.register(1, incarnation=1, gone=True)
+    toy.register(1, incarnation=1, local=True)
     toy.settle()
     assert toy.image.brokers[1].fenced
-    assert toy.register(1, incarnation=1, gone=True).error_code == ErrorCode.NONE
+    assert toy.register(1, incarnation=1, local=True).error_code == ErrorCode.NONE
 
 
 def test_the_same_incarnation_waits_for_what_has_begun() -> None:

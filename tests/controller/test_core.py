@@ -188,12 +188,12 @@ class AnyHistory(RuleBasedStateMachine):
     def unfinished(self) -> bool:
         return self.toy.core.deadline_ms == -math.inf
 
-    @rule(broker_id=BROKERS, gone=st.booleans())
-    def register(self, broker_id: int, gone: bool) -> None:
+    @rule(broker_id=BROKERS, local=st.booleans())
+    def register(self, broker_id: int, local: bool) -> None:
         self.incarnations += 1
         known = self.toy.image.brokers.get(broker_id)
         directories = directories_of(broker_id)
-        response = self.toy.register(broker_id, incarnation=self.incarnations, gone=gone, log_dirs=directories)
+        response = self.toy.register(broker_id, incarnation=self.incarnations, local=local, log_dirs=directories)
         if response.error_code == ErrorCode.NONE:
             assert known is None or response.broker_epoch > known.epoch
             assert self.toy.image.brokers[broker_id].fenced

@@ -69,7 +69,7 @@ def test_what_a_registration_must_be(fields: dict[str, Any], code: ErrorCode) ->
 def test_the_broker_epoch_is_the_offset_of_the_registration() -> None:
     toy = cluster(1)
     toy.create()
-    response = toy.register(1, incarnation=1, gone=True)
+    response = toy.register(1, incarnation=1, local=True)
     record = toy.log[response.broker_epoch]
     assert isinstance(record, RegisterBrokerRecord)
     assert record.broker_epoch == response.broker_epoch
@@ -83,9 +83,10 @@ def test_a_second_incarnation_must_wait_for_the_session_of_the_first() -> None:
     assert toy.register(1, incarnation=1).error_code == ErrorCode.NONE
 
 
-def test_proof_that_the_first_is_gone_makes_the_wait_needless() -> None:
+def test_the_broker_of_the_controllers_process_does_not_wait() -> None:
+    """It holds the locks on its directories, so its former incarnation is gone."""
     toy = cluster(1)
-    assert toy.register(1, incarnation=1, gone=True).error_code == ErrorCode.NONE
+    assert toy.register(1, incarnation=1, local=True).error_code == ErrorCode.NONE
 
 
 def test_a_broker_in_controlled_shutdown_may_come_back_at_once() -> None:
@@ -107,7 +108,7 @@ def test_the_same_incarnation_may_register_again_and_stays_as_it_was() -> None:
 def test_a_new_incarnation_leads_nothing_until_it_is_unfenced() -> None:
     toy = cluster(1)
     toy.create()
-    toy.register(1, incarnation=1, gone=True)
+    toy.register(1, incarnation=1, local=True)
     partition = toy.partition()
     assert (partition.leader, partition.isr, partition.leader_epoch) == (NO_LEADER, (1,), 1)
     toy.heartbeat(1)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
+import attrs
+
 from kraft.controller.context import ControllerConfig
 from kraft.controller.core import Activated, ControllerCore, Event, Request, Timeout
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
@@ -81,8 +83,8 @@ class ToyCluster:
             self.core.replay(decision.records, len(self.log), 1, 0)
         return decision.response
 
-    def ask(self, message: Any, version: int | None = None, *, gone: bool = False) -> Any:
-        response = self.send(Request(message, message.VALID_VERSIONS[1] if version is None else version, gone))
+    def ask(self, message: Any, version: int | None = None) -> Any:
+        response = self.send(Request(message, message.VALID_VERSIONS[1] if version is None else version))
         if self.settles:
             self.settle()
         return response
@@ -90,8 +92,11 @@ class ToyCluster:
     # Brokers.
 
     def register(
-        self, broker_id: int, *, incarnation: int = 0, rack: str | None = None, gone: bool = False, **fields: Any
+        self, broker_id: int, *, incarnation: int = 0, rack: str | None = None, local: bool = False, **fields: Any
     ) -> BrokerRegistrationResponse:
+        """``local``: the broker is in the controller's own process."""
+        incarnation_id = UUID(int=100 * broker_id + incarnation + 1)
+        self.core.config = attrs.evolve(self.core.config, local_incarnation_id=incarnation_id if local else None)
         values: dict[str, Any] = {
             "cluster_id": CLUSTER_ID,
             "log_dirs": [UUID(int=10_000 + broker_id)],
@@ -99,10 +104,8 @@ class ToyCluster:
             "listeners": [Listener(name="PLAINTEXT", host="localhost", port=9092)],
             **fields,
         }
-        message = BrokerRegistrationRequest(
-            broker_id=broker_id, incarnation_id=UUID(int=100 * broker_id + incarnation + 1), rack=rack, **values
-        )
-        response: BrokerRegistrationResponse = self.ask(message, gone=gone)
+        message = BrokerRegistrationRequest(broker_id=broker_id, incarnation_id=incarnation_id, rack=rack, **values)
+        response: BrokerRegistrationResponse = self.ask(message)
         return response
 
     def heartbeat(
