@@ -31,11 +31,11 @@ from kraft.storage.directory import LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.replicas")
 
-METADATA_TOPIC = "__cluster_metadata"
 NOTHING_CHECKPOINTED = Checkpoints()
 
 
@@ -219,7 +219,7 @@ class Replicas:
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
-                if name != METADATA_TOPIC:
+                if name != CLUSTER_METADATA_TOPIC:
                     self._load_one(directory, (name, index), checkpoints)
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
