@@ -11,7 +11,6 @@ import trio
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.controller.internal_topics import is_internal
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
 from kraft.messages.delete_records_response import (
     DeleteRecordsPartitionResult,
@@ -22,6 +21,7 @@ from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import is_internal
 
 ROW = Api(
     ApiKey.DELETE_RECORDS,

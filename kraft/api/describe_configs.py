@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from kraft.api.context import BrokerContext, ControllerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
-from kraft.controller.internal_topics import is_valid_topic_name
+from kraft.controller.topic_name import is_valid_topic_name
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.describe_configs_response import (
     DescribeConfigsResourceResult,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.controller.internal_topics import is_valid_topic_name
+from kraft.controller.topic_name import is_valid_topic_name
 from kraft.messages.describe_producers_request import DescribeProducersRequest
 from kraft.messages.describe_producers_response import (
     DescribeProducersResponse,

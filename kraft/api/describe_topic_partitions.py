@@ -11,7 +11,7 @@ from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import TOPIC_OPERATIONS
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.controller.internal_topics import is_internal, is_valid_topic_name
+from kraft.controller.topic_name import is_valid_topic_name
 from kraft.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from kraft.messages.describe_topic_partitions_response import (
     Cursor,
@@ -23,6 +23,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import is_internal
 
 ROW = Api(
     ApiKey.DESCRIBE_TOPIC_PARTITIONS,

@@ -13,13 +13,13 @@ import enum
 from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.controller.internal_topics import OFFSETS_TOPIC
 from kraft.coordinator.core import coordinator_partition
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import OFFSETS_TOPIC
 
 ROW = Api(
     ApiKey.FIND_COORDINATOR,

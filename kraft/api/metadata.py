@@ -28,7 +28,7 @@ from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.controller.internal_topics import is_internal, is_valid_topic_name
+from kraft.controller.topic_name import is_valid_topic_name
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import (
     MetadataResponse,
@@ -40,6 +40,7 @@ from kraft.metadata.image import Image, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import is_internal
 from kraft.wire.uuids import ZERO_UUID
 
 ROW = Api(

@@ -28,7 +28,6 @@ import trio
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
-from kraft.controller.internal_topics import is_internal
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import (
     BatchIndexAndErrorMessage,
@@ -43,6 +42,7 @@ from kraft.replication.appending import append_produced
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, ResponseAction
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import is_internal
 
 ROW = Api(
     ApiKey.PRODUCE,

@@ -28,8 +28,7 @@ from kraft.storage.snapshot import (
     snapshot_name,
     snapshot_timestamp,
 )
-
-METADATA_PARTITION = "__cluster_metadata-0"
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 
 _SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _SEGMENT = re.compile(r"([0-9]{20})\.log")
@@ -73,7 +72,7 @@ def directory_image(path: str) -> Image:
         StorageError: the directory has no metadata, or it is damaged.
         OSError: a file cannot be read.
     """
-    inner = os.path.join(path, METADATA_PARTITION)
+    inner = os.path.join(path, CLUSTER_METADATA_PARTITION)
     directory = inner if os.path.isdir(inner) else path
     for attempt in range(_ATTEMPTS):
         try:

@@ -34,9 +34,8 @@ from kraft.story.quorum_timeline import (
     sentence,
 )
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.wire.uuids import ZERO_UUID, uuid_to_text
-
-METADATA_TOPIC = "__cluster_metadata"
 
 _NOT_YET = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -95,7 +94,7 @@ async def ask(cluster: Cluster, *, controllers: bool) -> Described:
         KafkaError: the cluster refused the request.
         trio.TooSlowError: no leader answered within ``TIMEOUT_S``.
     """
-    topic = TopicData(METADATA_TOPIC, [PartitionData(0)])
+    topic = TopicData(CLUSTER_METADATA_TOPIC, [PartitionData(0)])
     with trio.fail_after(TIMEOUT_S):
         while True:
             try:
@@ -112,7 +111,7 @@ async def ask(cluster: Cluster, *, controllers: bool) -> Described:
 def _quorum(answer: DescribeQuorumResponse) -> Quorum:
     """Return the response's one partition. Raises KafkaError if the response holds an error or another partition."""
     check(answer.error_code, answer.error_message)
-    if [(topic.topic_name, len(topic.partitions)) for topic in answer.topics] != [(METADATA_TOPIC, 1)]:
+    if [(topic.topic_name, len(topic.partitions)) for topic in answer.topics] != [(CLUSTER_METADATA_TOPIC, 1)]:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the response is not about the metadata quorum")
     (partition,) = answer.topics[0].partitions
     check(partition.error_code, partition.error_message)

@@ -16,8 +16,6 @@ from kraft.metadata.image import Image, ResourceType
 #: The most records of one user request; they are appended as one batch.
 MAX_RECORDS_PER_USER_OPERATION = 10_000
 
-CLUSTER_METADATA_TOPIC = "__cluster_metadata"
-
 
 class Randomness(Protocol):
     """The source of randomness for replica placement; ``random.Random`` is one."""

@@ -13,7 +13,7 @@ from typing import Any
 from kraft.config.setting import ConfigError, to_text
 from kraft.config.topic import TOPIC_CONFIGS, in_topic_units, validate_topic_configs
 from kraft.controller.assignment import check_manual, new_partition
-from kraft.controller.context import CLUSTER_METADATA_TOPIC, MAX_RECORDS_PER_USER_OPERATION, Context, Decision
+from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION, Context, Decision
 from kraft.controller.placement import place
 from kraft.controller.topic_name import Collisions, check_topic_name
 from kraft.messages.config_record import ConfigRecord
@@ -22,6 +22,7 @@ from kraft.messages.create_topics_response import CreatableTopicConfigs, Creatab
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import ResourceType
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 
 _DEFAULT = -1
 # The source of a value, as DescribeConfigs numbers it.

@@ -31,6 +31,14 @@ def check_topic_name(name: str) -> None:
         )
 
 
+def is_valid_topic_name(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except KafkaError:
+        return False
+    return True
+
+
 class Collisions:
     """Names of topics that differ only in '.' against '_': metric names cannot tell such topics apart.
 

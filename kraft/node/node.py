@@ -64,7 +64,7 @@ from kraft.node.settings import (
 )
 from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import QuorumJournal
-from kraft.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.quorum.log import MetadataLog
 from kraft.quorum.metrics import QuorumMetrics
 from kraft.quorum.peers import Connect
 from kraft.quorum.trace import CoreStepped, RequestRefused
@@ -80,6 +80,7 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
 from kraft.storage.errors import LogDirectoryError, StorageError
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 from kraft.world.trace import Trace
 from kraft.world.world import World
 
@@ -117,7 +118,7 @@ def _require_metadata_log_in_its_directory(config: NodeConfig) -> None:
     """
     expected = os.path.abspath(config.metadata_log_dir)
     for path in map(os.path.abspath, config.directories):
-        found = os.path.join(path, METADATA_PARTITION)
+        found = os.path.join(path, CLUSTER_METADATA_PARTITION)
         if path != expected and os.path.exists(found):
             where = f"metadata.log.dir, or else the first of log.dirs, is {expected}"
             advice = f"set metadata.log.dir={path}, or move away the log that is not that of this node"

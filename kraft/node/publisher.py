@@ -8,11 +8,11 @@ import attrs
 import trio
 
 from kraft.control.metadata import Metadata, Subscription
-from kraft.controller.internal_topics import OFFSETS_TOPIC
 from kraft.coordination.groups import Groups
 from kraft.metadata.image import Image
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import OFFSETS_TOPIC
 
 
 @attrs.define(eq=False)

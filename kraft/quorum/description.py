@@ -8,7 +8,6 @@ from uuid import UUID
 import attrs
 import trio
 
-from kraft.controller.context import CLUSTER_METADATA_TOPIC
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.messages.describe_quorum_response import (
     DescribeQuorumResponse,
@@ -23,6 +22,7 @@ from kraft.quorum.wire import PARTITION, Identity, sole_partition
 from kraft.raft.leader import MAX_OBSERVERS
 from kraft.raft.state import Leader, Progress
 from kraft.wire.errors import ErrorCode
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.wire.uuids import ZERO_UUID
 from kraft.world.clock import Clock
 

@@ -44,11 +44,8 @@ from kraft.storage.log import Log, remove_files
 from kraft.storage.segment import AppendedBatch
 from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.uuids import METADATA_TOPIC_ID
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION, METADATA_TOPIC_ID
 from kraft.wire.varint import Buffer
-
-#: The partition directory of the metadata log.
-METADATA_PARTITION = "__cluster_metadata-0"
 
 _NO_LIMIT = -1
 _READ_BYTES = 2**17
@@ -115,10 +112,10 @@ class MetadataLog:
         snapshots, and segments go with them. Raises StorageError for damage that only a person may repair, and
         UnsupportedFormat, before anything is written, for levels that this node does not know.
         """
-        require_supported(os.path.join(parent, METADATA_PARTITION))
+        require_supported(os.path.join(parent, CLUSTER_METADATA_PARTITION))
         log = Log.open(
             parent,
-            METADATA_PARTITION,
+            CLUSTER_METADATA_PARTITION,
             attrs.evolve(config, retention_ms=_NO_LIMIT, retention_bytes=_NO_LIMIT),
             now_ms=now_ms,
             # A start appends here before the mark of the last controlled stop is taken away, so that says little.

@@ -10,7 +10,6 @@ from types import ModuleType
 from typing import Any
 from uuid import UUID
 
-from kraft.controller.context import CLUSTER_METADATA_TOPIC
 from kraft.messages import begin_quorum_epoch_response as begun
 from kraft.messages import end_quorum_epoch_response as ended
 from kraft.messages import fetch_response as fetched
@@ -33,8 +32,9 @@ from kraft.quorum.wire import (
     sole_partition,
 )
 from kraft.raft import messages as raft
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID
 from kraft.wire.schema import Message
-from kraft.wire.uuids import METADATA_TOPIC_ID, ZERO_UUID
+from kraft.wire.uuids import ZERO_UUID
 
 #: From here on a Fetch response says where the leader is.
 _FETCH_ENDPOINTS_VERSION = 17

@@ -17,7 +17,6 @@ from uuid import UUID
 import attrs
 
 from kraft.config.listeners import Voter
-from kraft.controller.context import CLUSTER_METADATA_TOPIC
 from kraft.messages import begin_quorum_epoch_request as begin
 from kraft.messages import end_quorum_epoch_request as end
 from kraft.messages import fetch_request as fetch
@@ -31,8 +30,8 @@ from kraft.messages.registry import ApiKey
 from kraft.messages.vote_response import VoteResponse
 from kraft.raft import messages as raft
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID
 from kraft.wire.schema import Message
-from kraft.wire.uuids import METADATA_TOPIC_ID
 
 #: The one partition of the metadata log.
 PARTITION: Final = 0

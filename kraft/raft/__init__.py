@@ -1,1 +1,1 @@
-"""The quorum's core: who leads the metadata log, and how much of it is committed (KIP-595). Pure."""
+"""The quorum's core: elects the leader of the metadata log and advances its high watermark (KIP-595). Pure."""

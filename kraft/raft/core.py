@@ -1,7 +1,7 @@
 """The core of a member of the quorum: ``step(now, event) -> Effects``. Synchronous and deterministic.
 
-Time and chance are arguments. It knows nothing of files, peers' addresses, or what the records mean. Here events find
-the role that they concern; the rules are with the roles: ``voting``, ``leader``, ``follower``.
+Time and randomness are arguments. The core knows no files, no addresses of peers, and no meaning of records. This
+module passes each event to the module of its role: ``voting``, ``leader`` or ``follower``. The rules are there.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from kraft.raft.timing import Timing
 class RaftCore:
     """One member of the quorum: a voter if ``node_id`` is one of ``voters``, else an observer.
 
-    Its driver is the only one to call ``step``. ``election`` is what was written durably before the restart; ``log`` is
-    the shape of what was found on disk, all of it durable. ``jitter`` returns another number from [0, 1) at each call.
+    Only the driver calls ``step``. ``election`` is the election state on disk at the start. ``log`` is the shape of the
+    log on disk at the start, all of it durable. ``jitter`` returns a random number from [0, 1) at each call.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class RaftCore:
 
     @property
     def high_watermark(self) -> int:
-        """Everything below is committed."""
+        """Everything below this offset is committed."""
         return self._member.high_watermark
 
     @property
@@ -99,10 +99,10 @@ class RaftCore:
         return self._member.leader_id
 
     def step(self, now: float, event: Event) -> Effects:
-        """Take in one event. What peers say and what time brings has no effect where it means nothing.
+        """Process one event. Requests, responses and timeouts that do not fit the state have no effect.
 
-        LogAppended, SnapshotCreated and LogTrimmed are the driver's word of what it did; it may do that only as a
-        leader, and with what is committed. AssertionError if it is not so.
+        LogAppended, SnapshotCreated and LogTrimmed report what the driver did. It may append only as the leader, and
+        create snapshots and trim only what is committed. Otherwise AssertionError is raised.
         """
         member = self._member
         match event:
@@ -146,12 +146,12 @@ class RaftCore:
 
 
 def _first_state(member: Member, election: ElectionState, now: float) -> State:
-    """The state of a restart: what was led is given up, what was followed is followed, a vote stays given."""
+    """Return the state after a restart: a leader resigns, a follower follows, and a voter keeps its vote."""
     epoch = max(election.epoch, member.log.last_epoch)
     if epoch > election.epoch:
         election = ElectionState(epoch)
     if not member.others:
-        return Unattached(epoch, election_deadline=now, voted_for=election.voted_for)  # it has nobody to wait for
+        return Unattached(epoch, election_deadline=now, voted_for=election.voted_for)  # no other voter
     timeout = member.timing.election_timeout(member.jitter())
     if election.leader_id == member.node_id and member.is_voter:
         others = frozenset(member.others)

@@ -1,7 +1,7 @@
-"""Following a leader: fetch, check, append, make durable, fetch on (KIP-595); and finding a leader to follow.
+"""Following a leader: fetch, check, append, flush, fetch again (KIP-595); and finding a leader to follow.
 
-A Fetch says that everything below its offset is durable here, so it is not sent before that is true. One request is
-under way at a time. Where the logs part, the own one is cut, which can only ever hit what was never committed.
+A Fetch reports everything below its offset as durable, so it is sent only when that is true. Only one request is
+pending at a time. If the logs diverge, the follower truncates its own. It never truncates a committed record.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from kraft.raft.messages import (
 from kraft.raft.state import Follower, Prospective, SnapshotDownload, Unattached
 from kraft.wire.errors import ErrorCode
 
-# Asking.
+# Requests.
 
 
 def ask_if_due(member: Member, now: float) -> None:
-    """Send the next Fetch, or the next FetchSnapshot, once its time has come and the whole log is durable."""
+    """Send the next Fetch or FetchSnapshot, once its time has come and the whole log is durable."""
     state = member.state
     if not isinstance(state, (Follower, Unattached)) or now < state.ask_at or not member.log.all_durable:
         return
@@ -63,10 +63,10 @@ def _fetch(member: Member, max_wait_s: float) -> FetchRequest:
 
 
 def take_failure(member: Member, now: float, event: RequestFailed) -> None:
-    """The request that was under way got no answer: ask again in a while.
+    """Send a request again after a pause, if the failed one was pending.
 
-    If the answer made no sense, a snapshot is given up: Apache Kafka's leaders fail to say that it is gone, or that
-    they lead no more. The next Fetch is told.
+    After an unusable response the follower gives up its snapshot. Apache Kafka's leaders do not report that a snapshot
+    is gone, or that they lead no more. The response to the next Fetch will.
     """
     state = member.state
     if isinstance(state, Follower) and state.asked == event.number:
@@ -82,10 +82,10 @@ def _retry(member: Member, now: float, state: Follower) -> None:
 
 
 def take_timeout(member: Member, now: float, state: Follower) -> bool:
-    """Return whether the leader is given up, which a voter follows by an election.
+    """Return whether a voter gives up its leader and starts an election.
 
-    While a snapshot is looked through nobody is asked, so nobody can fail to answer. But whether the leader is alive is
-    not known then, and another may be voted in.
+    During the check of a snapshot no request is pending, so the leader cannot miss its deadline. But the member cannot
+    know then whether the leader is alive, so it may grant a pre-vote.
     """
     if now < state.fetch_deadline:
         return False
@@ -99,7 +99,7 @@ def take_timeout(member: Member, now: float, state: Follower) -> bool:
 
 
 def why_given_up(member: Member, state: Follower) -> str:
-    """Whose fault it is that there was no good answer."""
+    """Return why the leader was given up."""
     if state.resigned:
         return f"{state.leader_id} resigned"
     if state.answered_badly:
@@ -109,11 +109,11 @@ def why_given_up(member: Member, state: Follower) -> str:
     return f"{state.leader_id} did not answer in time"
 
 
-# Answers.
+# Responses.
 
 
 def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> None:
-    """Take over what the leader sent, if it is the answer that is waited for."""
+    """Apply the response of the leader, if it belongs to the pending request."""
     response = event.response
     assert isinstance(response, FetchResponse)
     state = _expected(member, now, event)
@@ -136,7 +136,7 @@ def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> 
 
 
 def _expected(member: Member, now: float, event: ResponseReceived) -> Follower | None:
-    """Learn from a response; return the state if it is a good answer to the question that is open."""
+    """Learn from a response; return the state if it is a good response to the pending request."""
     response, asked = event.response, member.state
     member.learn(now, response.epoch, response.leader_id, event.to)
     state = member.state
@@ -153,7 +153,7 @@ def _expected(member: Member, now: float, event: ResponseReceived) -> Follower |
 
 
 def _begin_again(member: Member, now: float, state: Follower) -> None:
-    """What the leader said is of no use: fetch in a while, which tells where to go on."""
+    """Fetch again after an unusable response. The response to that Fetch says how to continue."""
     _retry(member, now, attrs.evolve(state, answered_badly=True, download=None))
 
 
@@ -172,7 +172,7 @@ def _cut(member: Member, now: float, state: Follower, leader_end: EpochEnd) -> N
 
 
 def _continues(member: Member, records: LogSlice) -> bool:
-    """Whether records fit the end of the log: the next offset, and epochs that rise up to the present one."""
+    """Whether records continue the log: they begin at its end, and their epochs rise at most to the present one."""
     end, epoch = records.base_offset, member.log.last_epoch
     if end != member.log.end_offset or not records.runs:
         return False
@@ -194,7 +194,7 @@ def _append(member: Member, fetched: FetchedRecords) -> None:
 
 
 def take_snapshot_response(member: Member, now: float, event: ResponseReceived) -> None:
-    """Store the piece that came, and ask for the next one."""
+    """Store the piece of a response, and request the next one."""
     response = event.response
     assert isinstance(response, FetchSnapshotResponse)
     state = _expected(member, now, event)
@@ -213,10 +213,10 @@ def take_snapshot_response(member: Member, now: float, event: ResponseReceived) 
 
 
 def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> None:
-    """Let the log begin behind the snapshot, and fetch what follows it.
+    """Begin the log behind the snapshot, and fetch the records after it.
 
-    It is of use as long as it holds more than the log. Who follows nobody keeps it for when it does: only a follower
-    may replace its log.
+    A snapshot is useful while it covers more than the log. Only a follower may replace its log, so a member in another
+    state keeps the snapshot until it follows.
     """
     snapshot, state = event.snapshot, member.state
     if not isinstance(state, Follower):
@@ -230,23 +230,23 @@ def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> N
 
 
 def _asking_again(member: Member, now: float, state: Follower) -> Follower:
-    """The leader is asked again at once, and has its time to answer."""
+    """Return a state in which the next request is due at once, and the leader has time to respond."""
     deadline = now + member.timing.fetch_timeout_s if math.isinf(state.fetch_deadline) else state.fetch_deadline
     return attrs.evolve(state, download=None, asked=None, ask_at=now, fetch_deadline=deadline)
 
 
 def take_rejected_snapshot(member: Member, now: float, event: SnapshotRejected) -> None:
-    """Begin again: the leader will say with which snapshot."""
+    """Fetch again. The leader will name a snapshot again."""
     state = member.state
     if isinstance(state, Follower) and state.download is not None and state.download.snapshot == event.snapshot:
         _begin_again(member, now, _asking_again(member, now, state))
 
 
-# What leaders say unasked.
+# Requests of leaders.
 
 
 def answer_begin(member: Member, now: float, request_id: int, request: BeginQuorumEpochRequest) -> None:
-    """Follow whoever leads."""
+    """Follow the sender, if it may lead this epoch."""
     leader = request.leader_id
     reason = _doubt(member, request.epoch, leader)
     if reason is None and request.epoch == member.epoch and member.state.leader_id not in (None, leader):
@@ -275,7 +275,7 @@ def _doubt(member: Member, epoch: int, leader: int) -> Reason | None:
 
 
 def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEpochRequest) -> None:
-    """The leader resigned: the first of its successors stands at once, the others a little later, each in turn."""
+    """Note that the leader resigned. The first successor seeks votes at once, the others later in turn."""
     leader, successors = request.leader_id, request.preferred_successors
     reason = _doubt(member, request.epoch, leader)
     if reason is not None:

@@ -1,8 +1,8 @@
-"""Leading an epoch: followers fetch, and what they fetch from is what they hold durably (KIP-595).
+"""Leading an epoch: followers fetch, and a Fetch offset is what the follower holds durably (KIP-595).
 
-An offset is committed once a majority of voters holds it durably *and* it lies beyond the start of the leader's own
-epoch: what earlier leaders left behind is committed by what follows it (Raft, figure 8). A leader that no majority
-fetches from resigns, since the others may long have another.
+An offset is committed once a majority of voters holds it durably *and* it is above the start of the leader's own epoch.
+Records of earlier epochs are committed together with a later record of this epoch (Raft, figure 8). A leader resigns if
+no majority fetches from it, since the other voters may have elected another leader.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from kraft.raft.messages import (
 from kraft.raft.state import Leader, ParkedFetch, Progress, Resigned
 from kraft.wire.errors import ErrorCode
 
-#: The most observers that a leader keeps account of.
+#: The most observers that a leader tracks.
 MAX_OBSERVERS = 10_000
 
 
 def lead(member: Member, now: float, granted: frozenset[int], why: str) -> None:
-    """Open the epoch with a LeaderChange, and make oneself known."""
+    """Become leader: append a LeaderChange, and send BeginQuorumEpoch to the other voters."""
     others = bool(member.others)
     progress = {voter: Progress(fetched_at=now) for voter in member.others}
     progress[member.node_id] = Progress(member.log.durable_offset, now, now, acknowledged=True)
@@ -57,7 +57,7 @@ def lead(member: Member, now: float, granted: frozenset[int], why: str) -> None:
 
 
 def take_append(member: Member, end_offset: int, epoch: int) -> None:
-    """The log grew: have it flushed, and wake those that wait for it."""
+    """Note an append to the leader's log: flush it, and answer the parked Fetches."""
     state = member.state
     assert isinstance(state, Leader), "only a leader appends"
     assert epoch == state.epoch, "a leader appends in its own epoch"
@@ -68,13 +68,13 @@ def take_append(member: Member, end_offset: int, epoch: int) -> None:
 
 
 def take_flush(member: Member, state: Leader) -> None:
-    """More of the leader's own log is durable."""
+    """Note a flush of the leader's own log."""
     state.progress[member.node_id].end_offset = member.log.durable_offset
     advance_high_watermark(member, state)
 
 
 def advance_high_watermark(member: Member, state: Leader) -> None:
-    """Commit what a majority holds, once that includes something of this epoch."""
+    """Commit what a majority holds, once that includes a record of this epoch."""
     ends = sorted([progress.end_offset for progress in state.progress.values()])
     held_by_majority = ends[-member.majority]
     if held_by_majority <= member.high_watermark or held_by_majority <= state.epoch_start:
@@ -88,7 +88,7 @@ def advance_high_watermark(member: Member, state: Leader) -> None:
 
 
 def doubt_about_leader(member: Member, epoch: int) -> Reason | None:
-    """Why a request that only the leader of ``epoch`` may be asked is refused, if it is."""
+    """Return why a request to the leader of ``epoch`` is refused here; None if it is not."""
     if member.shutting_down:
         return Reason.SHUTTING_DOWN
     if epoch < member.epoch:
@@ -99,7 +99,9 @@ def doubt_about_leader(member: Member, epoch: int) -> Reason | None:
 
 
 def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequest) -> None:
-    """Bring what there is beyond ``fetch_offset``, say where the logs part, or let the request wait."""
+    """Answer with records from ``fetch_offset`` on, with the diverging epoch, or with a snapshot id; or park the
+    request.
+    """
     reason = _doubt_about_fetch(request) or doubt_about_leader(member, request.epoch)
     if reason is None and request.replica_id == member.node_id:
         reason = Reason.FROM_MYSELF
@@ -134,27 +136,27 @@ def _doubt_about_fetch(request: FetchRequest) -> Reason | None:
 
 
 def _high_watermark(member: Member, state: Leader) -> int:
-    """What a leader tells of the high watermark: -1 until something of its own epoch is committed.
+    """Return the high watermark for responses: -1 until a record of this epoch is committed.
 
-    What it knows from before may be less than a follower does, and a high watermark never goes back.
+    A new leader may know a lower one than its followers do, and a high watermark never goes back.
     """
     return member.high_watermark if member.high_watermark > state.epoch_start else -1
 
 
 def _lags(member: Member, state: Leader, request: FetchRequest) -> bool:
-    """Whether the replica said that it knows less to be committed than is (KIP-1166)."""
+    """Whether the replica reported a lower high watermark than the leader's (KIP-1166)."""
     return request.high_watermark is not None and request.high_watermark < _high_watermark(member, state)
 
 
 def _snapshot_for(member: Member, request: FetchRequest) -> SnapshotId | None:
-    """The snapshot that a replica must begin with, if the log does not reach back to what it needs (KIP-630)."""
+    """Return the snapshot that a replica must fetch first: it has no log, or ours begins too late (KIP-630)."""
     log = member.log
     out_of_reach = request.fetch_offset < log.start_offset or request.last_fetched_epoch < log.start_epoch
     return log.snapshot if out_of_reach or request.fetch_offset == 0 else None
 
 
 def where_logs_part(member: Member, request: FetchRequest) -> EpochEnd | None:
-    """The end of the last epoch that the replica can share with this log, if what it fetched does not match it."""
+    """Return the end of the last epoch that the replica may share with this log; None if the logs match."""
     if request.fetch_offset == 0 and request.last_fetched_epoch == 0:
         return None
     end = member.log.end_of(request.last_fetched_epoch)
@@ -163,7 +165,10 @@ def where_logs_part(member: Member, request: FetchRequest) -> EpochEnd | None:
 
 
 def _note_progress(member: Member, now: float, state: Leader, request: FetchRequest) -> bool:
-    """Note how far a replica is; return False if it is an observer too many. A voter may make records committed."""
+    """Record the progress of a replica. A voter's progress may advance the high watermark.
+
+    Returns False if the replica is one observer too many.
+    """
     replica, offset = request.replica_id, request.fetch_offset
     if replica < 0:
         return len(state.parked) < MAX_OBSERVERS
@@ -190,7 +195,10 @@ def _forget_observers(member: Member, now: float, state: Leader) -> None:
 
 
 def note_contact(member: Member, state: Leader) -> None:
-    """Put off the resignation: it is due when no majority, this leader in it, has fetched for the check-quorum time."""
+    """Move the deadline of the resignation.
+
+    It passes once no majority, including this leader, has fetched for the check-quorum time.
+    """
     contacts = sorted([state.progress[voter].fetched_at for voter in member.others])
     state.check_quorum_at = contacts[1 - member.majority] + member.timing.check_quorum_s
 
@@ -201,7 +209,7 @@ def _answer_parked(member: Member, state: Leader, owner: int) -> None:
 
 
 def _bring(member: Member, state: Leader, request_id: int, request: FetchRequest) -> None:
-    """Answer a Fetch with what there is, be it nothing."""
+    """Answer a Fetch with the records from its offset on, or with none."""
     offset = request.fetch_offset
     records = member.log.read(offset) if offset < member.log.end_offset else None
     member.reply(request_id, _fetched(member, state, records))
@@ -219,7 +227,7 @@ def _fetched(
 
 
 def answer_fetch_snapshot(member: Member, now: float, request_id: int, request: FetchSnapshotRequest) -> None:
-    """Let the driver bring a piece of a snapshot."""
+    """Accept a FetchSnapshot. The driver adds the bytes to the response."""
     reason = doubt_about_leader(member, request.epoch)
     newest = member.log.snapshot
     if reason is None and (newest is None or request.snapshot.end_offset > newest.end_offset):
@@ -248,7 +256,9 @@ def take_begin_response(member: Member, now: float, event: ResponseReceived) -> 
 
 
 def take_timeout(member: Member, now: float, state: Leader) -> None:
-    """Resign if the majority is silent; else remind the silent ones, and answer who has waited long enough."""
+    """Resign if no majority fetches. Otherwise send BeginQuorumEpoch to silent voters, and answer Fetches whose wait is
+    over.
+    """
     if now >= state.check_quorum_at:
         resign(member, now, "no majority fetched for too long")
         return
@@ -263,7 +273,7 @@ def take_timeout(member: Member, now: float, state: Leader) -> None:
 
 
 def resign(member: Member, now: float, why: str) -> None:
-    """Give the epoch up, and tell the others who should succeed: the longest log first."""
+    """Resign from the epoch, and send EndQuorumEpoch with the preferred successors: the longest log first."""
     state = member.state
     assert isinstance(state, Leader)
     successors = sorted(member.others, key=lambda voter: (-state.progress[voter].end_offset, voter))
@@ -273,7 +283,7 @@ def resign(member: Member, now: float, why: str) -> None:
 
 
 def tell_end(member: Member, now: float) -> None:
-    """Tell those that did not acknowledge it yet that the epoch is over."""
+    """Send EndQuorumEpoch to the voters that have not acknowledged it."""
     state = member.state
     assert isinstance(state, Resigned)
     for voter in sorted(state.unacknowledged):
@@ -295,14 +305,14 @@ def take_end_response(member: Member, now: float, event: ResponseReceived) -> No
 
 
 def take_end_failure(member: Member, event: RequestFailed) -> None:
-    """Who cannot be told that the epoch is over does not keep this node from stopping."""
+    """Wait no longer for a voter that cannot be reached, if this node is stopping."""
     state = member.state
     if isinstance(state, Resigned) and event.request.epoch == state.epoch and member.shutting_down:
         member.state = attrs.evolve(state, unacknowledged=state.unacknowledged - {event.to})
 
 
 def leave_resigned(member: Member, now: float, state: Resigned) -> bool:
-    """Return whether nobody else was elected in time: in a new epoch this voter may vote and stand again."""
+    """Return whether no leader was elected in time. The voter has then entered a new epoch, to vote again."""
     if now >= state.election_deadline:
         epoch = member.next_epoch()
         if epoch is not None:

@@ -1,6 +1,6 @@
-"""What a core knows of its log: where it begins and ends, which epoch wrote what, and how much of it is durable.
+"""The core's view of its log: start and end, the first offset of each epoch, and how much of it is durable.
 
-No records are here. Entries of ``epochs`` rise strictly in both numbers; the first covers the start of the log.
+It holds no records. Entries of ``epochs`` rise strictly in both numbers; the first covers the start of the log.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
 
 
 class LogView:
-    """The shape of one log. ``epochs`` is (epoch, first offset), oldest first; everything found at start is durable.
+    """The shape of one log. ``epochs`` is (epoch, first offset), oldest first. All of it is durable at first.
 
-    The record before ``start_offset``, which a snapshot covers, is of ``start_epoch``; ``snapshot`` is the newest one.
-    ``truncations`` counts the times that the log was cut: a flush that began before a cut says nothing of what was
-    appended after it.
+    ``start_epoch`` is the epoch of the record before ``start_offset``, which a snapshot covers. ``snapshot`` is the
+    newest snapshot. ``truncations`` counts the truncations. It identifies a flush that began before a truncation: such
+    a flush does not cover later appends.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class LogView:
 
     @property
     def last_epoch(self) -> int:
-        """The epoch of the last record, of the one before the start if there is none."""
+        """The epoch of the last record, or ``start_epoch`` for a log without records."""
         return self._epochs[-1] if self._epochs else self.start_epoch
 
     @property
@@ -50,7 +50,7 @@ class LogView:
         return list(zip(self._epochs, self._starts, strict=True))
 
     def append(self, end_offset: int, epoch: int) -> None:
-        """Records of ``epoch`` now reach to ``end_offset``."""
+        """Extend the log to ``end_offset`` with records of ``epoch``."""
         assert end_offset > self.end_offset, "a log only grows by appending"
         assert epoch >= self.last_epoch, "epochs never go back along a log"
         if not self._epochs or epoch > self._epochs[-1]:
@@ -59,7 +59,7 @@ class LogView:
         self.end_offset = end_offset
 
     def flushed(self, end_offset: int, truncations: int) -> bool:
-        """Note that a flush has returned; return whether more of the log is durable now."""
+        """Record a finished flush; return whether it made more of the log durable."""
         if truncations != self.truncations:
             return False
         assert end_offset <= self.end_offset, "what was not appended cannot be durable"
@@ -68,7 +68,7 @@ class LogView:
         return grew
 
     def truncate(self, end_offset: int) -> None:
-        """Cut the log back to ``end_offset``."""
+        """Truncate the log to ``end_offset``."""
         assert self.start_offset <= end_offset < self.end_offset, f"cannot cut at {end_offset}"
         while self._starts and self._starts[-1] >= end_offset:
             self._starts.pop()
@@ -78,7 +78,7 @@ class LogView:
         self.truncations += 1
 
     def install(self, snapshot: SnapshotId) -> None:
-        """Forget the log: it begins, and for now ends, behind ``snapshot``."""
+        """Drop the whole log. It now begins and ends at the end of ``snapshot``."""
         self._epochs, self._starts = [], []
         self.start_offset = self.end_offset = self.durable_offset = snapshot.end_offset
         self.start_epoch = snapshot.epoch
@@ -86,7 +86,7 @@ class LogView:
         self.truncations += 1
 
     def advance_start(self, snapshot: SnapshotId) -> None:
-        """Forget everything that ``snapshot`` covers."""
+        """Drop the part of the log that ``snapshot`` covers."""
         offset = snapshot.end_offset
         assert self.start_offset <= offset <= self.end_offset, "a log is trimmed inside of what it holds"
         gone = bisect_right(self._starts, offset) - 1
@@ -99,7 +99,7 @@ class LogView:
         self.start_epoch = snapshot.epoch
 
     def end_of(self, epoch: int) -> EpochEnd:
-        """Where the records of ``epoch`` end, or those of the nearest lower one that is known (KIP-595)."""
+        """Return the end of the records of ``epoch``, or of the highest known epoch below it (KIP-595)."""
         number = bisect_right(self._epochs, epoch)
         if number == 0:
             return EpochEnd(min(self.start_epoch, epoch), self.start_offset)
@@ -107,12 +107,12 @@ class LogView:
         return EpochEnd(self._epochs[number - 1], end)
 
     def diverging_from(self, leader_end: EpochEnd) -> int:
-        """Where to cut a log whose leader says that the given epoch ends there (KIP-595)."""
+        """Return the offset to truncate to, for the diverging epoch of a leader's response (KIP-595)."""
         own = self.end_of(leader_end.epoch)
         return min(own.end_offset, leader_end.end_offset) if own.epoch == leader_end.epoch else own.end_offset
 
     def read(self, offset: int) -> LogSlice:
-        """The log from ``offset`` to its end."""
+        """Return the log from ``offset`` to its end."""
         number = bisect_right(self._starts, offset)
         ends = [*self._starts[number:], self.end_offset]
         runs = [EpochEnd(epoch, end) for epoch, end in zip(self._epochs[number - 1 :], ends, strict=True)]

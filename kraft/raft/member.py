@@ -1,7 +1,7 @@
-"""What a member of the quorum is in every state, and the few ways in which its state changes.
+"""The state that every role of a member shares, and the functions that change it.
 
-The modules of the roles (voting, leader, follower) work on a Member: they change its state through ``become`` and
-collect what its driver must do. ``core`` decides whose turn it is.
+The modules of the roles (voting, leader, follower) work on a Member. They change its state through ``become`` and
+collect the effects for its driver. ``core`` chooses the role for each event.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ from kraft.wire.errors import ErrorCode
 
 #: Epochs are int32 on the wire and in ``quorum-state``.
 MAX_EPOCH = 2**31 - 1
-#: So far ahead of this member's epoch may another be: half a year of an election every second.
+#: The largest believable lead of a peer's epoch: half a year of an election every second.
 LONGEST_LEAP = 2**24
 
 _AnyResponse = TypeVar("_AnyResponse", bound=Response)
 
 
 class Member:
-    """One member: its log, its state, what it knows to be committed, and the effects of the step that it is in.
+    """One member: its log, its state, its high watermark, and the effects of the present step.
 
-    ``unused_snapshot`` came from a leader and is stored, but was found sound when none was followed.
+    ``unused_snapshot`` is a stored and checked snapshot of a leader. Its check ended when the member followed no
+    leader.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Member:
 
     @property
     def leader_id(self) -> int | None:
-        """Whom to follow; None if that is not known, or the one that led has resigned."""
+        """The leader to follow; None if it is unknown, or if this member led and resigned."""
         return None if isinstance(self.state, Resigned) else self.state.leader_id
 
     @property
@@ -88,7 +89,7 @@ class Member:
         return self.is_voter and not self.shutting_down
 
     def take_effects(self) -> Effects:
-        """End a step: what the driver must do about it."""
+        """End a step and return its effects."""
         effects, self.effects = self.effects, Effects()
         state, written = self.state, self.written
         if (state.epoch, state.leader_id, state.voted_for) != (written.epoch, written.leader_id, written.voted_for):
@@ -99,7 +100,7 @@ class Member:
     def _deadline(self) -> float:
         state = self.state
         if isinstance(state, Follower) and not self.log.all_durable:
-            return state.fetch_deadline  # it asks on once its log is durable
+            return state.fetch_deadline  # it fetches again once its log is durable
         if isinstance(state, Unattached) and not self.log.all_durable:
             return state.election_deadline
         return state.deadline
@@ -107,7 +108,7 @@ class Member:
     # Changing state.
 
     def become(self, state: State, why: str) -> None:
-        """Enter another state. What waits at a leader is told that it leads no more."""
+        """Enter another state. A leader that leaves its state refuses its parked Fetches."""
         before = self.state
         assert (type(before), type(state)) in TRANSITIONS, f"{before} may not become {state}"
         assert state.epoch >= before.epoch, f"{before} may not go back to {state}"
@@ -118,9 +119,9 @@ class Member:
                 self.refuse(parked.request_id, parked.request, parked.request.replica_id, Reason.NOT_LEADER)
 
     def detach(self, now: float, epoch: int, why: str) -> None:
-        """Enter ``epoch``, in which no leader is known. An election timeout that runs is not prolonged by it.
+        """Enter ``epoch`` without a known leader. A running election timeout keeps its deadline.
 
-        None runs while a snapshot is looked through for too long.
+        While the check of a snapshot takes too long, no timeout runs.
         """
         self.become(Unattached(epoch, self._election_deadline(now), ask_at=self.next_question_at(now)), why)
 
@@ -137,7 +138,7 @@ class Member:
         return now + self.timing.election_timeout(self.jitter())
 
     def next_question_at(self, now: float) -> float:
-        """When one that knows no leader asks a voter for it (again)."""
+        """Return when a member without a leader sends its next Fetch to a voter."""
         return now + self.timing.fetch_max_wait_s if self.others else math.inf
 
     def follow(self, now: float, epoch: int, leader_id: int, why: str) -> None:
@@ -149,10 +150,10 @@ class Member:
             self.install(snapshot)
 
     def learn(self, now: float, epoch: int, leader_id: int | None, peer: int) -> None:
-        """Move on to what a peer's response says of the epoch and its leader, if it is news.
+        """Adopt the epoch and the leader of a peer's response, if they are newer.
 
-        An observer takes no epoch without a leader. It might be that of a candidate which is gone, and nobody would
-        ever lead it: the others, in an older one, would refuse the observer and learn nothing from it.
+        An observer adopts no epoch without a leader. The epoch might be a candidate's that is gone, and never get a
+        leader. The voters, in an older epoch, would then refuse the observer, and their responses would not help it.
         """
         state = self.state
         if epoch < state.epoch or (epoch == state.epoch and state.leader_id is not None) or self.is_implausible(epoch):
@@ -163,31 +164,31 @@ class Member:
             self.detach(now, epoch, f"{peer} knows a newer epoch")
 
     def is_implausible(self, epoch: int) -> bool:
-        """Whether a peer names an epoch that cannot be. To believe it would use up the epochs, and they have an end.
+        """Whether a peer's epoch is too far ahead. To adopt it would use up the int32 epochs.
 
-        Who knows no epoch yet believes any.
+        A member in epoch 0 adopts any epoch.
         """
         return 0 < self.epoch < epoch - LONGEST_LEAP
 
     def next_epoch(self) -> int | None:
-        """The epoch to stand in; None, and the end of this member, if there is none."""
+        """Return the epoch for a candidacy. Return None, and set ``fatal``, if there is no further epoch."""
         if self.epoch < MAX_EPOCH:
             return self.epoch + 1
         self.effects.fatal = f"epoch {self.epoch} is the last that there can be"
         return None
 
     def install(self, snapshot: SnapshotId) -> None:
-        """Let the log begin behind a stored snapshot of a leader: what is in it is committed, whoever leads by now."""
+        """Begin the log behind a leader's stored snapshot. Its records are committed, whichever voter leads by now."""
         self.log.install(snapshot)
         self.effects.install = snapshot
         self.commit(snapshot.end_offset)
 
     def commit(self, offset: int) -> None:
-        """Everything below ``offset`` is committed."""
+        """Raise the high watermark to ``offset``."""
         if offset > self.high_watermark:
             self.high_watermark = self.effects.high_watermark = offset
 
-    # Speaking.
+    # Messages.
 
     def send(self, to: int, request: Request) -> int:
         """Send a request; return its number."""
@@ -199,7 +200,7 @@ class Member:
         self.effects.replies.append(Reply(request_id, response))
 
     def respond(self, kind: type[_AnyResponse], error: ErrorCode, **fields: Any) -> _AnyResponse:
-        """A response with what every response says: the error, the epoch and its leader."""
+        """Make a response with the fields that all kinds share: the error, the epoch and its leader."""
         return kind(error=error, epoch=self.epoch, leader_id=self.leader_id, **fields)
 
     def judge(self, request: Request, peer: int, granted: bool, reason: Reason) -> None:
@@ -210,7 +211,8 @@ class Member:
         self.judge(request, peer, False, reason)
         error = ERRORS.get(reason, ErrorCode.NONE)
         if reason is Reason.NOT_A_VOTER and isinstance(request, VoteRequest):
-            error = ErrorCode.NONE  # a vote that is refused is counted; for what is an error Apache asks again at once
+            # A candidate counts a refused vote. After an error Apache Kafka would send the request again at once.
+            error = ErrorCode.NONE
         self.reply(request_id, self.respond(RESPONSES[type(request)], error))
 
 
@@ -222,7 +224,7 @@ RESPONSES: dict[type[Request], type[Response]] = {
     FetchSnapshotRequest: FetchSnapshotResponse,
 }
 
-#: What a refusal is called on the wire. A refused vote is no error, so what is missing here is NONE.
+#: The error of a response for each reason. A refused vote is no error, so reasons without an entry give NONE.
 ERRORS = {
     Reason.STALE_EPOCH: ErrorCode.FENCED_LEADER_EPOCH,
     Reason.IMPLAUSIBLE_EPOCH: ErrorCode.UNKNOWN_LEADER_EPOCH,

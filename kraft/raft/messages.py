@@ -1,7 +1,7 @@
-"""What the members of a quorum say to each other: the requests and responses of KIP-595, KIP-630 and KIP-996 as values.
+"""The requests and responses of the members of a quorum (KIP-595, KIP-630, KIP-996), as values.
 
-Only what the protocol decides on is here. Cluster ids, directory ids, endpoints and the bytes of records and snapshots
-are the driver's: it fills them in on the way out and checks them on the way in.
+They have only the fields that the protocol decides on. The driver adds cluster ids, directory ids, endpoints and the
+bytes of records and snapshots to outgoing messages, and checks them in incoming ones.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kraft.wire.errors import ErrorCode
 
 
 class SnapshotId(NamedTuple):
-    """A snapshot of everything below ``end_offset``, whose last record was of ``epoch`` (KIP-630)."""
+    """A snapshot of everything below ``end_offset``; ``epoch`` is the epoch of its last record (KIP-630)."""
 
     end_offset: int
     epoch: int
 
 
 class EpochEnd(NamedTuple):
-    """Where a log's records of ``epoch`` end (exclusive)."""
+    """The end (exclusive) of a log's records of ``epoch``."""
 
     epoch: int
     end_offset: int
@@ -41,9 +41,9 @@ class LogSlice:
 
 @attrs.frozen
 class VoteRequest:
-    """Asks for a vote in ``epoch``; with ``pre_vote``, whether one would be given (KIP-996).
+    """Asks for a vote in ``epoch``; with ``pre_vote``, whether the voter would grant it (KIP-996).
 
-    ``last_offset`` is the end (exclusive) of the candidate's log and ``last_epoch`` the epoch of its last record.
+    ``last_offset`` is the end (exclusive) of the candidate's log, ``last_epoch`` the epoch of its last record.
     """
 
     epoch: int
@@ -55,7 +55,7 @@ class VoteRequest:
 
 @attrs.frozen
 class BeginQuorumEpochRequest:
-    """The leader of ``epoch`` makes itself known."""
+    """The leader of ``epoch`` announces itself."""
 
     epoch: int
     leader_id: int
@@ -72,9 +72,9 @@ class EndQuorumEpochRequest:
 
 @attrs.frozen
 class FetchRequest:
-    """Asks for the log from ``fetch_offset`` on, and says that everything below it is durable at ``replica_id``.
+    """Asks for the log from ``fetch_offset`` on. Everything below it is durable at ``replica_id``.
 
-    ``high_watermark`` is what the replica knows to be committed, None if its version of Fetch cannot say (KIP-1166).
+    ``high_watermark`` is the replica's high watermark, None if its version of Fetch lacks the field (KIP-1166).
     """
 
     epoch: int
@@ -122,10 +122,10 @@ class EndQuorumEpochResponse:
 
 @attrs.frozen
 class FetchResponse:
-    """Records, or where the logs part (``diverging``), or the snapshot to begin with; never two of them.
+    """At most one of records, the diverging epoch (``diverging``), and the snapshot to fetch (``snapshot``).
 
-    A leader's core names in ``records`` all that it has; its driver may send fewer, and tells the follower's core what
-    came.
+    A leader's core names all records from the fetch offset on in ``records``. Its driver may send fewer. The follower's
+    driver reports those that arrived.
     """
 
     error: ErrorCode
@@ -137,14 +137,14 @@ class FetchResponse:
     snapshot: SnapshotId | None = None
 
     def bringing(self, records: LogSlice | None) -> FetchResponse:
-        """The same answer with these records."""
+        """Return the same response with these records."""
         known = self.error, self.epoch, self.leader_id, self.high_watermark
         return FetchResponse(*known, records, self.diverging, self.snapshot)
 
 
 @attrs.frozen
 class FetchSnapshotResponse:
-    """``length`` bytes at ``position`` of a snapshot of ``size`` bytes. A leader's driver fills the numbers in."""
+    """``length`` bytes at ``position`` of a snapshot of ``size`` bytes. A leader's driver sets the numbers."""
 
     error: ErrorCode
     epoch: int

@@ -1,7 +1,7 @@
-"""The one function that performs the effects of a step, for every driver: of a node, of a simulation, of a transcript.
+"""The one function that performs the effects of a step, for the drivers of nodes, simulations and transcripts.
 
-A driver brings the world that the effects change, and makes the election state durable when it is told to. So the
-simulated seeds and the transcripts run the order of effects that a node runs.
+A driver provides the world that the effects change, and writes the election state durably when asked. So simulations
+and transcripts perform the effects in the same order as a node.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kraft.raft.state import ElectionState
 
 
 class EffectsWorld(Protocol):
-    """The log, the snapshots and the peers of one member. ``Effects`` says what each method has to do and to report."""
+    """The log, the snapshots and the peers of one member. ``Effects`` defines what each method does and reports."""
 
     def stop(self, why: str) -> None: ...
 
@@ -39,7 +39,7 @@ class EffectsWorld(Protocol):
 def perform(effects: Effects, world: EffectsWorld) -> Iterator[ElectionState]:
     """Perform the effects of one step, in field order.
 
-    Yields an election state that must be durable before the next effect: resume once it is.
+    Yields an election state that must become durable before the next effect. Resume the generator once it is.
     """
     if effects.fatal is not None:
         world.stop(effects.fatal)

@@ -1,8 +1,8 @@
-"""The states of a member of the quorum, and the only ways from one to another.
+"""The states of a member of the quorum, and the transitions between them.
 
-A state is a value: it holds what is true only while the member is in it. What a restart must not forget is
-ElectionState, which is durable before anyone hears of what rests on it. Observers, which may not vote, are only ever
-Unattached or Follower. All times are in seconds on the member's own clock.
+A state is a value that holds what is true only while the member is in it. ElectionState must survive a restart. It is
+durable before the member sends a message that depends on it. Observers, which may not vote, are only Unattached or
+Follower. All times are in seconds on the member's own clock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kraft.raft.messages import FetchRequest, SnapshotId
 
 @attrs.frozen
 class ElectionState:
-    """What the ``quorum-state`` file holds: the epoch, and in it the leader and the vote, where there is one."""
+    """The content of the ``quorum-state`` file: the epoch, and its leader and vote, if any."""
 
     epoch: int = 0
     leader_id: int | None = None
@@ -26,9 +26,10 @@ class ElectionState:
 
 @attrs.frozen
 class Unattached:
-    """No leader is known in ``epoch``: the member asks voters for one, and a voter stands from ``election_deadline``.
+    """No leader is known in ``epoch``. The member sends Fetches to voters; a voter seeks votes at
+    ``election_deadline``.
 
-    ``asked`` is the number of the Fetch that asks, and ``ask_at`` when to ask again.
+    ``asked`` is the number of the pending Fetch, ``ask_at`` the time of the next one.
     """
 
     epoch: int
@@ -48,10 +49,11 @@ class Unattached:
 
 @attrs.frozen
 class Prospective:
-    """Asks whether it could win before it takes a new epoch (KIP-996); the leader of ``epoch`` may still be known.
+    """Seeks pre-votes, to learn whether it could win, before it enters a new epoch (KIP-996). It may know the leader of
+    ``epoch``.
 
-    ``resigned``: that leader gave the epoch up. The voters of ``unheard`` got no question, or gave no answer: they are
-    asked again at ``ask_at``.
+    ``resigned``: that leader resigned. ``unheard`` are the voters whose request failed; they get another one at
+    ``ask_at``.
     """
 
     epoch: int
@@ -72,10 +74,10 @@ class Prospective:
 
 @attrs.frozen
 class Candidate:
-    """Stands for election in ``epoch``, with the votes of ``granted``; its own counts once it is durable.
+    """Seeks votes in ``epoch``. ``granted`` are its voters; its own vote counts once it is durable.
 
-    After ``retries`` lost elections it waits, from the refusal of a majority on, until ``election_deadline``. Those of
-    ``unheard`` are asked again at ``ask_at``.
+    After the refusal of a majority it waits until ``election_deadline``; ``retries`` counts the lost elections. The
+    voters of ``unheard`` get another request at ``ask_at``.
     """
 
     epoch: int
@@ -99,9 +101,9 @@ class Candidate:
 
 @attrs.define
 class Progress:
-    """What a leader knows of a replica: how far it holds the log durably, and when it was last heard of.
+    """A leader's record of a replica: its durable end offset, and the time (s) of its last Fetch.
 
-    ``end_offset`` is -1 until a Fetch told it; to have acknowledged the epoch tells nothing of the log.
+    ``end_offset`` is -1 before the first Fetch. An acknowledged epoch does not set it.
     """
 
     end_offset: int = -1
@@ -112,7 +114,7 @@ class Progress:
 
 @attrs.define
 class ParkedFetch:
-    """A Fetch that waits for the log to grow, at most until ``deadline``."""
+    """A Fetch that waits for new records, at most until ``deadline``."""
 
     request_id: int
     request: FetchRequest
@@ -123,9 +125,9 @@ class ParkedFetch:
 class Leader:
     """Leads ``epoch``, whose first record (its LeaderChange) is at ``epoch_start``.
 
-    The one state that is changed in place, being a ledger: ``progress`` has every voter, the leader included,
-    ``observers`` those that fetched of late, ``parked`` at most one Fetch of each. Who has no id, as consumers have
-    none, is there under a number below -1.
+    The only mutable state, because each Fetch changes it. ``progress`` has every voter, including the leader.
+    ``observers`` has the observers that fetched lately. ``parked`` has at most one Fetch per replica. Replicas without
+    an id, such as consumers, get a key below -1 there.
     """
 
     epoch: int
@@ -153,7 +155,9 @@ class Leader:
 
 @attrs.frozen
 class SnapshotDownload:
-    """A snapshot on its way from the leader: ``position`` bytes are here; ``complete`` while it is being checked."""
+    """A snapshot that is being fetched. ``position`` is the number of stored bytes; ``complete`` is true during its
+    check.
+    """
 
     snapshot: SnapshotId
     position: int = 0
@@ -162,11 +166,11 @@ class SnapshotDownload:
 
 @attrs.frozen
 class Follower:
-    """Fetches the log of ``leader_id``. A voter that had no answer by ``fetch_deadline`` stands for election.
+    """Fetches the log of ``leader_id``. A voter without a good response by ``fetch_deadline`` seeks votes.
 
-    One request is under way at a time: ``asked`` is its number, and ``ask_at`` when to ask (again). ``has_fetched``:
-    this leader has answered, so the voter would not vote another in (KIP-996). ``resigned``: it gave the epoch up.
-    ``answered_badly``: what it said since its last good answer was of no use.
+    Only one request is pending: ``asked`` is its number, and ``ask_at`` the time of the next one. ``has_fetched``: this
+    leader has responded, so the voter grants no pre-vote (KIP-996). ``resigned``: the leader resigned.
+    ``answered_badly``: the leader responded since its last good response, but unusably.
     """
 
     epoch: int
@@ -185,7 +189,9 @@ class Follower:
         return min(self.fetch_deadline, self.ask_at)
 
     def asking(self, number: int, again_at: float) -> Follower:
-        """With another request under way. Each commit comes by here, and ``attrs.evolve`` would take much longer."""
+        """Return this state with another pending request. Each commit calls it; ``attrs.evolve`` would take much
+        longer.
+        """
         return Follower(
             self.epoch,
             self.leader_id,
@@ -200,7 +206,7 @@ class Follower:
         )
 
     def heard(self, now: float, fetch_deadline: float) -> Follower:
-        """With a good answer to what was asked: the leader is alive, and is asked on at once."""
+        """Return this state after a good response: the leader is alive, and the next request is due at once."""
         return Follower(
             self.epoch,
             self.leader_id,
@@ -215,7 +221,7 @@ class Follower:
 
 @attrs.frozen
 class Resigned:
-    """Led ``epoch`` and gave it up, or was restarted: tells the others until ``election_deadline``, votes for none."""
+    """Led ``epoch`` and resigned or restarted. Sends EndQuorumEpoch until ``election_deadline`` and grants no vote."""
 
     epoch: int
     leader_id: int
@@ -235,7 +241,7 @@ class Resigned:
 
 State = Unattached | Prospective | Candidate | Leader | Follower | Resigned
 
-#: Every legal change of state, and what brings it about. The ways into a newer epoch of the same state are here too.
+#: Every legal transition and its cause, including those into a newer epoch of the same state.
 TRANSITIONS: Mapping[tuple[type[State], type[State]], str] = {
     (Unattached, Unattached): "a newer epoch",
     (Unattached, Prospective): "the election timeout passed",

@@ -1,7 +1,7 @@
-"""Elections (KIP-595), with a round that changes nothing before each (KIP-996).
+"""Elections (KIP-595), each with a round of pre-votes first (KIP-996).
 
-A vote is given once per epoch, to a log at least as long as one's own; it is durable before it is told. Whoever is cut
-off asks in vain whether it could win, and so does not disturb the others with ever newer epochs.
+A voter grants one vote per epoch, to a log at least as long as its own. The vote is durable before the response is
+sent. A voter that is cut off gets no majority of pre-votes. So it does not disturb the others with ever newer epochs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _GRANTS = frozenset({Reason.GRANTED, Reason.GRANTED_AGAIN})
 
 
 def answer_vote(member: Member, now: float, request_id: int, request: VoteRequest) -> None:
-    """Judge a request for a vote, or for what a vote would be."""
+    """Answer a request for a vote or a pre-vote."""
     candidate = request.candidate_id
     reason = _first_doubt(member, request)
     if reason is not None:
@@ -38,7 +38,7 @@ def answer_vote(member: Member, now: float, request_id: int, request: VoteReques
 
 
 def _first_doubt(member: Member, request: VoteRequest) -> Reason | None:
-    """What is wrong with the request whatever this member voted."""
+    """Return why the request is refused independently of this member's vote, or None."""
     newest_possible = request.epoch if request.pre_vote else request.epoch - 1
     if member.shutting_down:
         return Reason.SHUTTING_DOWN
@@ -60,7 +60,7 @@ def _first_doubt(member: Member, request: VoteRequest) -> Reason | None:
 
 
 def judge_vote(member: Member, request: VoteRequest) -> Reason:
-    """Whether the candidate gets the vote of this epoch, or would get one, and why."""
+    """Return whether the candidate gets the vote or the pre-vote, as a reason."""
     own_log = (member.log.last_epoch, member.log.end_offset)
     by_log = Reason.GRANTED if (request.last_epoch, request.last_offset) >= own_log else Reason.SHORTER_LOG
     match member.state:
@@ -82,7 +82,7 @@ def judge_vote(member: Member, request: VoteRequest) -> Reason:
 
 
 def _vote_for(member: Member, now: float, candidate: int) -> None:
-    """Give the vote of this epoch, and the candidate the time of an election to win it."""
+    """Grant the vote of this epoch, and give the candidate one election timeout to win."""
     state = member.state
     assert isinstance(state, Unattached | Prospective), f"{state} has no vote to give"
     deadline = now + member.timing.election_timeout(member.jitter())
@@ -90,7 +90,7 @@ def _vote_for(member: Member, now: float, candidate: int) -> None:
 
 
 def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
-    """Ask the others whether they would vote for this member."""
+    """Become Prospective and request pre-votes."""
     state = member.state
     deadline = now + member.timing.election_timeout(member.jitter())
     granted = frozenset({member.node_id})
@@ -106,7 +106,7 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
 
 
 def stand(member: Member, now: float, prospective: Prospective, why: str) -> None:
-    """Take a new epoch and ask the others for their votes in it."""
+    """Become a candidate in a new epoch and request votes."""
     epoch = member.next_epoch()
     if epoch is None:
         return
@@ -126,14 +126,14 @@ def _ask_all(member: Member, request: VoteRequest) -> None:
 
 
 def count_own_vote(member: Member, now: float, epoch: int, voted_for: int | None) -> None:
-    """The vote of this epoch is durable. If it is one's own, it counts now."""
+    """Count this member's own vote, if the durable vote of the epoch is for itself."""
     state = member.state
     if isinstance(state, Candidate) and state.epoch == epoch and voted_for == member.node_id:
         count_vote(member, now, state, member.node_id)
 
 
 def take_vote_response(member: Member, now: float, event: ResponseReceived) -> None:
-    """Count the answer to a request for a vote, if it is still about the present election."""
+    """Count a vote or a pre-vote, if it belongs to the present election."""
     request, response = event.request, event.response
     assert isinstance(request, VoteRequest)
     assert isinstance(response, VoteResponse)
@@ -166,7 +166,7 @@ def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, 
 
 
 def give_way(member: Member, now: float, state: Prospective, why: str) -> None:
-    """Stop seeking votes: back to the leader, if there is one, or wait for somebody else's election."""
+    """Stop seeking pre-votes. Follow the known leader again, or wait for another voter's election."""
     if state.leader_id is not None and not state.resigned:
         member.follow(now, state.epoch, state.leader_id, why)
         return
@@ -191,7 +191,7 @@ def _count_refusal(member: Member, now: float, state: Candidate, voter: int) -> 
 
 
 def back_off(member: Member, now: float, state: Candidate) -> None:
-    """The election is lost: wait a little before asking again, longer each time."""
+    """Pause after a lost election, longer each time."""
     pause = member.timing.election_backoff(state.retries, member.jitter())
     member.state = attrs.evolve(
         state, backing_off=True, election_deadline=now + pause, unheard=frozenset(), ask_at=math.inf
@@ -199,9 +199,9 @@ def back_off(member: Member, now: float, state: Candidate) -> None:
 
 
 def take_vote_failure(member: Member, now: float, event: RequestFailed) -> None:
-    """A voter gave no answer: ask it again in a while.
+    """Send the request to this voter again after a pause.
 
-    One that knows no pre-vote would never answer: stand without (KIP-996).
+    A voter without pre-votes would never answer one, so the member becomes a candidate without them (KIP-996).
     """
     request, state = event.request, member.state
     assert isinstance(request, VoteRequest)
@@ -215,13 +215,13 @@ def take_vote_failure(member: Member, now: float, event: RequestFailed) -> None:
 
 
 def _is_of(state: Prospective | Candidate, request: VoteRequest) -> bool:
-    """Whether the request was made in this election, and the election is not lost."""
+    """Whether the request belongs to this election, and the election is not lost."""
     lost = isinstance(state, Candidate) and state.backing_off
     return not lost and request.epoch == state.epoch and request.pre_vote is isinstance(state, Prospective)
 
 
 def ask_again(member: Member, state: Prospective | Candidate) -> None:
-    """Ask the voters that gave no answer."""
+    """Send the request again to the voters that did not answer."""
     request = VoteRequest(state.epoch, *_claim(member), pre_vote=isinstance(state, Prospective))
     for voter in sorted(state.unheard):
         member.send(voter, request)
@@ -233,6 +233,6 @@ def _is_lost(member: Member, refused: frozenset[int]) -> bool:
 
 
 def _do(voters: frozenset[int], what: str) -> str:
-    """That these voters do something with their votes."""
+    """Return the clause that these voters do something with their votes, for a transition's reason."""
     *names, last = map(str, sorted(voters))
     return f"{', '.join(names)} and {last} {what} their votes" if names else f"{last} {what} its vote"

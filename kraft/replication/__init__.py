@@ -1,1 +1,1 @@
-"""The replicas that a broker has: their logs, who may write to them, who copies them, and their upkeep."""
+"""The replicas on a broker: their logs, their roles, replication from leaders, and maintenance."""

@@ -1,5 +1,4 @@
-"""From the records of a Produce request to the log: judged, de-duplicated, recompressed if the topic says so,
-appended."""
+"""Append the records of a Produce request: check them, find duplicates, recompress them if the topic requires it."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from kraft.wire.varint import Buffer
 COMPACT = "compact"
 AS_SENT = "producer"
 MAX_DECOMPRESSED_BYTES = 64 << 20
-"""What one batch may grow to where it has to be opened; a larger one is refused as corrupt."""
+"""The largest decompressed size, in bytes, of a batch that must be opened. A larger one is rejected as corrupt."""
 _CODECS = {
     "uncompressed": Compression.NONE,
     "gzip": Compression.GZIP,
@@ -28,9 +27,12 @@ _CODECS = {
 }
 
 
-class Appended(NamedTuple):
-    """Where the records went, ``end_offset`` being that of the next one. ``log_append_time_ms`` is -1 unless the broker
-    set the timestamps; for a batch that was there already it is the latest timestamp in it."""
+class AppendResult(NamedTuple):
+    """The offsets of an append. ``end_offset`` is the offset after the last record.
+
+    ``log_append_time_ms`` is -1 unless the broker set the timestamps. For a duplicate batch it is the largest timestamp
+    of the batch.
+    """
 
     base_offset: int
     end_offset: int
@@ -39,7 +41,7 @@ class Appended(NamedTuple):
 
 
 def rules_of(partition: HostedPartition) -> ProduceRules:
-    """The rules of the partition's topic, worked out again when its configuration is another one."""
+    """Return the rules of the partition's topic. They are computed again only after a change of its configuration."""
     config = partition.log.config
     known = partition.produce_rules
     if known is None or known[0] is not config:
@@ -58,11 +60,11 @@ def _rules(config: LogConfig) -> ProduceRules:
     )
 
 
-def append_produced(partition: HostedPartition, records: Records, produce_version: int, now_ms: int) -> Appended:
-    """Append what a producer sent for one partition. A batch that is there already is acknowledged again.
+def append_produced(partition: HostedPartition, records: Records, produce_version: int, now_ms: int) -> AppendResult:
+    """Append a producer's records to one partition. A duplicate batch is acknowledged again, without an append.
 
     Raises:
-        KafkaError: why nothing was appended.
+        KafkaError: Nothing was appended; the error says why.
     """
     config = partition.log.config
     rules = rules_of(partition)
@@ -72,7 +74,9 @@ def append_produced(partition: HostedPartition, records: Records, produce_versio
     duplicate = partition.log.producers.check(header)
     if duplicate is not None:
         batch = duplicate.batch
-        return Appended(batch.first_offset, batch.last_offset + 1, batch.timestamp_ms, partition.log.log_start_offset)
+        return AppendResult(
+            batch.first_offset, batch.last_offset + 1, batch.timestamp_ms, partition.log.log_start_offset
+        )
     if needs_opening(header, rules, now_ms):
         check_records(buffer, header, rules, now_ms=now_ms, max_bytes=MAX_DECOMPRESSED_BYTES)
     codec = _CODECS.get(config.compression_type, header.compression)
@@ -82,7 +86,7 @@ def append_produced(partition: HostedPartition, records: Records, produce_versio
     elif not isinstance(buffer, bytearray) and (isinstance(buffer, bytes) or buffer.readonly):
         buffer = bytearray(buffer)
     info = partition.append(buffer, now_ms, [(0, header)])
-    return Appended(info.base_offset, info.last_offset + 1, info.log_append_time_ms, info.log_start_offset)
+    return AppendResult(info.base_offset, info.last_offset + 1, info.log_append_time_ms, info.log_start_offset)
 
 
 def _recompressed(buffer: Buffer, header: BatchHeader, codec: Compression, config: LogConfig) -> bytearray:
@@ -94,7 +98,7 @@ def _recompressed(buffer: Buffer, header: BatchHeader, codec: Compression, confi
 
 
 def _level_of(codec: Compression, config: LogConfig) -> int | None:
-    """``compression.<codec>.level``; None for a codec without levels."""
+    """Return ``compression.<codec>.level``; None for a codec without levels."""
     levels = {
         Compression.GZIP: config.compression_gzip_level,
         Compression.LZ4: config.compression_lz4_level,

@@ -1,8 +1,8 @@
-"""Kafka's offset checkpoints of a log directory: where its logs begin, what is durable, committed and compacted.
+"""Kafka's offset checkpoints of a log directory: the start, durable, committed and compacted offset of each log.
 
-The files know a log by topic name and partition, so an entry can outlive the log, or the records, that it speaks of.
-Rule: no entry on disk is higher than what the log has. It is lowered before a log is cut, and removed before a log is
-deleted. After a crash at any point an entry claims too little, never too much.
+The files identify a log by topic name and partition. So an entry can outlive its log, or its records. No entry on disk
+may be higher than the log's own offset. The broker lowers an entry before it truncates a log, and removes it before it
+deletes a log. After a crash an entry may be too low, but never too high.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Checkpoints:
 
     @classmethod
     def read(cls, directory: str) -> Checkpoints:
-        """An absent or damaged file has no entries."""
+        """Read the files of a directory. An absent or damaged file has no entries."""
         return cls({name: known_offsets(os.path.join(directory, name)) for name in FILES})
 
     @classmethod
     def of(cls, hosted: Iterable[HostedPartition]) -> Checkpoints:
-        """What the partitions of a directory have now."""
+        """Return the present offsets of the partitions of a directory."""
         each_of = {each.where: each for each in hosted}
         return cls(
             {
@@ -52,15 +52,15 @@ class Checkpoints:
         )
 
     def offset(self, name: str, where: TopicPartition) -> int:
-        """The entry of a partition in one of the files, 0 if there is none."""
+        """Return the entry of a partition in one of the files, 0 for none."""
         return self.files.get(name, {}).get(where, 0)
 
     def only(self, names: Collection[str]) -> Checkpoints:
-        """Some of the files."""
+        """Return the files with these names only."""
         return Checkpoints({name: offsets for name, offsets in self.files.items() if name in names})
 
     def lowered(self, where: TopicPartition, offset: int) -> Checkpoints:
-        """The same, but no entry of one partition is higher than ``offset``."""
+        """Return the same entries, but none of the partition ``where`` above ``offset``."""
         return Checkpoints(
             {
                 name: {each: min(known, offset) if each == where else known for each, known in offsets.items()}
@@ -69,7 +69,7 @@ class Checkpoints:
         )
 
     def exceed(self, present: Checkpoints) -> bool:
-        """Whether an entry speaks of a partition that is not in ``present``, or is higher than the one there."""
+        """Whether an entry belongs to no partition in ``present``, or is higher than the offset there."""
         held = present.files[RECOVERY_POINT]
         return any(
             where not in held or offset > present.offset(name, where)
@@ -78,7 +78,7 @@ class Checkpoints:
         )
 
     async def write(self, directory: str, in_thread: InThread) -> None:
-        """Replace these files of a directory, durably. Raises: OSError."""
+        """Replace these files of a directory, durably. Raises OSError."""
         await in_thread(self._write, directory)
 
     def _write(self, directory: str) -> None:

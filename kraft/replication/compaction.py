@@ -1,8 +1,8 @@
-"""The log cleaner of a broker: compacts the dirtiest log that is due, then looks again (``log.cleaner.*``).
+"""The log cleaner of a broker: compacts the dirtiest log that is due, and repeats (``log.cleaner.*``).
 
-A worker thread reads sealed segments and writes their compacted copies; they are put in place on the node's own
-thread. ``HostedPartition.cleaned_offset`` says how far each log is compacted. A log that cannot be compacted because
-it is damaged is left alone from then on, and said so once; a disk that is full is tried again.
+A worker thread reads sealed segments and writes their compacted copies. The event loop's thread puts them in place.
+``HostedPartition.cleaned_offset`` is the end of the compacted part of each log. The cleaner logs a damaged log once and
+then skips it. It retries after an error of the disk, such as a full one.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ COMPACT = "compact"
 
 @attrs.define(eq=False)
 class Compaction:
-    """The cleaner. ``stopping`` ends a compaction that is under way."""
+    """The log cleaner. ``stopping`` ends a running compaction."""
 
     config: NodeConfig
     world: World
     replicas: Replicas
     stopping: trio.Event
     _uncleanable: set[tuple[UUID, int]] = attrs.Factory(set)
-    """By topic id and partition, for a name may come back with another log."""
+    """Damaged logs, by topic id and partition, because a new topic may reuse the name."""
 
     async def run(self) -> None:
         """Compact for as long as the node lives."""
@@ -48,7 +48,10 @@ class Compaction:
                 await trio.sleep(self.config.logs.log_cleaner_backoff_ms / 1000)
 
     async def clean_one(self) -> bool:
-        """Compact the log with the largest share of dirty bytes among those that are due; False if none is."""
+        """Compact the log with the largest dirty ratio among those that are due.
+
+        Returns False if none is due, or if the cleaner should wait before it tries again.
+        """
         due = sorted(self._due(), key=lambda pair: pair[1].dirty_ratio)
         if not due:
             return False
@@ -90,10 +93,10 @@ class Compaction:
             cleaned.discard()
             return
         files = log.replace_segments(cleaned)
-        # A power cut must not undo the renames once the checkpoint says that they were made.
+        # The checkpoint may only count the compaction once a power cut cannot undo the renames.
         await self.world.in_thread(sync_directory, log.directory)
         if log.cuts == cuts:
             partition.cleaned_offset = cleaned.clean_end
         await self.replicas.write_checkpoints()
-        # Who reads an old segment holds its file open; the name may go at once.
+        # Readers of an old segment hold its file open, so its name can go at once.
         await self.world.in_thread(remove_files, files)

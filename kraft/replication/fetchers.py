@@ -1,4 +1,4 @@
-"""What this broker follows: for each leader one task and one connection, that fetches from it as a replica does.
+"""The fetchers of this broker: one task and one connection for each leader that it follows.
 
 ::
 
@@ -6,8 +6,9 @@
     ├── fetcher 2
     └── fetcher 3
 
-A follower tells where its log ends and in which epoch; a leader that has something else there says where the two
-parted, and the follower cuts its log and asks again. It is the leader that counts how far each follower is.
+A Fetch request names the end offset and the last epoch of the follower's log. If they diverge from the leader's log,
+the response names the diverging epoch; the follower truncates its log and fetches again. The leader tracks the progress
+of each follower.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ NO_SESSION_EPOCH = -1
 LATEST, EARLIEST = -1, -2
 _SHORT_REST_S = 0.1
 
-#: One of the two has not heard yet what the metadata says.
+#: Errors that a metadata update of the leader or of the follower will cure.
 _SOON_OVER = frozenset(
     {
         ErrorCode.FENCED_LEADER_EPOCH,
@@ -56,7 +57,7 @@ _SOON_OVER = frozenset(
 
 @attrs.define(eq=False)
 class Fetchers:
-    """All leaders that this broker follows."""
+    """The fetchers of all leaders that this broker follows."""
 
     config: NodeConfig
     replicas: Replicas
@@ -64,7 +65,10 @@ class Fetchers:
     connect: Connect
 
     async def run(self) -> None:
-        """Follow whomever the metadata says, for as long as the node lives. Nothing that a leader does raises here."""
+        """Follow the leaders in the metadata until cancelled.
+
+        Error handling: an error of a leader is logged and retried; it never leaves this function.
+        """
         fetchers: dict[int, Fetcher] = {}
         async with trio.open_nursery() as nursery:
             while True:
@@ -85,7 +89,7 @@ class Fetchers:
 
 @attrs.frozen(eq=False)
 class _Asked:
-    """What was asked for a partition: its answer is of use only if nothing has changed since."""
+    """The state of a partition when it was fetched. The response is used only if that state is unchanged."""
 
     partition: HostedPartition
     leader_epoch: int
@@ -94,7 +98,7 @@ class _Asked:
 
 @attrs.define(eq=False)
 class Fetcher:
-    """One leader, and the partitions that it leads."""
+    """The fetcher of one leader, for the partitions that this broker follows there."""
 
     leader_id: int
     config: NodeConfig
@@ -102,13 +106,13 @@ class Fetcher:
     clock: Clock
     connect: Connect
     _followed: dict[HostedPartition, int] = attrs.Factory(dict)
-    """The partitions with their leader epochs, in the order in which they are asked for."""
+    """The partitions with their leader epochs, in the order of the next Fetch request."""
     _resting: dict[HostedPartition, float] = attrs.Factory(dict)
     _changed: trio.Event = attrs.Factory(trio.Event)
     _is_reached: bool = True
 
     def follow(self, partitions: Iterable[HostedPartition]) -> None:
-        """From now on fetch these. One whose leader has a new epoch needs no more rest."""
+        """Fetch these partitions from now on. A change of a leader epoch ends the pause of its partition."""
         now = {partition: partition.state.leader_epoch for partition in partitions}
         if now == self._followed:
             return
@@ -121,7 +125,7 @@ class Fetcher:
         self._changed = trio.Event()
 
     async def run(self) -> None:
-        """Fetch for as long as there is something to follow, and wait until there is again, until cancelled."""
+        """Fetch while there are partitions to follow; otherwise wait for some. Runs until cancelled."""
         while True:
             changed = self._changed
             endpoint = self._endpoint()
@@ -149,17 +153,26 @@ class Fetcher:
                     await self._turn(connection)
         except (OSError, trio.TooSlowError, KafkaError) as failure:
             level = logging.INFO if self._is_reached else logging.DEBUG
-            logger.log(level, "no more from broker %d: %s", self.leader_id, failure or type(failure).__name__)
+            logger.log(
+                level,
+                "cannot fetch from broker %d, trying again: %s",
+                self.leader_id,
+                failure or type(failure).__name__,
+            )
             self._is_reached = False
 
     async def _turn(self, connection: Connection) -> None:
-        """One Fetch, and what it brings.
+        """Send one Fetch request and apply its response.
 
-        Raises: as the connection; KafkaError if the whole Fetch is refused; OSError if a checkpoint cannot be written.
+        Raises:
+            Disconnected, trio.TooSlowError: The connection failed.
+            KafkaError: The leader rejected the whole request.
+            OSError: A checkpoint cannot be written.
         """
         changed = self._changed
         if not all(each.is_start_durable for each in self._followed):
-            # The Fetch says where the logs begin, and then DeleteRecords is answered (KIP-107).
+            # The Fetch reports the log start offsets, and the leader then answers DeleteRecords (KIP-107): make them
+            # durable.
             await self.replicas.write_start_offsets()
         asked = self._next()
         if not asked:
@@ -180,7 +193,7 @@ class Fetcher:
                 await trio.lowlevel.checkpoint()
 
     def _next(self) -> dict[tuple[UUID, int], _Asked]:
-        """What to ask for now: everything that does not rest."""
+        """Return the partitions to fetch now: all that do not pause."""
         now = trio.current_time()
         for partition in [each for each, until in self._resting.items() if until <= now]:
             del self._resting[partition]
@@ -222,9 +235,10 @@ class Fetcher:
         )
 
     async def _take(self, connection: Connection, asked: _Asked, data: PartitionData) -> None:
-        """Act on the answer for one partition; if that is not possible, let the partition rest for a while.
+        """Apply the response for one partition. After an error of the partition, pause it for a while.
 
-        Raises: Disconnected, trio.TooSlowError.
+        Raises:
+            Disconnected, trio.TooSlowError: The connection failed.
         """
         partition = asked.partition
         code = ErrorCode(data.error_code)
@@ -248,7 +262,7 @@ class Fetcher:
             self._resting[partition] = trio.current_time() + pause_s
 
     async def _append(self, asked: _Asked, data: PartitionData) -> None:
-        """Append what came, as far as it is whole. Raises: CorruptBatch, KafkaError, OSError."""
+        """Append the whole batches of a response. Raises CorruptBatch, KafkaError, OSError."""
         partition = asked.partition
         records = data.records or b""
         assert isinstance(records, bytes | bytearray | memoryview), "what was received is in memory"
@@ -269,11 +283,16 @@ class Fetcher:
                     partition.append_fetched(fetched, self.clock.now_ms())
             else:
                 partition.append_fetched(fetched, self.clock.now_ms())
-            self._followed[partition] = self._followed.pop(partition)  # to the end: others have their turn
+            self._followed[partition] = self._followed.pop(partition)  # so that others come first
         partition.learn(data.high_watermark, data.log_start_offset)
 
     async def _cut(self, asked: _Asked, epoch: int, end_offset: int) -> None:
-        """Drop what the leader does not have. Raises: KafkaError if there is nothing to drop, OSError."""
+        """Truncate the log to the last offset that the leader may share.
+
+        Raises:
+            KafkaError: The truncation changed nothing.
+            OSError: The log or a checkpoint cannot be written.
+        """
         partition, log = asked.partition, asked.partition.log
         before = log.log_end_offset, log.epochs.latest
         offset = truncation_offset(
@@ -284,13 +303,25 @@ class Fetcher:
                 return
             partition.truncate_to(offset, self.clock.now_ms())
         if (log.log_end_offset, log.epochs.latest) == before:
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no cut at epoch {epoch}, {end_offset} helps")
-        logger.info("%s: cut to %d, where it parted from broker %d", partition.name, log.log_end_offset, self.leader_id)
+            raise KafkaError(
+                ErrorCode.UNKNOWN_SERVER_ERROR, f"truncating to epoch {epoch}, offset {end_offset} changes nothing"
+            )
+        logger.info(
+            "%s: truncated to offset %d, where it diverged from broker %d",
+            partition.name,
+            log.log_end_offset,
+            self.leader_id,
+        )
 
     async def _start_over(self, connection: Connection, asked: _Asked) -> None:
-        """Our log ends where the leader's is not: beyond its end after an unclean election, or before its start.
+        """Handle an end offset outside of the leader's log.
 
-        Raises: KafkaError, OSError, trio.TooSlowError.
+        It is beyond the leader's end after an unclean election, or before the leader's start.
+
+        Raises:
+            Disconnected, trio.TooSlowError: The connection failed.
+            KafkaError: The leader returned an error, or the log did not change.
+            OSError: The log or a checkpoint cannot be written.
         """
         partition = asked.partition
         end_offset = await self._offset(connection, asked, LATEST)
@@ -308,7 +339,9 @@ class Fetcher:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
 
     async def _offset(self, connection: Connection, asked: _Asked, timestamp: int) -> int:
-        """Where the leader's log begins or ends. Raises: KafkaError, Disconnected, trio.TooSlowError."""
+        """Ask the leader for the first or the last offset of its log. Raises KafkaError, Disconnected,
+        trio.TooSlowError.
+        """
         partition = asked.partition
         wanted = ListOffsetsPartition(
             partition_index=partition.index, current_leader_epoch=asked.leader_epoch, timestamp=timestamp
@@ -318,7 +351,7 @@ class Fetcher:
         assert isinstance(response, ListOffsetsResponse)
         answers = [each for topic in response.topics for each in topic.partitions]
         if len(answers) != 1:
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "one answer was asked for")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the ListOffsets response has not one partition")
         if answers[0].error_code:
             raise KafkaError(ErrorCode(answers[0].error_code))
         offset: int = answers[0].offset

@@ -1,5 +1,7 @@
-"""Who is in sync, as settled with the controller (AlterPartition, KIP-497): one request at a time, with all that the
-leaders here propose."""
+"""Propose ISR changes to the controller (AlterPartition, KIP-497).
+
+One request at a time carries the proposals of all partitions that this broker leads.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class InSyncReplicas:
     registry: Registry
 
     async def run(self) -> None:
-        """Ask for what is proposed, and see now and then who lags, for as long as the node lives."""
+        """Send proposals and check for lagging followers, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._check_lag, name="replica lag")
             while True:
@@ -55,13 +57,13 @@ class InSyncReplicas:
                     await trio.lowlevel.checkpoint()
 
     async def _settle(self, proposals: Mapping[HostedPartition, Proposal]) -> bool:
-        """Ask the controller, and tell the leaderships; whether it could be asked."""
+        """Send the proposals and pass the results to the leaderships. Returns False if a proposal got no result."""
         try:
             response = await self.channel.request(self._request(proposals), VERSION)
             if response.error_code:
                 raise KafkaError(ErrorCode(response.error_code))
         except KafkaError as refused:
-            logger.warning("no in-sync replicas were settled: %s", refused)
+            logger.warning("AlterPartition failed: %s", refused)
             for partition, proposal in proposals.items():
                 event = ProposalRefused(proposal, refused.code)
                 self._count(partition, event)
@@ -69,7 +71,7 @@ class InSyncReplicas:
             return False
         answers = _answers(proposals, response)
         for partition, proposal in proposals.items():
-            # What was not answered may have been carried out.
+            # The controller may have applied a proposal without a result in the response.
             answer = answers.get(partition, ProposalRefused(proposal, ErrorCode.UNKNOWN_SERVER_ERROR))
             logger.info("%s: %s", partition.name, _described(answer))
             self._count(partition, answer)
@@ -120,6 +122,6 @@ def _answers(
 
 def _described(event: Settled | ProposalRefused) -> str:
     if isinstance(event, Settled):
-        return f"in sync are {', '.join(map(str, event.isr))}"
+        return f"ISR is {', '.join(map(str, event.isr))}"
     members = ", ".join(str(member) for member, epoch in event.proposal.isr)
-    return f"the controller does not settle on {members}: {event.code.name}"
+    return f"the controller rejected ISR {members}: {event.code.name}"

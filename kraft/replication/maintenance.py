@@ -1,8 +1,7 @@
-"""What a broker does now and then: retention, checkpoints, forgetting idle producers, removing what is
-deleted.
+"""The recurring work of a broker: retention, flushes, checkpoints, expiry of idle producers, removal of deleted files.
 
-Each is a task with its own interval. What may take long on a disk (fsync, deleting files, cleaning a log) runs on a
-worker thread; the log itself is only touched on the node's own.
+Each job is a task with its own interval. Slow disk work (fsync, deletion of files) runs on a worker thread. Only the
+event loop's thread uses the log itself.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from kraft.world.world import World
 logger = logging.getLogger("kraft.maintenance")
 
 CHECK_INTERVAL_MS = 1_000
-"""How often to look whether something with a time of its own (``flush.ms``, ``file.delete.delay.ms``) is due."""
+"""Interval of the checks for work with a deadline of its own (``flush.ms``, ``file.delete.delay.ms``)."""
 SHORTEST_INTERVAL_MS = 10
-"""Kafka allows intervals of 0."""
+"""A lower bound, because Kafka allows intervals of 0."""
 
 
 @attrs.define(eq=False)
@@ -38,10 +37,14 @@ class Maintenance:
     world: World
     replicas: Replicas
     _doomed: list[tuple[float, list[str]]] = attrs.Factory(list)
-    """Files that are out of their logs, and from when on they may be removed."""
+    """Files removed from their logs, with the time (s) from which they may be deleted."""
 
     async def run(self) -> None:
-        """Raises: StorageError if a log cannot be made durable. Whatever else fails is logged and tried again."""
+        """Run the tasks until cancelled.
+
+        Error handling: StorageError if a log cannot be made durable. Any other OSError is logged, and the task tries
+        again.
+        """
         logs, replication = self.config.logs, self.config.replication
         async with trio.open_nursery() as nursery:
             for name, interval_ms, work in (
@@ -64,12 +67,14 @@ class Maintenance:
                 logger.error("%s: %s", work.__qualname__, error)
 
     def _held(self) -> Iterator[HostedPartition]:
-        """All partitions, for a loop that waits in between: one that is deleted meanwhile is left out, for its path may
-        be that of a new topic's log by then."""
+        """Yield all partitions, for a loop that awaits between them.
+
+        It omits those that were deleted meanwhile, because the path of one may belong to a new topic's log by then.
+        """
         return (each for each in list(self.replicas.all()) if self.replicas.holds(each))
 
     async def delete_old_segments(self) -> None:
-        """Take segments away that retention no longer holds; their files go after ``file.delete.delay.ms``."""
+        """Remove the segments that retention no longer keeps. Their files follow after ``file.delete.delay.ms``."""
         for partition in self._held():
             files = partition.log.delete_old_segments(self.world.clock.now_ms(), partition.high_watermark)
             if files:
@@ -79,14 +84,13 @@ class Maintenance:
             await trio.lowlevel.checkpoint()
 
     async def remove_doomed(self) -> None:
-        """Remove the files whose delay is over."""
+        """Delete the files whose delay is over."""
         for doomed in [each for each in self._doomed if each[0] <= trio.current_time()]:
             self._doomed.remove(doomed)
             await self.world.in_thread(remove_files, doomed[1])
 
     async def flush(self) -> None:
-        """Make sealed segments durable and write down how far each log is: what a power cut then has to scan is
-        short."""
+        """Flush sealed segments and write all checkpoints, to keep the scan after a power cut short."""
         for partition in self._held():
             log = partition.log
             if log.recovery_point < log.segments.active.base_offset:
@@ -95,11 +99,11 @@ class Maintenance:
         await self.replicas.write_checkpoints()
 
     async def note_committed(self) -> None:
-        """Write down what is committed: after a kill a replica begins with that."""
+        """Write the high watermarks. A replica starts with them after a kill."""
         await self.replicas.write_high_watermarks()
 
     async def flush_by_time(self) -> None:
-        """Make logs durable that ask for it by time (``flush.ms``)."""
+        """Flush the logs whose ``flush.ms`` has passed."""
         now_ms = self.world.clock.now_ms()
         for partition in self._held():
             log = partition.log
@@ -111,25 +115,29 @@ class Maintenance:
                 partition.flushed_at_ms = now_ms
 
     async def _flush(self, partition: HostedPartition, end_offset: int) -> None:
-        """Raises: StorageError if that fails. A kernel may drop what it could not write and report it only once, so the
-        next flush would succeed without it: the node must end."""
+        """Make a log durable below ``end_offset``.
+
+        Raises:
+            StorageError: The flush failed, and the node must end. A kernel may drop data that it could not write, and
+                report it only once, so the next flush would succeed without that data.
+        """
         try:
             flush = partition.log.begin_flush(end_offset)
             await self.world.in_thread(self.world.sync, flush)
         except OSError as error:
             if self.replicas.holds(partition):
                 raise _cannot_go_on(partition, error) from error
-            return  # deleted meanwhile
+            return  # the partition was deleted meanwhile
         partition.log.flushed(flush)
 
     async def expire(self) -> None:
-        """Forget idempotent producers that have been silent for ``producer.id.expiration.ms``."""
+        """Remove idempotent producers that appended nothing for ``producer.id.expiration.ms``."""
         for partition in self.replicas.all():
             limit_ms = self.config.transactions.producer_id_expiration_ms
             partition.log.producers.expire(self.world.clock.now_ms(), limit_ms)
 
     async def remove_deleted(self) -> None:
-        """Remove the directories of deleted partitions."""
+        """Delete the directories of deleted partitions."""
         retired, self.replicas.retired = self.replicas.retired, []
         for path in retired:
             await self.world.in_thread(remove_retired, path)

@@ -1,6 +1,6 @@
-"""What a broker measures of its partitions: ``kafka.server:type=ReplicaManager``, under Kafka's names.
+"""The partition metrics of a broker, ``kafka.server:type=ReplicaManager``, under Kafka's names.
 
-The counts are made when somebody asks, from every partition that the broker holds.
+Each read of a gauge counts over all partitions of the broker.
 """
 
 from __future__ import annotations

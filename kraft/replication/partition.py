@@ -1,4 +1,4 @@
-"""One partition that this broker holds: its log, its place in the metadata, its role, and who waits for it to grow."""
+"""One partition on this broker: its log, its metadata, its role, and the tasks that wait for its offsets to rise."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _MAX_DECOMPRESSED_BYTES = 256 << 20
 
 
 def _keep(partition: HostedPartition, proposal: Proposal) -> None:
-    """For a partition of one replica there is nothing to propose."""
+    """Propose nothing. For a partition with one replica."""
 
 
 @attrs.define(eq=False)
 class HostedPartition:
-    """The log of one partition on this broker, and this broker's part in it.
+    """The log of one partition on this broker, and the broker's role for it.
 
-    ``high_watermark`` and ``last_stable_offset`` bound what consumers see. ``leadership`` is there for as long as this
-    broker leads the partition; else it follows ``state.leader``, or nobody. ``propose`` takes an ISR to the controller.
+    ``high_watermark`` and ``last_stable_offset`` bound the records that consumers see. ``leadership`` is set while this
+    broker leads the partition. Otherwise it follows ``state.leader``, if there is one. ``propose`` sends an ISR to the
+    controller.
     """
 
     topic: str
@@ -46,15 +47,15 @@ class HostedPartition:
     state: Partition
     high_watermark: int = 0
     checkpointed_start_offset: int = 0
-    """The entry in ``log-start-offset-checkpoint``: the log begins there or at its first segment after a kill."""
+    """The entry in ``log-start-offset-checkpoint``. After a kill the log begins there or at its first segment."""
     cleaned_offset: int = 0
     """Everything below is compacted."""
     propose: Callable[[HostedPartition, Proposal], None] = _keep
     leadership: Leadership | None = None
     flushed_at_ms: int = 0
-    """When the log was last made durable because of ``flush.ms``."""
+    """When ``flush.ms`` last made the log durable."""
     produce_rules: tuple[LogConfig, ProduceRules] | None = None
-    """What a client may append, and the configuration that says so."""
+    """The rules for produced records, with the configuration from which they were computed."""
     _waiting: set[trio.Event] = attrs.Factory(set)
     _waiting_for_more: set[trio.Event] = attrs.Factory(set)
 
@@ -64,7 +65,7 @@ class HostedPartition:
 
     @property
     def where(self) -> TopicPartition:
-        """Its key in the checkpoint files."""
+        """The key of the partition in the checkpoint files."""
         return self.topic, self.index
 
     @property
@@ -77,25 +78,25 @@ class HostedPartition:
 
     @property
     def highest_checkpoint(self) -> int:
-        """No checkpoint has a higher offset for this partition."""
+        """The highest offset that any checkpoint may have for this partition."""
         return max(self.log.recovery_point, self.log.log_start_offset, self.high_watermark, self.cleaned_offset)
 
     @property
     def is_start_durable(self) -> bool:
-        """Whether the log begins at the same offset again after a kill: a checkpoint says so, or its first segment."""
+        """Whether the log begins at the same offset after a kill, by a checkpoint or by its first segment."""
         return self.log.log_start_offset == max(self.checkpointed_start_offset, self.log.segments[0].base_offset)
 
     # Roles.
 
     def lead(self, conditions: Conditions, state: Partition, now_ms: float) -> None:
-        """Be the leader of ``state``, or go on being it."""
+        """Become the leader of ``state``, or apply it as the leader."""
         self.state = state
         if len(state.replicas) > 1 and self.log.epochs.latest < state.leader_epoch:
-            # A follower may have records of an epoch that this log never saw: it must find one that is newer (KIP-279).
+            # A follower may have records of an epoch that this log lacks. It must find a newer epoch here (KIP-279).
             try:
                 self.log.epochs.assign(state.leader_epoch, self.log.log_end_offset)
             except OSError as error:  # the first append tries again
-                logger.error("%s: cannot write down the leader epoch: %s", self.name, error)
+                logger.error("%s: cannot write the leader epoch, the first append tries again: %s", self.name, error)
         assignment = Assignment(state.replicas, state.isr, state.leader_epoch, state.partition_epoch)
         if self.leadership is None:
             self.leadership = Leadership(conditions, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
@@ -105,13 +106,13 @@ class HostedPartition:
         self.wake()
 
     def follow(self, state: Partition) -> None:
-        """Lead no more, if this broker did."""
+        """Apply ``state`` as a follower, and end the leadership, if any."""
         self.state = state
         self.leadership = None
         self.wake()
 
     def step(self, now_ms: float, event: Event) -> None:
-        """Tell the leadership what happened, and do what it says. Nothing, if there is none any more."""
+        """Pass an event to the leadership and perform its effects. Does nothing without a leadership."""
         if self.leadership is None:
             return
         effects = self.leadership.step(now_ms, event)
@@ -122,7 +123,7 @@ class HostedPartition:
             self.propose(self, effects.proposal)
 
     def fetched(self, now_ms: float, event: Fetched) -> None:
-        """Count what a follower says of itself by asking; the leadership has checked that it may."""
+        """Apply the log end and log start of a follower, from its Fetch. The leadership has validated the request."""
         if self.leadership is None:
             return
         before = self.leadership.followers[event.replica_id].log_start_offset
@@ -131,10 +132,10 @@ class HostedPartition:
             self._set(self._waiting)
 
     def check_epoch(self, current_leader_epoch: int) -> None:
-        """Compare the epoch that a client believes in with ours (KIP-320); a negative one means that it has no belief.
+        """Compare a client's leader epoch with ours (KIP-320). A negative epoch skips the check.
 
         Raises:
-            KafkaError: FENCED_LEADER_EPOCH for an older one, UNKNOWN_LEADER_EPOCH for one from the future.
+            KafkaError: FENCED_LEADER_EPOCH for an older epoch, UNKNOWN_LEADER_EPOCH for a newer one.
         """
         if current_leader_epoch < 0 or current_leader_epoch == self.state.leader_epoch:
             return
@@ -142,15 +143,17 @@ class HostedPartition:
         raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH)
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """Largest known epoch not above ``epoch``, and where it ends (KIP-320); -1 for both if ``epoch`` is unknown."""
+        """Return the largest known epoch not above ``epoch``, and its end offset (KIP-320); (-1, -1) for an unknown
+        epoch.
+        """
         if epoch == self.state.leader_epoch:
-            return epoch, self.log.log_end_offset  # the epoch of now may not have written anything yet
+            return epoch, self.log.log_end_offset  # the current epoch may have no records yet
         return self.log.end_offset_for_epoch(epoch)
 
     def append(
         self, buffer: bytearray | memoryview, now_ms: int, headers: list[tuple[int, BatchHeader]] | None = None
     ) -> AppendInfo:
-        """Append batches as the leader and wake those who wait for them."""
+        """Append batches as the leader and wake the waiting tasks."""
         if headers is None:
             headers = list(iter_headers(buffer))
         appended = self.log.append_as_leader(buffer, headers, self.state.leader_epoch, now_ms)
@@ -159,10 +162,11 @@ class HostedPartition:
         return appended
 
     def append_fetched(self, batches: Buffer, now_ms: int) -> None:
-        """Append whole and checked batches of the leader, that follow what this log has.
+        """Append whole and checked batches from the leader. They must follow the end of this log.
 
         Raises:
-            KafkaError: OFFSET_OUT_OF_RANGE if they do not. OSError.
+            KafkaError: OFFSET_OUT_OF_RANGE: The batches do not follow the end of the log.
+            OSError: The log cannot be written.
         """
         log = self.log
         base_offset = parse_header(batches).base_offset
@@ -176,14 +180,15 @@ class HostedPartition:
             log.append_as_follower(batches, now_ms)
 
     def begins_within(self, base_offset: int) -> bool:
-        """Whether the leader's log begins within a batch (KIP-107); its records that were deleted come along.
+        """Whether the leader's log start lies within the batch at ``base_offset`` (KIP-107).
 
-        The log, which has nothing yet, then begins anew at ``base_offset``.
+        The batch still contains the deleted records. This log, which is empty, must then begin again at
+        ``base_offset``.
         """
         return base_offset < self.log.log_end_offset == self.log.log_start_offset
 
     def learn(self, high_watermark: int, log_start_offset: int) -> None:
-        """Take over from the leader what is committed and what is deleted, as far as it is here."""
+        """Apply the leader's high watermark and log start offset, as far as this log reaches."""
         high_watermark = min(high_watermark, self.log.log_end_offset)
         if high_watermark > self.high_watermark:
             self.high_watermark = high_watermark
@@ -191,15 +196,17 @@ class HostedPartition:
             self.log.delete_records(min(log_start_offset, self.high_watermark))
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
-        """Drop what the leader does not have. Raises: OSError."""
+        """Drop the records from ``offset`` on, which the leader lacks. Raises OSError."""
         if offset < self.high_watermark:
-            logger.warning("%s: cut to %d, below what was committed, %d", self.name, offset, self.high_watermark)
+            logger.warning(
+                "%s: truncated to offset %d, below the high watermark %d", self.name, offset, self.high_watermark
+            )
         self.log.truncate_to(offset, now_ms)
         self._cut_to(self.log.log_end_offset)
 
     def restart_at(self, offset: int) -> None:
-        """Drop everything and go on at ``offset``, where the leader's log begins. Raises: OSError."""
-        logger.warning("%s: the leader's log begins at %d: nothing here is kept", self.name, offset)
+        """Drop everything and continue at ``offset``, the start of the leader's log. Raises OSError."""
+        logger.warning("%s: the leader's log begins at offset %d: dropping the whole log here", self.name, offset)
         self.log.truncate_fully_and_start_at(offset)
         self.high_watermark = offset
         self._cut_to(offset)
@@ -211,7 +218,7 @@ class HostedPartition:
     # Waiting.
 
     def wake(self) -> None:
-        """Something changed that whoever waits may want to see."""
+        """Wake all waiting tasks after a change of state."""
         self._set(self._waiting)
         self._set(self._waiting_for_more)
 
@@ -223,18 +230,19 @@ class HostedPartition:
         """Return once everything below ``offset``, which is in the log, is committed. The caller bounds the wait.
 
         Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership has ended before, NOT_ENOUGH_REPLICAS_AFTER_APPEND if
-                fewer replicas are in sync by now than ``min.insync.replicas`` wants.
+            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first, NOT_ENOUGH_REPLICAS_AFTER_APPEND if
+                fewer replicas than ``min.insync.replicas`` are in sync by then.
         """
         leadership = await self._as_leader(lambda leadership: self.high_watermark >= offset)
         if len(leadership.maximal_isr) < leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     async def deleted(self, offset: int) -> int:
-        """Return the low watermark once no replica that is alive begins below ``offset``. The caller bounds the wait.
+        """Return the low watermark once every live replica's log begins at ``offset`` or later. The caller bounds the
+        wait.
 
         Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership has ended before.
+            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
         """
 
         def low_watermark(leadership: Leadership) -> int:
@@ -243,7 +251,9 @@ class HostedPartition:
         return low_watermark(await self._as_leader(lambda leadership: low_watermark(leadership) >= offset))
 
     async def _as_leader(self, so: Callable[[Leadership], bool]) -> Leadership:
-        """Wait until ``so`` is true of the present leadership. Raises: KafkaError NOT_LEADER_OR_FOLLOWER."""
+        """Wait until ``so`` is true of the present leadership. Raises KafkaError NOT_LEADER_OR_FOLLOWER if it ends
+        first.
+        """
         leadership = self.leadership
         while leadership is not None and self.leadership is leadership:
             if so(leadership):
@@ -257,22 +267,25 @@ class HostedPartition:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def check_min_insync(self) -> None:
-        """With acks=all the in-sync set must be large enough (``min.insync.replicas``).
+        """Check the ISR before an append with acks=all (``min.insync.replicas``).
 
         Raises:
-            KafkaError: NOT_ENOUGH_REPLICAS.
+            KafkaError: NOT_ENOUGH_REPLICAS if the ISR is too small.
         """
         if self.leadership is not None and len(self.leadership.isr) < self.leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
     def watch(self, event: trio.Event, *, uncommitted: bool = False) -> Callable[[], None]:
-        """Set ``event`` when more can be seen here, also if ``uncommitted``; call what is returned to end that."""
+        """Set ``event`` when more records become visible; with ``uncommitted`` already when they are appended.
+
+        Returns a function that ends the watch.
+        """
         watchers = self._waiting_for_more if uncommitted else self._waiting
         watchers.add(event)
         return lambda: watchers.discard(event)
 
     def records(self) -> Iterator[Record]:
-        """Every record of the log that is not a control record, from its start to its end now."""
+        """Yield every record of the log, from its start to its present end, without control records."""
         offset = self.log.log_start_offset
         end = self.log.log_end_offset
         while offset < end:

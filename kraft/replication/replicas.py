@@ -1,11 +1,11 @@
-"""The partitions that this broker holds, kept in step with the metadata.
+"""The partitions that this broker holds, kept equal to the metadata.
 
-Each image that the quorum publishes goes through :meth:`Replicas.apply`: logs are created, retuned, or taken away as
-the records say. At the start the directories are compared with the metadata: a log that the metadata does not know is
-set aside as ``-stray``, never deleted.
+The quorum passes each published image to :meth:`Replicas.apply`, which creates, reconfigures or removes logs. At
+startup :meth:`Replicas.load` compares the directories with the metadata. It renames a log that the metadata does not
+contain to ``-stray``, and never deletes it.
 
-Roles come later: what the metadata says of this broker before it shows its present registration is said of a former
-incarnation, whose log may have been longer.
+The broker ignores roles until the image contains its current epoch. Earlier roles belong to a previous incarnation,
+whose log may have been longer.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from kraft.storage.directory import LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.replicas")
 
-METADATA_TOPIC = "__cluster_metadata"
 NOTHING_CHECKPOINTED = Checkpoints()
 
 
 @attrs.frozen
 class LeaderChanges:
-    """Partitions that this broker began or ceased to lead in one step of the metadata."""
+    """Partitions whose leadership this broker gained or lost with one image."""
 
     gained: list[HostedPartition]
     lost: list[HostedPartition]
@@ -49,7 +49,7 @@ class LeaderChanges:
 
 @attrs.define(eq=False)
 class Replicas:
-    """All partitions on this broker, by topic name and number. ``lag_max_ms`` is ``replica.lag.time.max.ms``."""
+    """All partitions on this broker, by topic name and index. ``lag_max_ms`` is ``replica.lag.time.max.ms``."""
 
     node_id: int
     world: World
@@ -59,24 +59,24 @@ class Replicas:
     image: Image = attrs.Factory(Image)
     partitions: dict[str, dict[int, HostedPartition]] = attrs.Factory(dict)
     retired: list[str] = attrs.Factory(list)
-    """Directories of deleted partitions, renamed already; they go when the maintenance task comes by."""
+    """Renamed directories of deleted partitions. The maintenance task deletes them."""
     broker_epoch: int = -1
-    """That of this broker's registration, -1 until it has one. Kept here alone: who acts in its name asks here."""
+    """The epoch of this broker's registration, -1 before the first. Other modules read it here and keep no copy."""
     roles_changed: trio.Event = attrs.Factory(trio.Event)
-    """Set, and replaced, when this broker may have others to follow."""
+    """Set, and replaced by a new event, when the partitions that this broker follows may have changed."""
     _active_epochs: Mapping[int, int] = attrs.Factory(dict)
-    """Of the brokers that may be in an ISR, by the image."""
+    """The epochs of the brokers that may be in an ISR, by the image."""
     _has_roles: bool = False
     _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
     _proposed: trio.Event = attrs.Factory(trio.Event)
     _outdated: bool = False
-    """An entry on disk may be higher than what its log has, or speak of a log that is no more."""
+    """Whether a checkpoint on disk may have an entry above its log's offset, or an entry of a deleted log."""
     _checkpointing: trio.Lock = attrs.Factory(trio.Lock)
 
-    # What handlers ask.
+    # Queries of the handlers.
 
     def leader_of(self, topic: str, index: int) -> HostedPartition:
-        """The partition, if this broker leads it.
+        """Return the partition, if this broker leads it.
 
         Raises:
             KafkaError: UNKNOWN_TOPIC_OR_PARTITION or NOT_LEADER_OR_FOLLOWER.
@@ -91,25 +91,25 @@ class Replicas:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def name_of(self, topic_id: UUID) -> str:
-        """Raises: KafkaError UNKNOWN_TOPIC_ID."""
+        """Return the name of a topic. Raises KafkaError UNKNOWN_TOPIC_ID."""
         topic = self.image.topics.get(topic_id)
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         return topic.name
 
     def partition_count(self, topic: str) -> int:
-        """0 if there is no such topic."""
+        """Return the number of partitions of a topic; 0 for an unknown topic."""
         known = self.image.topic(topic)
         return 0 if known is None else len(known.partitions)
 
     def known_leader(self, topic: str, index: int) -> tuple[int, int]:
-        """Leader and leader epoch by the metadata; -1 and -1 if it knows nothing of the partition."""
+        """Return leader and leader epoch by the metadata; -1 and -1 for an unknown partition."""
         known = self.image.topic(topic)
         partition = None if known is None else known.partitions.get(index)
         return (NO_LEADER, -1) if partition is None else (partition.leader, partition.leader_epoch)
 
     def holds(self, partition: HostedPartition) -> bool:
-        """Whether it is still here, and not deleted."""
+        """Whether this broker still has the partition, and did not delete it."""
         return self.partitions.get(partition.topic, {}).get(partition.index) is partition
 
     def all(self) -> Iterator[HostedPartition]:
@@ -117,16 +117,16 @@ class Replicas:
             yield from hosted.values()
 
     def followed(self) -> Iterator[tuple[int, HostedPartition]]:
-        """What this broker follows, and whom."""
+        """Yield (leader id, partition) of each partition that this broker follows."""
         for partition in self.all():
             leader = partition.state.leader
             if self._has_roles and leader not in (NO_LEADER, self.node_id):
                 yield leader, partition
 
-    # What the metadata says.
+    # Changes of the metadata.
 
     async def apply(self, image: Image, changes: Changes) -> LeaderChanges:
-        """Follow one step of the metadata."""
+        """Apply the changes of one new image."""
         self.image = image
         if changes.brokers:
             self._active_epochs = _active_epochs(image)
@@ -139,7 +139,7 @@ class Replicas:
                     partition = self._host(topic, index, state, self._emptiest())
                 self._take_role(partition, state, result)
         if changes.brokers:
-            # After the partitions: a replica that the same step brought into an ISR is one whose epoch may be news.
+            # After the partitions, because the same image may bring a replica into an ISR and give it a new epoch.
             self._tell_leaders(self.all())
         self._retune(changes)
         if changes.partitions or changes.topics_deleted or changes.brokers:
@@ -147,12 +147,12 @@ class Replicas:
         return self._with_roles(result)
 
     def registered(self, broker_epoch: int) -> LeaderChanges:
-        """This broker's registration has a new epoch, which fetches and proposals tell from now on."""
+        """Take the new epoch of this broker's registration. Later fetches and proposals carry it."""
         self.broker_epoch = broker_epoch
         return self._with_roles(LeaderChanges([], []))
 
     def _with_roles(self, result: LeaderChanges) -> LeaderChanges:
-        """Begin to play roles once the metadata is that of this incarnation."""
+        """Take all roles once the image contains this broker's current epoch."""
         known = self.image.brokers.get(self.node_id)
         if not self._has_roles and known is not None and known.epoch == self.broker_epoch:
             self._has_roles = True
@@ -170,7 +170,7 @@ class Replicas:
         self._proposed.set()
 
     async def proposals(self) -> dict[HostedPartition, Proposal]:
-        """Wait for something that the controller is to be asked, and return all of it, once."""
+        """Wait for proposals to the controller, and return all pending ones. Each is returned once."""
         pending: dict[HostedPartition, Proposal] = {}
         while not pending:
             await self._proposed.wait()
@@ -184,7 +184,7 @@ class Replicas:
         return pending
 
     def _retune(self, changes: Changes) -> None:
-        """Give logs the settings that are theirs now; a broker's dynamic settings are the defaults of all topics."""
+        """Apply new topic settings to the logs. A broker's dynamic settings are the defaults of all topics."""
         if any(resource_type == ResourceType.BROKER for resource_type, _ in changes.configs):
             names = set(self.partitions)
         else:
@@ -196,7 +196,7 @@ class Replicas:
             self._tell_leaders(self.partitions[name].values())
 
     def _tell_leaders(self, partitions: Iterable[HostedPartition]) -> None:
-        """Bring the conditions of those that this broker leads up to date."""
+        """Pass the present conditions to the leaderships of these partitions."""
         now_ms = self.world.clock.now_ms()
         for partition in partitions:
             partition.step(now_ms, self._conditions(partition))
@@ -210,16 +210,18 @@ class Replicas:
         return log_config(self.image.config(ResourceType.TOPIC, topic), defaults)
 
     async def load(self, image: Image) -> None:
-        """Open every log that the image gives this broker, and set aside the others. Called once, before any client.
+        """Open every log that the image assigns to this broker, and set the others aside. Called once, before the first
+        request.
 
         Raises:
-            StorageError: a log is damaged in a way that nobody but a person may mend, or OSError.
+            StorageError: A log is damaged, and only a person may repair it.
+            OSError: A directory cannot be read or written.
         """
         self.image, self._active_epochs = image, _active_epochs(image)
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
-                if name != METADATA_TOPIC:
+                if name != CLUSTER_METADATA_TOPIC:
                     self._load_one(directory, (name, index), checkpoints)
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
@@ -230,16 +232,16 @@ class Replicas:
                 self._host(topic, index, state, self._emptiest())
 
     async def _forget_deleted(self) -> None:
-        """Remove the entries of deleted logs from the checkpoints, and those beyond the end of a log.
+        """Remove the checkpoint entries of deleted logs, and those beyond the end of a log.
 
-        Else, after a kill, a new topic of the same name would begin at the old one's start offset and lose the records
-        before it. Its first records would never be compacted.
+        Otherwise, after a kill, a new topic of the same name would begin at the old one's start offset and lose the
+        records before it. The cleaner would never compact its first records.
         """
         if not self._outdated:
             return
         try:
             await self.write_checkpoints()
-        except OSError as error:  # a full disk must not keep topics from being deleted
+        except OSError as error:  # a full disk must not prevent the deletion of topics
             logger.error("cannot write checkpoints, the next change of the metadata tries again: %s", error)
         else:
             self._outdated = False
@@ -252,7 +254,7 @@ class Replicas:
         known = topic is not None and state is not None and self.node_id in state.replicas
         if not known or read_topic_id(path) not in (None, topic.id if topic else None):
             aside = directory.retire_partition(f"{name}-{index}", self.world.new_uuid(), "stray")
-            logger.warning("%s is of no partition in the metadata: kept as %s", path, aside)
+            logger.warning("%s: not in the metadata, renamed to %s", path, aside)
             return
         assert topic is not None
         assert state is not None
@@ -261,7 +263,7 @@ class Replicas:
             logger.warning("%s: %s", path, partition.log.recovery)
 
     def _take_away(self, image: Image, changes: Changes) -> list[HostedPartition]:
-        """Hold no longer what the metadata has taken from this broker."""
+        """Remove the partitions that this broker no longer has, and return them."""
         gone: list[HostedPartition] = []
         for deleted in changes.topics_deleted.values():
             gone += self.partitions.pop(deleted.name, {}).values()
@@ -272,9 +274,10 @@ class Replicas:
         return gone
 
     async def _delete(self, gone: Sequence[HostedPartition], result: LeaderChanges) -> None:
-        """Let go of logs whose partitions are not this broker's any more; maintenance deletes the files.
+        """Close and rename the logs of removed partitions. Maintenance deletes the files later.
 
-        The checkpoints go first: they know a log by its name, and a new topic may have it from the rename on.
+        The checkpoint entries go first. They identify a log by its name, and a new topic may use the name after the
+        rename.
         """
         for partition in gone:
             if partition.is_leader:
@@ -311,7 +314,7 @@ class Replicas:
         checkpoints: Checkpoints = NOTHING_CHECKPOINTED,
     ) -> HostedPartition:
         siblings = self.partitions.get(topic.name)
-        # Working settings out costs more than making the files: all partitions of a topic share theirs.
+        # All partitions of a topic share one configuration, because computing it costs more than creating the files.
         config = next(iter(siblings.values())).log.config if siblings else self._log_config(topic.name)
         where = (topic.name, index)
         log = Log.open(
@@ -349,23 +352,23 @@ class Replicas:
         return (each for each in self.all() if os.path.dirname(each.log.directory) == directory.path)
 
     def _emptiest(self) -> LogDirectory:
-        """New partitions go where there are fewest, as in Kafka."""
+        """Return the directory with the fewest partitions. New ones go there, as in Kafka."""
         if len(self.directories) == 1:
             return self.directories[0]
         return min(self.directories, key=lambda directory: sum(1 for _ in self.in_directory(directory)))
 
-    # What is written down now and then, and at the end.
+    # Checkpoints, at intervals and at the end.
 
     async def write_checkpoints(self) -> None:
-        """Write the four offsets that Kafka keeps of each log in its directory. Raises: OSError."""
+        """Write all four checkpoints of each directory. Raises OSError."""
         await self._write_present(FILES)
 
     async def write_start_offsets(self) -> None:
-        """Write where logs begin, so that deleted records stay deleted after a kill (KIP-107). Raises: OSError."""
+        """Write the log start offsets, so that deleted records stay deleted after a kill (KIP-107). Raises OSError."""
         await self._write_present((LOG_START_OFFSET,))
 
     async def write_high_watermarks(self) -> None:
-        """Write what is committed, for a start after a kill. Raises: OSError."""
+        """Write the high watermarks, for a start after a kill. Raises OSError."""
         await self._write_present((HIGH_WATERMARK,))
 
     async def _write_present(self, names: Collection[str]) -> None:
@@ -374,11 +377,11 @@ class Replicas:
                 await self._write(directory, Checkpoints.of(self.in_directory(directory)).only(names))
 
     async def _write(self, directory: LogDirectory, checkpoints: Checkpoints) -> None:
-        """Write the files of one directory, and keep in memory which start offsets are durable. Raises: OSError."""
+        """Write the files of one directory, and record which start offsets are durable. Raises OSError."""
         starts = checkpoints.files.get(LOG_START_OFFSET, {})
         written = [(each, starts[where]) for each in self.in_directory(directory) if (where := each.where) in starts]
         for each, start_offset in written:
-            # A write that fails may have lowered the entry already.
+            # A failed write may already have lowered the entry.
             each.checkpointed_start_offset = min(each.checkpointed_start_offset, start_offset)
         await checkpoints.write(directory.path, self.world.in_thread)
         for each, start_offset in written:
@@ -386,15 +389,15 @@ class Replicas:
 
     @asynccontextmanager
     async def cutting(self, partition: HostedPartition, end_offset: int) -> AsyncIterator[None]:
-        """Lower the checkpoints of ``partition``, whose log the block then cuts to end at ``end_offset``.
+        """Lower the checkpoints of ``partition`` before the block truncates its log to ``end_offset``.
 
-        The block checks again whether the cut is still wanted, and awaits nothing. Raises: OSError.
+        The block must check again that the truncation is still wanted, and must not await. Raises OSError.
         """
-        # No entry on disk is higher than its value in memory, unless one could not be lowered.
+        # No entry on disk is higher than its value in memory, unless lowering it failed.
         if end_offset >= partition.highest_checkpoint and not self._outdated:
             yield
             return
-        # A flush may raise the recovery point again before the cut: nobody writes that down while the lock is held.
+        # A flush may raise the recovery point again before the truncation. The lock keeps it from being written.
         async with self._checkpointing:
             directory = self._directory_of(partition)
             present = Checkpoints.of(self.in_directory(directory))
@@ -402,7 +405,7 @@ class Replicas:
             yield
 
     async def close(self) -> None:
-        """A controlled stop: everything durable. Raises: OSError."""
+        """Close all logs in a controlled stop, durably. Raises OSError."""
         for partition in self.all():
             partition.log.close()
             await trio.lowlevel.checkpoint()
@@ -410,7 +413,7 @@ class Replicas:
 
 
 def _changed(image: Image, changes: Changes) -> Iterator[tuple[Topic, int, Partition]]:
-    """The partitions that have changed and still exist."""
+    """Yield the changed partitions that still exist."""
     for topic_id, indexes in changes.partitions.items():
         topic = image.topics.get(topic_id)
         if topic is not None:

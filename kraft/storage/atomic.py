@@ -1,4 +1,4 @@
-"""Replace a small file as a whole: after a crash it holds the old bytes or the new ones, nothing between."""
+"""Replace a small file as a whole: after a crash it holds either the old bytes or the new ones."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import os
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes, *, durable: bool = True, suffix: str = ".tmp") -> None:
-    """Write ``data`` beside ``path`` and rename it over.
+    """Write ``data`` to a temporary file beside ``path`` and rename it to ``path``.
 
-    With ``durable`` the bytes and the rename survive a power cut once this returns. Without it they survive the death
-    of the process only; after a power cut the file may be old, new, empty or missing, so its reader must be able to
-    rebuild it. Raises OSError; the old file is then still in place.
+    With ``durable`` the bytes and the rename survive a power cut once this returns. Without it they survive only the
+    death of the process. After a power cut the file may be old, new, empty or missing, so its reader must be able to
+    rebuild it.
+
+    Raises:
+        OSError: The write failed; the old file is still in place.
     """
     path = os.fspath(path)
     temporary = path + suffix
@@ -33,7 +36,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, durable: bool
 
 
 def write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
-    """Write every byte, however often the kernel takes only a part. Raises OSError."""
+    """Write every byte, in as many calls as the kernel needs. Raises OSError."""
     written = os.write(fd, data)
     if written == len(data):
         return

@@ -1,8 +1,13 @@
 """Kafka's checkpoint files: a version line, a count line, then one line per entry.
 
-Per log directory: ``recovery-point-offset-checkpoint`` (everything below is fsynced), ``log-start-offset-checkpoint``,
-``replication-offset-checkpoint`` (high watermarks), ``cleaner-offset-checkpoint`` (everything below is compacted);
-their entries are ``topic partition offset``. Per partition: ``leader-epoch-checkpoint`` with ``epoch start-offset``.
+Four files in each log directory have entries ``topic partition offset``:
+
+- ``recovery-point-offset-checkpoint``: everything below the offset is fsynced.
+- ``log-start-offset-checkpoint``: the log begins at the offset.
+- ``replication-offset-checkpoint``: the offset is the high watermark.
+- ``cleaner-offset-checkpoint``: everything below the offset is compacted.
+
+One file in each partition directory, ``leader-epoch-checkpoint``, has entries ``epoch start-offset``.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ _MAX_BYTES = 256 * 2**20
 def read_lines(path: str | os.PathLike[str]) -> list[list[str]]:
     """Return the entries as lists of words; an absent file has none.
 
-    Raises CheckpointError if the version, the count or the end of the file is not as it should be.
+    Raises CheckpointError if the version or the count is wrong, or the file is too large.
     """
     try:
         with open(path, "rb") as file:
@@ -53,7 +58,7 @@ def read_lines(path: str | os.PathLike[str]) -> list[list[str]]:
 
 
 def write_lines(path: str | os.PathLike[str], entries: Iterable[str], *, durable: bool = True) -> None:
-    """Replace the file by these entries, one a line. Raises OSError."""
+    """Replace the file with these entries, one per line. Raises OSError."""
     lines = list(entries)
     text = "\n".join([str(_VERSION), str(len(lines)), *lines, ""])
     write_atomically(path, text.encode(), durable=durable)
@@ -72,8 +77,9 @@ def read_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
 
 
 def known_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
-    """As ``read_offsets``, but a damaged file is as good as an absent one, as in Kafka: what it said is found again,
-    only more slowly."""
+    """As ``read_offsets``, but a damaged file counts as an absent one, as in Kafka. Recovery finds the offsets again,
+    only more slowly.
+    """
     try:
         return read_offsets(path)
     except CheckpointError as error:
@@ -82,7 +88,7 @@ def known_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
 
 
 def write_offsets(path: str | os.PathLike[str], offsets: Mapping[TopicPartition, int]) -> None:
-    """Replace the file by these offsets, durably. Raises OSError."""
+    """Replace the file with these offsets, durably. Raises OSError."""
     write_lines(path, (f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())))
 
 

@@ -1,4 +1,4 @@
-"""Whether a log is worth compacting now, and how much of it may be."""
+"""Whether a log is due for compaction, and which part of it may be compacted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from kraft.storage.segment import Segment
 
 @attrs.frozen
 class Cleanable:
-    """What of a log could be compacted now: the clean part ends at ``clean_end``, the dirty part at ``dirty_end``."""
+    """The part of a log that can be compacted now. The clean part ends at ``clean_end``, the dirty part at
+    ``dirty_end``.
+    """
 
     clean_end: int
     dirty_end: int
@@ -28,17 +30,18 @@ class Cleanable:
         return self.dirty_bytes / total if total else 0.0
 
     def is_due(self, config: LogConfig) -> bool:
-        """Whether to compact now (``min.cleanable.dirty.ratio``, ``max.compaction.lag.ms``)."""
+        """Whether to compact now, by ``min.cleanable.dirty.ratio`` and ``max.compaction.lag.ms``."""
         return self.dirty_bytes > 0 and (self.overdue or self.dirty_ratio >= config.min_cleanable_dirty_ratio)
 
 
 def cleanable(
     segments: Sequence[Segment], config: LogConfig, checkpoint: int, log_start_offset: int, end: int, now_ms: int
 ) -> Cleanable:
-    """Judge a log by its segments. ``checkpoint`` is the cleaner's; ``end`` the last stable offset.
+    """Find the clean and the dirty part of a log. ``checkpoint`` is the cleaner's offset, ``end`` the last stable
+    offset.
 
-    The active segment is never compacted, nor anything at or beyond ``end``, nor a segment with a record younger than
-    ``min.compaction.lag.ms``. Raises OSError.
+    The cleaner never compacts the active segment, anything at or beyond ``end``, or a segment with a record younger
+    than ``min.compaction.lag.ms``. Raises OSError.
     """
     clean_end = checkpoint if log_start_offset <= checkpoint <= segments[-1].next_offset else log_start_offset
     dirty_end = clean_end

@@ -1,15 +1,15 @@
 """Compaction: keep the last record of each key (``cleanup.policy=compact``).
 
-Two passes. The first builds the offset map, key → its last offset, over the dirty part of the log. The second copies
-the clean part and the mapped part, dropping every record whose key has a later one, and every tombstone whose time has
-come. Kept records keep their offsets; a batch keeps its first and last offset, its producer and its epoch. The last
-batch of a producer stays even if it is empty, so that its sequence is still known (KIP-98).
+The first pass builds the offset map, key → its last offset, over the dirty part of the log. The second pass copies the
+clean part and the mapped part. It drops every record whose key has a later one, and every expired tombstone. Kept
+records keep their offsets. A batch keeps its first and last offset, its producer and its epoch. The last batch of a
+producer stays even if it is empty, because it holds the producer's sequence (KIP-98).
 
-A tombstone is dropped once the delete horizon of its batch has passed: ``delete.retention.ms`` after it was first
-compacted (KIP-534). Control batches and transactional ones are copied as they are.
+A tombstone expires at the delete horizon of its batch: ``delete.retention.ms`` after its first compaction (KIP-534).
+Control batches and transactional batches are copied unchanged.
 
-``Cleaning.run`` only reads sealed segments and writes ``.cleaned`` files beside them, so it may run on another thread;
-``Log.replace_segments`` then puts them in place, and ``recovery`` finishes or undoes what a crash cut off.
+``Cleaning.run`` only reads sealed segments and writes ``.cleaned`` files beside them, so it may run on another thread.
+``Log.replace_segments`` then puts them in place. After a crash ``recovery`` finishes or undoes the replacement.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from kraft.storage.segment import (
 )
 
 _MAX_KEYS = 500_000
-"""Hard limit of the offset map, some 70 MB; a log with more keys is compacted in several rounds."""
+"""Hard limit of the offset map, some 70 MB. A log with more keys needs several compactions."""
 _DIGEST_BYTES = 16
 
 
 class CleaningStopped(Exception):
-    """The caller wanted no more of it; nothing has changed."""
+    """The caller stopped the compaction; the log has not changed."""
 
 
 @attrs.frozen
-class Group:
-    """Segments that become one, whose files stand there as ``.cleaned``."""
+class SegmentGroup:
+    """Sealed segments and the one ``.cleaned`` segment that replaces them."""
 
     old: tuple[Segment, ...]
     new: Segment
@@ -57,20 +57,20 @@ class Group:
 
 @attrs.frozen
 class Cleaned:
-    """What a compaction has prepared. Everything below ``clean_end`` is compacted once ``groups`` are in place."""
+    """The result of a compaction. Everything below ``clean_end`` is compacted once ``groups`` are in place."""
 
     clean_end: int
-    groups: tuple[Group, ...]
+    groups: tuple[SegmentGroup, ...]
 
     def discard(self) -> None:
-        """Delete the copies: the log has changed meanwhile. Raises OSError."""
+        """Delete the ``.cleaned`` files, because the log has changed meanwhile. Raises OSError."""
         for group in self.groups:
             discard(group.new)
 
 
 @attrs.frozen
 class Cleaning:
-    """One compaction, begun on the log's own thread."""
+    """One compaction. The log's own thread creates it."""
 
     segments: tuple[Segment, ...]
     """The sealed segments below the dirty end."""
@@ -83,11 +83,11 @@ class Cleaning:
     def begin(
         cls, segments: Sequence[Segment], clean_end: int, dirty_end: int, config: LogConfig, producers: ProducerStates
     ) -> Cleaning:
-        """Prepare to compact everything below ``dirty_end``, of which what lies below ``clean_end`` already is."""
+        """Prepare to compact everything below ``dirty_end``. The part below ``clean_end`` is compacted already."""
         covered = []
         for segment in segments[:-1]:
             if segment.next_offset <= dirty_end:
-                # A copy holds the open file: the log may retire the segment while the other thread reads it.
+                # The copy keeps the file open, because the log may retire the segment while the other thread reads it.
                 _ = segment.file
                 covered.append(copy(segment))
         last_offsets = {
@@ -96,7 +96,7 @@ class Cleaning:
         return cls(tuple(covered), clean_end, config, last_offsets)
 
     def run(self, now_ms: int, should_stop: Callable[[], bool] = lambda: False) -> Cleaned:
-        """Write the compacted segments, durably. Raises CleaningStopped, CorruptBatch, OSError; then none is left."""
+        """Write the compacted segments, durably. Deletes them if it raises CleaningStopped, CorruptBatch or OSError."""
         written: list[Segment] = []
         try:
             offsets, end = self._offset_map(should_stop)
@@ -109,7 +109,7 @@ class Cleaning:
                 for segment in old:
                     self._copy(segment, new, offsets, now_ms, should_stop)
                 _finish(new, old[-1])
-                groups.append(Group(old, new))
+                groups.append(SegmentGroup(old, new))
             return Cleaned(end, tuple(groups))
         except BaseException:
             for new in written:
@@ -117,7 +117,10 @@ class Cleaning:
             raise
 
     def _offset_map(self, should_stop: Callable[[], bool]) -> tuple[dict[bytes, int], int]:
-        """Key → last offset over the dirty part, and where the map ends: at a full map, before the end of the dirt."""
+        """Return key → last offset over the dirty part, and the offset where the map ends.
+
+        A full map ends before the dirty part does.
+        """
         offsets: dict[bytes, int] = {}
         for segment in self.segments:
             if segment.next_offset <= self.clean_end:
@@ -153,7 +156,9 @@ class Cleaning:
 def _batches(
     segment: Segment, offset: int, should_stop: Callable[[], bool]
 ) -> Iterator[tuple[bytes, BatchHeader, list[Record]]]:
-    """Bytes, header and records of the batches from ``offset`` on; those that are not looked into have no records."""
+    """Yield bytes, header and records of each batch from ``offset`` on. Control and transactional batches come without
+    records.
+    """
     start = segment.index.position_of(offset) if offset > segment.base_offset else 0
     for position, header in segment.headers(start):
         if should_stop():
@@ -173,7 +178,7 @@ def _is_kept(record: Record, header: BatchHeader, offsets: dict[bytes, int], now
 
 
 def _rewrite(header: BatchHeader, kept: list[Record], horizon_ms: int | None) -> bytes:
-    """The same batch with these records only."""
+    """Return the same batch with these records only."""
     return encode_batch(
         kept,
         base_offset=header.base_offset,
@@ -193,7 +198,7 @@ def _digest(key: bytes) -> bytes:
 
 
 def _groups(segments: Sequence[Segment], config: LogConfig) -> Iterator[tuple[Segment, ...]]:
-    """Neighbours that fit in one segment together: by size, by offsets, and by the size of the indexes."""
+    """Group neighbours that fit into one segment together: by size, by offsets, and by the size of the indexes."""
     group: list[Segment] = []
     for segment in segments:
         together = [*group, segment]
@@ -212,7 +217,9 @@ def _groups(segments: Sequence[Segment], config: LogConfig) -> Iterator[tuple[Se
 
 
 def _finish(new: Segment, last: Segment) -> None:
-    """Complete a copy and make it durable. Retention by time goes on as if nothing had been copied."""
+    """Complete a copy and make it durable. It keeps the modification time, so that retention by time does not start
+    again.
+    """
     new.seal()
     modified_ns = os.fstat(last.fd).st_mtime_ns
     os.utime(new.fd, ns=(modified_ns, modified_ns))
@@ -222,10 +229,10 @@ def _finish(new: Segment, last: Segment) -> None:
     new.next_offset = last.next_offset
 
 
-def install(segments: list[Segment], group: Group) -> list[str]:
+def install(segments: list[Segment], group: SegmentGroup) -> list[str]:
     """Put a copy in the place of its originals; return the files to delete later. Raises OSError.
 
-    If the originals are no longer what was copied, because retention or a truncation took some, the copy is discarded.
+    If retention or a truncation has changed the originals meanwhile, discard the copy.
     """
     new = group.new
     first = next((number for number, each in enumerate(segments) if each.base_offset == new.base_offset), 0)
@@ -245,6 +252,6 @@ def install(segments: list[Segment], group: Group) -> list[str]:
 
 
 def discard(segment: Segment) -> None:
-    """Delete the files of a copy that will not be used. Raises OSError."""
+    """Delete the files of an unused copy. Raises OSError."""
     segment.close()
     remove_segment(segment.directory, segment.base_offset, CLEANED_SUFFIX)

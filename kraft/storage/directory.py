@@ -1,9 +1,11 @@
-"""A log directory: who may use it, whose it is, and how it was left.
+"""A log directory: its lock, its owner, and how its last user stopped.
 
-``.lock`` is held from open to close, so no second node writes here, and a lock that is free proves that the former
-incarnation is gone. ``meta.properties`` names the cluster, the node and the directory. ``.kafka_cleanshutdown`` stands
-there between a controlled stop and the next start. ``.boot_id`` holds the boot id of the kernel under which the logs
-were last known to be whole: if it is still the same, a killed node lost nothing that it had written.
+- ``.lock`` is held from open to close, so no second node writes here. A free lock proves that the previous process
+  is gone.
+- ``meta.properties`` names the cluster, the node and the directory.
+- ``.kafka_cleanshutdown`` exists between a controlled stop and the next start.
+- ``.boot_id`` holds the kernel's boot id at the last time when all logs were recovered. If it equals the present one, a
+  killed node lost nothing that it had written.
 """
 
 from __future__ import annotations
@@ -39,18 +41,18 @@ _WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 
 class LastStop(Enum):
-    """How the last user of a directory left it, which decides what recovery must look at."""
+    """How the last user of a directory stopped. It decides what recovery must check."""
 
     CLEAN = "controlled stop"
     """Everything is durable and complete."""
     KILLED = "killed"
-    """The process died and the machine did not: all that was written is there, the last write perhaps in part."""
+    """The process died and the machine did not. All writes are there; the last one may be incomplete."""
     POWER_LOST = "power lost"
-    """Nothing beyond the recovery point is certain."""
+    """Anything beyond the recovery point may be lost or damaged."""
 
 
 def _give_directory_id(path: str, meta: MetaProperties) -> MetaProperties:
-    """Write a new directory id into ``meta.properties``, durably; what else is there stays. Raises OSError."""
+    """Write a new directory id into ``meta.properties``, durably, and keep its other entries. Raises OSError."""
     name = os.path.join(path, META_PROPERTIES)
     directory_id = random_uuid()
     values = {**(read_properties(name) or {}), "directory.id": uuid_to_text(directory_id)}
@@ -63,7 +65,8 @@ def format_directory(
 ) -> bool:
     """Make a directory a log directory of one node; ``bootstrap`` is the content of ``bootstrap.checkpoint``.
 
-    Returns False if it is formatted already and ``ignore_formatted`` lets that pass. Raises LogDirectoryError, OSError.
+    Returns False if the directory is formatted already and ``ignore_formatted`` is true. Raises LogDirectoryError,
+    OSError.
     """
     path = os.fspath(path)
     if read_meta_properties(path) is not None:
@@ -72,7 +75,7 @@ def format_directory(
         raise LogDirectoryError(f"{path}: already formatted; use --ignore-formatted to leave such directories alone")
     os.makedirs(path, exist_ok=True)
     write_atomically(os.path.join(path, BOOTSTRAP_CHECKPOINT), bootstrap)
-    # Last: a directory with this file is a formatted one.
+    # Last, because a directory with this file counts as formatted.
     write_atomically(os.path.join(path, META_PROPERTIES), meta.encode())
     return True
 
@@ -80,7 +83,7 @@ def format_directory(
 class LogDirectory:
     """A log directory in use by this process.
 
-    Resource handling: ``open`` takes the lock, ``close`` gives it back (and so does the death of the process).
+    Resource handling: ``open`` takes the lock; ``close`` and the death of the process release it.
     """
 
     def __init__(self, path: str, lock_fd: int, meta: MetaProperties, last_stop: LastStop) -> None:
@@ -91,10 +94,12 @@ class LogDirectory:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, node_id: int, cluster_id: str | None = None) -> LogDirectory:
-        """Take the directory for this node; one from before KIP-858 is given its directory id now.
+        """Lock the directory for this node. A directory from before KIP-858 gets its directory id now.
 
-        Raises LogDirectoryError, one clear line, if another process has it, if it is not formatted, or if it belongs to
-        another node or cluster; OSError if it cannot be read, or written.
+        Raises:
+            LogDirectoryError: Another process has the directory, it is not formatted, or it belongs to another node
+                or cluster.
+            OSError: The directory cannot be read or written.
         """
         path = os.path.abspath(path)
         meta = read_meta_properties(path)
@@ -115,48 +120,49 @@ class LogDirectory:
 
     @property
     def directory_id(self) -> uuid.UUID:
-        """By which the cluster knows the directory (KIP-858)."""
+        """The id by which the cluster knows the directory (KIP-858)."""
         assert self.meta.directory_id is not None, "a directory that is open has one"
         return self.meta.directory_id
 
     def mark_opened(self) -> None:
-        """All logs are open and recovered: from now on a kill loses nothing, and only a stop is clean.
+        """Note that all logs are open and recovered. From now on a kill loses nothing, and only a controlled stop is
+        clean.
 
-        Not before: a node killed during recovery must not believe that it was finished. Raises OSError.
+        Call it only after recovery: a node killed during recovery must recover again. Raises OSError.
         """
-        # The boot id need not be durable: if the power goes, it is of another boot whatever the file says.
+        # The boot id need not be durable: after a power cut the kernel has another one, whatever the file contains.
         write_atomically(os.path.join(self.path, BOOT_ID), _boot_id().encode(), durable=False)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(self.path, CLEAN_SHUTDOWN))
             sync_directory(self.path)
 
     def mark_clean_shutdown(self, broker_epoch: int = -1) -> None:
-        """All logs are closed and durable, and their recovery points are written. Raises OSError."""
+        """Note that all logs are closed and durable, and that their recovery points are written. Raises OSError."""
         content = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
         write_atomically(os.path.join(self.path, CLEAN_SHUTDOWN), content.encode())
 
     def partitions(self) -> list[tuple[str, int]]:
-        """(topic, partition) of every log in the directory, the metadata log included. Raises OSError."""
+        """Return (topic, partition) of every log in the directory, including the metadata log. Raises OSError."""
         found = (partition_of(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
         return sorted(partition for partition in found if partition is not None)
 
     def retire_partition(self, name: str, token: uuid.UUID, reason: str = "delete") -> str:
-        """Rename the directory of a closed log so that it is no partition any more; return its new path.
+        """Rename the directory of a closed log so that it no longer counts as a partition; return its new path.
 
-        ``reason`` is ``delete``, or ``stray`` for a log that the metadata does not know. Raises OSError.
+        ``reason`` is ``delete``, or ``stray`` for a log that the metadata does not contain. Raises OSError.
         """
-        # Kafka cuts the name so that the result fits in the 255 bytes of a file name.
+        # Kafka shortens the name so that the result fits in the 255 bytes of a file name.
         retired = os.path.join(self.path, f"{name[: 255 - 34 - len(reason)]}.{token.hex}-{reason}")
         os.rename(os.path.join(self.path, name), retired)
         return retired
 
     def retired(self) -> list[str]:
-        """Paths of the directories that wait to be deleted. Raises OSError."""
+        """Return the paths of the directories to delete. Raises OSError."""
         names = (entry.name for entry in os.scandir(self.path) if entry.is_dir())
         return sorted(os.path.join(self.path, name) for name in names if _retired_for(name) == "delete")
 
     def close(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
@@ -182,12 +188,12 @@ def _retired_for(name: str) -> str | None:
 
 
 def _lock(path: str) -> int:
-    """Take ``.lock`` and leave our process id in it, for whoever asks who holds it."""
+    """Lock ``.lock`` and write our process id into it, so that another process can name the holder."""
     name = os.path.join(path, LOCK)
     fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        # A record lock, as Java's FileLock takes one, so that Apache Kafka and this node keep each other out; of the
-        # kind that belongs to the open file, so that it also keeps out a second node in the same process.
+        # A record lock, the kind that Java's FileLock takes, so that Apache Kafka and this node exclude each other. An
+        # open-file-description lock, so that it also excludes a second node in the same process.
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)
     except OSError:
         holder = os.pread(fd, 20, 0).decode("ascii", errors="replace").strip()
@@ -215,7 +221,7 @@ def _last_stop(path: str) -> LastStop:
 
 
 def _boot_id() -> str:
-    """The kernel's id of this boot; empty where there is no such thing, which then never matches."""
+    """Return the kernel's id of this boot. It is empty on systems without one, and an empty id never matches."""
     try:
         with open(_KERNEL_BOOT_ID, encoding="ascii") as file:
             return file.read().strip()

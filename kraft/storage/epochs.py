@@ -1,7 +1,7 @@
-"""Which leader epoch wrote from which offset on (KIP-101, KIP-279): the cache and its ``leader-epoch-checkpoint``.
+"""The offset at which each leader epoch begins (KIP-101, KIP-279): the cache and its ``leader-epoch-checkpoint``.
 
-Entries rise in epoch and in start offset. The file is replaced on every change, and made durable by the log's next
-flush: what a power cut takes from it, recovery finds again in the batches that it scans.
+Entries rise in epoch and in start offset. Every change replaces the file, and the log's next flush makes it durable. If
+a power cut removes entries, recovery restores them from the batches that it scans.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LeaderEpochs:
 
     @property
     def entries(self) -> list[tuple[int, int]]:
-        """(epoch, start offset), oldest first."""
+        """(epoch, start offset) of each entry, oldest first."""
         return list(zip(self._epochs, self._starts, strict=True))
 
     @property
@@ -51,21 +51,21 @@ class LeaderEpochs:
         return self._epochs[-1] if self._epochs else NO_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that records from ``start_offset`` on are of ``epoch``; what contradicts it goes."""
+        """Note that records from ``start_offset`` on are of ``epoch``. Entries that contradict it are removed."""
         if epoch < 0 or (self._epochs and epoch == self._epochs[-1] and start_offset >= self._starts[-1]):
             return
         keep = min(bisect_left(self._epochs, epoch), bisect_left(self._starts, start_offset))
         self._replace([*self._epochs[:keep], epoch], [*self._starts[:keep], start_offset])
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch that wrote ``offset``, -1 if not known."""
+        """Return the epoch that wrote ``offset``, -1 if unknown."""
         number = bisect_right(self._starts, offset)
         return self._epochs[number - 1] if number else NO_EPOCH
 
     def end_offset(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """(largest known epoch not above ``epoch``, where the next one starts) as OffsetForLeaderEpoch answers it.
+        """Return (largest known epoch not above ``epoch``, start offset of the next one), as OffsetForLeaderEpoch does.
 
-        (-1, -1) for an epoch that is newer than all known ones, or negative (KIP-279).
+        For a negative epoch, or one that is newer than all known ones, return (-1, -1) (KIP-279).
         """
         if epoch < 0 or not self._epochs or epoch > self._epochs[-1]:
             return NO_EPOCH, NO_OFFSET
@@ -75,28 +75,30 @@ class LeaderEpochs:
         return (self._epochs[number - 1] if number else epoch), self._starts[number]
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget the epochs that start at or beyond ``end_offset``."""
+        """Remove the epochs that start at or beyond ``end_offset``."""
         keep = bisect_left(self._starts, end_offset)
         if keep < len(self._starts):
             self._replace(self._epochs[:keep], self._starts[:keep])
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """The log begins at ``start_offset`` now: forget older epochs, let the one that covers it start there."""
+        """Remove the epochs that end before ``start_offset``, the new log start. The epoch that contains it now starts
+        there.
+        """
         gone = bisect_right(self._starts, start_offset) - 1
         if gone >= 0 and (gone > 0 or self._starts[0] != start_offset):
             self._replace(self._epochs[gone:], [start_offset, *self._starts[gone + 1 :]])
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove every entry."""
         if self._epochs or os.path.exists(self.path):
             self._replace([], [])
 
     def replace(self, entries: list[tuple[int, int]]) -> None:
-        """Let these be all, whatever the file says."""
+        """Make ``entries`` the only ones, whatever the file contains."""
         self._replace([epoch for epoch, _ in entries], [start for _, start in entries])
 
     def _replace(self, epochs: list[int], starts: list[int]) -> None:
-        """The file first: what could not be written is not known either, so the next change tries again."""
+        """Write the file first. If the write fails, memory stays unchanged and the next change tries again."""
         lines = (f"{epoch} {start}" for epoch, start in zip(epochs, starts, strict=True))
         write_lines(self.path, lines, durable=False)
         self._epochs, self._starts = epochs, starts

@@ -1,21 +1,21 @@
-"""What can be wrong with files on disk. Every message is one line: the file, what is wrong, what to do."""
+"""Errors of files on disk. Every message is one line: the file, the fault, the advice."""
 
 from __future__ import annotations
 
 import os
 
-#: For a directory of the metadata quorum. To lose its vote is safe only while the others hold what it held.
+#: For a directory of the metadata quorum. Losing a vote is safe only while the other voters hold its records.
 REJOIN_ADVICE = (
     "restore the directory from a copy, or let this voter rejoin with an empty one while it can reach the leader"
 )
 
 
 class StorageError(Exception):
-    """A file or directory that cannot be used as it is. The message is one line for the operator."""
+    """A file or directory that cannot be used in its present state. The message is one line for the operator."""
 
 
 class CorruptLog(StorageError):
-    """A log with damage that recovery may not repair, because acknowledged records could be lost silently."""
+    """A damaged log that recovery may not repair, because the repair could silently lose acknowledged records."""
 
     def __init__(self, path: str | os.PathLike[str], position: int, offset: int, reason: str, advice: str) -> None:
         self.path = os.fspath(path)
@@ -25,7 +25,7 @@ class CorruptLog(StorageError):
 
 
 class UnsupportedFormat(StorageError):
-    """Sound files of a later Kafka, or of a feature that this node has not. There is nothing to be repaired."""
+    """Undamaged files of a later Kafka, or of a feature that this node does not support. No repair is needed."""
 
 
 class LogDirectoryError(StorageError):

@@ -1,4 +1,4 @@
-"""The fsyncs of one flush, as a value that may run on another thread while the log goes on."""
+"""The fsyncs of one flush, as a value. They may run on another thread while the log is used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kraft.storage.segment import SegmentFile
 
 @attrs.frozen
 class Flush:
-    """What must be synced before ``end_offset`` can be the recovery point.
+    """The files to sync before ``end_offset`` can be the recovery point.
 
-    ``paths`` are files that recovery will trust below the recovery point: indexes of sealed segments, leader epochs.
+    ``paths`` are files that recovery trusts below the recovery point: indexes of sealed segments, leader epochs.
     """
 
     end_offset: int
@@ -23,10 +23,10 @@ class Flush:
     paths: tuple[str, ...]
     directories: tuple[str, ...]
     cuts: int
-    """How often the log was cut before the flush began."""
+    """How often the log had been truncated when the flush began."""
 
     def including(self, unfinished: Flush) -> Flush:
-        """The same, with the files of one that began before and may end later."""
+        """Return the same flush with the files of an earlier one that may still be running."""
         return attrs.evolve(
             self,
             files=tuple(dict.fromkeys((*unfinished.files, *self.files))),
@@ -35,7 +35,7 @@ class Flush:
         )
 
     def run(self) -> None:
-        """Sync it all. Raises OSError, after which nothing that was written to these files is certain."""
+        """Sync all files. After an OSError none of the data written to them is certain."""
         for file in self.files:
             try:
                 os.fdatasync(file.fileno())

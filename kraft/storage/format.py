@@ -1,4 +1,4 @@
-"""Make the directories of a node ready for its first start, as ``kafka-storage format`` does (KIP-631)."""
+"""Format the directories of a node before its first start, as ``kafka-storage format`` does (KIP-631)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def format_directories(
     ignore_formatted: bool,
     new_uuid: Callable[[], UUID] = random_uuid,
 ) -> list[str]:
-    """Format every directory of a node that is not; ``level`` is that of ``metadata.version``. Return those formatted.
+    """Format every unformatted directory of a node and return them; ``level`` is the level of ``metadata.version``.
 
-    ``new_uuid`` makes the ids of the directories.
+    ``new_uuid`` makes the ids of the directories. If one directory is unsuitable, none is changed.
 
-    Nothing is touched if any directory cannot be: raises LogDirectoryError if one is formatted already and that is not
-    to be ignored, or belongs to another node or cluster; OSError if one cannot be written.
+    Raises:
+        LogDirectoryError: A directory is formatted and ``ignore_formatted`` is false, or it belongs to another node
+            or cluster.
+        OSError: A directory cannot be written.
     """
     fresh = []
     for directory in config.directories:

@@ -1,11 +1,12 @@
 """The two sparse indexes of a segment, byte for byte Kafka's.
 
-``.index``: (last offset of a batch - base offset) i32, position of that batch i32. ``.timeindex``: largest timestamp
-so far i64, (last offset of the batch that has it - base offset) i32. Both rise strictly. Lookups bisect the file with
-pread: no entry is kept in memory but the last. The active segment keeps its file descriptor, a sealed one opens it per
-lookup.
+An entry of ``.index`` is (last offset of a batch - base offset) i32, position of that batch i32. An entry of
+``.timeindex`` is the largest timestamp so far i64, (last offset of its batch - base offset) i32. Both rise strictly.
 
-An index is a derivative of its log: whoever finds one missing or insane rebuilds it.
+Lookups bisect the file with pread; memory holds only the last entry. The active segment keeps its file descriptor open,
+a sealed one opens it per lookup.
+
+An index is derived from its log, so a missing or damaged one is rebuilt.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _TIME_ENTRY = struct.Struct(">qi")
 
 
 class _IndexFile:
-    """Entries of fixed size in one file; created by its first entry."""
+    """Entries of fixed size in one file. The first entry creates the file."""
 
     entry: ClassVar[struct.Struct]
 
     def __init__(self, path: str, base_offset: int) -> None:
-        """Look at the file; raises OSError, but an absent file is merely empty."""
+        """Stat the file. An absent file is an empty index. Raises OSError."""
         self.path = path
         self.base_offset = base_offset
         self._fd: int | None = None
@@ -48,7 +49,7 @@ class _IndexFile:
         return self.count * self.entry.size
 
     def read(self, number: int) -> tuple[int, int]:
-        """Return entry ``number`` as it lies in the file. Raises OSError."""
+        """Return entry ``number`` with its relative offset. Raises OSError."""
         opened = self._fd is None
         fd = self._open(os.O_RDONLY) if self._fd is None else self._fd
         try:
@@ -85,23 +86,23 @@ class _IndexFile:
         try:
             write_all(self._fd, self.entry.pack(first, second))
         except OSError:
-            os.ftruncate(self._fd, self.size)  # half an entry would put all that follow out of place
+            os.ftruncate(self._fd, self.size)  # half an entry would misalign all later ones
             raise
         self.count += 1
 
     def cut(self, count: int) -> None:
-        """Keep the first ``count`` entries and nothing else. Raises OSError."""
+        """Keep only the first ``count`` entries. Raises OSError."""
         if self.exists and (count, 0) != (self.count, self._odd_bytes):
             os.truncate(self.path, count * self.entry.size)
         self.count, self._odd_bytes = count, 0
         self._changed()
 
     def _changed(self) -> None:
-        """The end of the file is another one: read the last entry again."""
+        """Read the last entry again, because the end of the file has changed."""
         raise NotImplementedError
 
     def seal(self) -> None:
-        """No entry will follow: make sure that the file exists, as Kafka expects it to, and let go of it."""
+        """Close the index of a sealed segment. Creates the file if it has no entry, as Kafka expects it."""
         if not self.exists:
             os.close(self._open(os.O_WRONLY | os.O_CREAT))
             self.exists = True
@@ -117,7 +118,7 @@ class _IndexFile:
 
 
 class OffsetIndex(_IndexFile):
-    """From offsets to positions."""
+    """Maps offsets to positions."""
 
     entry = _OFFSET_ENTRY
 
@@ -130,7 +131,7 @@ class OffsetIndex(_IndexFile):
         self.last_offset = self.base_offset + relative
 
     def is_sane(self, log_bytes: int) -> bool:
-        """Whether the index can belong to a log of this size: whole entries, the first and last of them in order."""
+        """Whether the index fits a log of this size: whole entries, with the first and the last in order."""
         if self._odd_bytes:
             return False
         if self.count == 0:
@@ -147,14 +148,14 @@ class OffsetIndex(_IndexFile):
         self.last_offset, self.last_position = offset, position
 
     def position_of(self, offset: int) -> int:
-        """Return a batch start from which ``offset`` is found by walking forward. Raises OSError."""
+        """Return the start of a batch at or before the one that contains ``offset``. Raises OSError."""
         if self.count and offset >= self.last_offset:
             return self.last_position
         found = self._search(offset - self.base_offset, lambda entry: entry[0])
         return found[1] if found else 0
 
     def position_at_most(self, position: int) -> int:
-        """Return the last indexed batch start that is not beyond ``position``. Raises OSError."""
+        """Return the last indexed batch start at or before ``position``. Raises OSError."""
         if self.count and position >= self.last_position:
             return self.last_position
         found = self._search(position, lambda entry: entry[1])
@@ -168,7 +169,7 @@ class OffsetIndex(_IndexFile):
 
 
 class TimeIndex(_IndexFile):
-    """From timestamps (ms) to offsets."""
+    """Maps timestamps (ms) to offsets."""
 
     entry = _TIME_ENTRY
 
@@ -181,7 +182,7 @@ class TimeIndex(_IndexFile):
         self.last_offset = self.base_offset + relative
 
     def is_sane(self) -> bool:
-        """Whether the file holds whole entries, the first and last of them in order."""
+        """Whether the file holds whole entries, with the first and the last in order."""
         if self._odd_bytes:
             return False
         if self.count == 0:
@@ -193,7 +194,7 @@ class TimeIndex(_IndexFile):
         return ordered and first_timestamp >= 0 and first_offset >= 0
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
-        """Add the largest timestamp so far, unless the index says so already. Raises OSError."""
+        """Add the largest timestamp so far, unless the last entry has it already. Raises OSError."""
         if timestamp > self.last_timestamp:
             self._append(timestamp, offset - self.base_offset)
             self.last_timestamp, self.last_offset = timestamp, offset
@@ -214,5 +215,5 @@ class TimeIndex(_IndexFile):
 
 
 def fits_index(offset: int, base_offset: int) -> bool:
-    """Whether an index of this base offset can name ``offset``: it keeps the difference in 31 bits."""
+    """Whether an index of this base offset can hold ``offset``: it stores the difference in 31 bits."""
     return 0 <= offset - base_offset < _RELATIVE_LIMIT

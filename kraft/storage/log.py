@@ -1,11 +1,11 @@
-"""The log of one partition: segments in offset order, of which the last is active and takes appends.
+"""The log of one partition: segments in offset order. The last segment is active and takes appends.
 
-Rules. Offsets are assigned here and nowhere else. Bytes go to the page cache with one write per append; ``flush`` makes
-them durable. Reads return slices of files, never data. A failed write leaves the log as it was before.
+Only this module assigns offsets. One append is one write to the page cache; ``flush`` makes it durable. Reads return
+slices of files, never data. A failed write leaves the log unchanged.
 
-Everything runs on the caller's thread. Only ``Flush.run`` may run on another one while the log is used. An OSError
-means that the disk is full or failing: whoever gets one from ``Flush.run`` must stop using the directory, since the
-kernel may have dropped what it could not write.
+Methods run on the caller's thread. Only ``Flush.run`` may run on another thread while the log is used. An OSError means
+that the disk is full or failing. A caller that gets one from ``Flush.run`` must stop using the directory, since the
+kernel may have dropped the unwritten data.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _max_timestamp_of = attrgetter("max_timestamp")
 
 
 class AppendInfo(NamedTuple):
-    """Where an append went. ``log_append_time_ms`` is -1 unless ``message.timestamp.type`` is LogAppendTime."""
+    """The offsets of an append. ``log_append_time_ms`` is -1 unless ``message.timestamp.type`` is LogAppendTime."""
 
     base_offset: int
     last_offset: int
@@ -77,12 +77,13 @@ class Log:
         self.topic_id: UUID | None = None
         self._is_id_unsynced = False
         self.cuts = 0
-        """How often the end of the log was cut off."""
+        """How often the log was truncated."""
         self.failure: OSError | None = None
-        """Why a flush failed, or a failed append could not be taken back. From then on nothing is appended or flushed:
-        nobody knows what is on the disk."""
+        """The error of a failed flush, or of a failed append whose bytes could not be removed.
+
+        From then on the log rejects appends and flushes, because the content of the disk is unknown."""
         self.is_closed = False
-        """From then on nothing is appended or flushed: the path may be that of another log."""
+        """A closed log rejects appends and flushes, because its path may belong to another log by then."""
         self._unfinished: Flush | None = None
         self._roll_jitter_ms = roll_jitter_ms
         self._snapshots = ProducerSnapshots(directory)
@@ -101,11 +102,10 @@ class Log:
         roll_jitter_ms: int = 0,
         strict: bool = False,
     ) -> Log:
-        """Open or create the log of the partition directory ``name``; ``log.recovery`` says what had to be repaired.
+        """Open or create the log of the partition directory ``name``. ``log.recovery`` holds the repairs.
 
-        ``recovery_point`` and ``log_start_offset`` are those of the checkpoint files. ``roll_jitter_ms``, a random
-        number up to ``segment.jitter.ms``, shortens ``segment.ms``. ``strict`` is for the log of the metadata:
-        see ``recovery``.
+        ``recovery_point`` and ``log_start_offset`` come from the checkpoint files. ``roll_jitter_ms``, a random number
+        up to ``segment.jitter.ms``, shortens ``segment.ms``. ``strict`` is for the metadata log: see ``recovery``.
 
         Raises CorruptLog for damage that only a person may repair.
         """
@@ -142,17 +142,17 @@ class Log:
         self.recovery_point = min(recovery_point, self.log_end_offset)
         known = self._load_epochs()
         if last_stop is LastStop.POWER_LOST:
-            # The file may be from before the last cut. Every batch from there on was scanned.
+            # The file may be older than the last truncation. Recovery scanned every batch from there on.
             self.epochs.truncate_from_end(self.recovery_point)
         if strict or not known:
             if not strict:
-                learned.clear()  # the scan may have begun in the middle
+                learned.clear()  # the scan may begin in the middle of the log
                 for _, _, header in self.segments.batches_from(self.log_start_offset):
                     learn(header)
             if not known or learned != self.epochs.entries:
                 self.epochs.replace(learned)
         for epoch, start in learned:
-            # Only what the file does not know yet: the scan may begin in the middle of an epoch.
+            # Add only entries that the file lacks: the scan may begin in the middle of an epoch.
             if epoch > self.epochs.latest:
                 self.epochs.assign(epoch, start)
         self.epochs.truncate_from_end(self.log_end_offset)
@@ -170,11 +170,11 @@ class Log:
 
     @property
     def size(self) -> int:
-        """Bytes of the log files."""
+        """Size of the log files in bytes."""
         return sum(segment.size for segment in self.segments)
 
     def assign_topic_id(self, topic_id: UUID) -> None:
-        """Write ``partition.metadata``, which the next flush makes durable."""
+        """Write ``partition.metadata``. The next flush makes it durable."""
         partition_metadata.write_topic_id(self.directory, topic_id)
         self._is_id_unsynced = True
         self.topic_id = topic_id
@@ -184,11 +184,11 @@ class Log:
     def append_as_leader(
         self, buffer: WritableBuffer, headers: Sequence[tuple[int, BatchHeader]], leader_epoch: int, now_ms: int
     ) -> AppendInfo:
-        """Append checked batches, which fill ``buffer``, with the next offsets; these are stamped into ``buffer``.
+        """Append checked batches, which fill ``buffer``, and write their offsets into ``buffer``.
 
-        ``headers`` are what ``iter_headers(buffer)`` yields. Whether an idempotent producer may append
-        (``producers.check``) is the caller's business; that it did is remembered here. Raises KafkaError
-        RECORD_LIST_TOO_LARGE for more than ``segment.bytes``.
+        ``headers`` are the values of ``iter_headers(buffer)``. The caller has checked idempotent producers with
+        ``producers.check``; this method records their appends. Raises KafkaError RECORD_LIST_TOO_LARGE for more than
+        ``segment.bytes``.
         """
         if len(buffer) > self.config.segment_bytes:
             message = f"{len(buffer)} bytes in one append, segment.bytes is {self.config.segment_bytes}"
@@ -213,9 +213,10 @@ class Log:
         return AppendInfo(base_offset, offset - 1, append_time_ms, self.log_start_offset)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> None:
-        """Append checked batches that have their offsets and epochs already; gaps between them are kept.
+        """Append checked batches that already have their offsets and epochs. Gaps between them are kept.
 
-        Raises KafkaError OFFSET_OUT_OF_RANGE if they do not follow the end of the log, CorruptBatch for broken headers.
+        Raises KafkaError OFFSET_OUT_OF_RANGE if the offsets do not rise from the end of the log, CorruptBatch for
+        broken headers.
         """
         headers = list(iter_headers(buffer))
         batches: list[AppendedBatch] = []
@@ -237,10 +238,10 @@ class Log:
     def append_proved(
         self, buffer: Buffer, batches: Sequence[AppendedBatch], epochs: Sequence[tuple[int, int]], now_ms: int
     ) -> None:
-        """Append batches, which fill ``buffer``, as they are; nothing of them is looked at again.
+        """Append batches, which fill ``buffer``, without checking them again.
 
-        Only for who has just made or proved them all: each begins where the one before it ends, the first at the end of
-        the log, and none is of a producer. ``epochs`` is (epoch, start offset) of each run of one epoch.
+        The caller has just made or checked them all. Each batch begins where the previous one ends, the first at the
+        end of the log. No batch has a producer id. ``epochs`` is (epoch, start offset) of each run of one epoch.
         """
         for epoch, start_offset in epochs:
             self.epochs.assign(epoch, start_offset)
@@ -256,7 +257,7 @@ class Log:
             active.append(buffer, batches)
         except OSError as failure:
             if os.stat(active.path).st_size != active.size:
-                self.failure = failure  # what follows would be behind the rest of it
+                self.failure = failure  # later appends would follow the remaining bytes
             raise
         self.log_end_offset = active.next_offset
         if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
@@ -297,13 +298,13 @@ class Log:
         self._snapshots.appended(batches, self.producers, self.log_end_offset)
 
     def roll(self, base_offset: int | None = None) -> Segment:
-        """Seal the active segment and start a new one at the end of the log (or at ``base_offset`` beyond it)."""
+        """Seal the active segment and start a new one at the end of the log, or at ``base_offset`` beyond it."""
         base_offset = self.log_end_offset if base_offset is None else base_offset
         if self.segments and self.segments.active.base_offset == base_offset:
             return self.segments.active
         self._snapshots.write_for_segment(self.producers, base_offset)
         self.segments.active.seal()
-        # A gap before the new segment belongs to nobody; the old one says that it ends where the new one begins.
+        # The old segment includes the gap before the new one, so that segments cover all offsets.
         self.segments.active.next_offset = base_offset
         return self._start_segment(base_offset)
 
@@ -313,10 +314,10 @@ class Log:
     # -- Reading
 
     def read(self, offset: int, max_bytes: int, upper_bound: int, *, min_one_message: bool = True) -> FileSlice:
-        """Return whole batches from the one that holds ``offset`` on, all of them below ``upper_bound``.
+        """Return whole batches from the one that contains ``offset`` on, all of them below ``upper_bound``.
 
-        At most ``max_bytes``, except that with ``min_one_message`` the first batch comes however large it is. The first
-        batch may begin below ``offset``. An empty slice: there is nothing to read yet. Raises KafkaError
+        The slice has at most ``max_bytes``, but with ``min_one_message`` it always contains the first batch. The first
+        batch may begin below ``offset``. The slice is empty if no batch is available yet. Raises KafkaError
         OFFSET_OUT_OF_RANGE outside of the log, CORRUPT_MESSAGE where the log is damaged.
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
@@ -328,7 +329,7 @@ class Log:
             number = bisect_right(segments, offset, key=by_base_offset) - 1
         try:
             piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
-            # Compaction can leave a segment without the last offsets that were its own.
+            # Compaction can remove the last offsets of a segment.
             while not piece.length and piece.position == segments[number].size and number + 1 < len(segments):
                 number += 1
                 piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
@@ -337,7 +338,7 @@ class Log:
         return piece
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
-        """Return the first record that is not older than ``timestamp`` (ms), or None. Raises KafkaError as ``read``."""
+        """Return the first record at or after ``timestamp`` (ms), or None. Raises KafkaError as ``read``."""
         return self._look_up(lambda: lookup.first_at_or_after(self.segments, timestamp, self.log_start_offset))
 
     def newest_record(self) -> TimestampedOffset | None:
@@ -351,7 +352,9 @@ class Log:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.directory}: {damage}") from damage
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """(largest known epoch not above ``epoch``, its end offset); (-1, -1) if unknown (OffsetForLeaderEpoch)."""
+        """Return (largest known epoch not above ``epoch``, its end offset), or (-1, -1) if unknown, as
+        OffsetForLeaderEpoch.
+        """
         return self.epochs.end_offset(epoch, self.log_end_offset)
 
     # -- Shrinking
@@ -362,7 +365,8 @@ class Log:
         Raises CorruptBatch, KafkaError CORRUPT_MESSAGE where the log is damaged.
         """
         if offset >= self.log_end_offset:
-            # A leader that was deposed before it wrote has the start of its epoch here, and nobody else knows of it.
+            # A leader that lost its epoch before it appended still has an entry for that epoch. No other replica has
+            # one.
             self.epochs.truncate_from_end(self.log_end_offset)
             return
         if offset < self.segments[0].base_offset:
@@ -381,7 +385,7 @@ class Log:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(damage)) from damage
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop everything; the next record gets ``offset`` (a follower that has fallen behind the leader's log)."""
+        """Drop everything and continue at ``offset``, for a follower that is behind the start of the leader's log."""
         self.cuts += 1
         self.segments.drop(list(self.segments))
         self.epochs.clear()
@@ -389,17 +393,17 @@ class Log:
         self.producers = ProducerStates()
         self._start_segment(offset)
         self.log_start_offset = self.log_end_offset = offset
-        # Only the next flush lets the old segments stay away.
+        # Until the next flush a power cut can bring the old segments back.
         self.recovery_point = min(self.recovery_point, offset)
 
     def end_if_cut(self, offset: int) -> int:
-        """Where ``truncate_to`` would let the log end: batches go as a whole. Raises CorruptBatch."""
+        """Return the end offset after ``truncate_to``, which drops whole batches only. Raises CorruptBatch."""
         if self.segments[0].base_offset <= offset < self.log_end_offset:
             return self.segments.end_if_cut(offset)
         return min(offset, self.log_end_offset)
 
     def delete_records(self, offset: int) -> None:
-        """Let the log begin at ``offset``; whole segments before it go with ``delete_old_segments``.
+        """Move the log start offset to ``offset``. ``delete_old_segments`` later removes whole segments below it.
 
         Raises KafkaError OFFSET_OUT_OF_RANGE for an offset beyond the end of the log.
         """
@@ -411,9 +415,9 @@ class Log:
             self.epochs.truncate_from_start(offset)
 
     def delete_old_segments(self, now_ms: int, high_watermark: int) -> list[str]:
-        """Take segments out of the log that retention no longer holds.
+        """Remove the segments from the log that retention no longer keeps.
 
-        Returns the renamed files, which the caller deletes after ``file.delete.delay.ms``; a reader may still be in
+        Returns the renamed files. The caller deletes them after ``file.delete.delay.ms``, since readers may still use
         them.
         """
         count = deletable(self.segments, self.config, self.log_start_offset, now_ms, high_watermark)
@@ -428,7 +432,7 @@ class Log:
         return [path for segment in gone for path in segment.retire()]
 
     def replace_segments(self, cleaned: Cleaned) -> list[str]:
-        """Put compacted segments in place; returns files to delete later, as ``delete_old_segments``."""
+        """Put compacted segments in place; return files to delete later, as ``delete_old_segments``."""
         paths = [path for group in cleaned.groups for path in install(self.segments, group)]
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
         self.segments.moved = True
@@ -443,9 +447,9 @@ class Log:
         self.flushed(flush)
 
     def begin_flush(self, offset: int | None = None) -> Flush:
-        """Say what to sync; ``run`` it on any thread, then tell ``flushed``.
+        """Return the files to sync. The caller runs the flush on any thread and then calls ``flushed``.
 
-        Raises OSError if a write has failed before: a kernel reports lost ones only once.
+        Raises OSError if a write has failed before, because a kernel reports lost writes only once.
         """
         self._check_sound()
         offset = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
@@ -460,27 +464,30 @@ class Log:
         return flush
 
     def flushed(self, flush: Flush) -> None:
-        """A flush has run. If the log was cut meanwhile, other records may be at the offsets that it has synced."""
+        """Raise the recovery point after ``flush`` has run.
+
+        If the log was truncated meanwhile, other records may be at the synced offsets, so the recovery point stays.
+        """
         if self._unfinished is flush:
             self._unfinished = None
         if flush.cuts == self.cuts:
             self.recovery_point = max(self.recovery_point, flush.end_offset)
 
     def close(self) -> None:
-        """A controlled stop: complete the indexes, keep the producers, make everything durable, let go of the files."""
+        """Close the log in a controlled stop: complete the indexes, write the producers, flush, close the files."""
         self.segments.active.seal()
         self._snapshots.write_for_segment(self.producers, self.log_end_offset)
         self.flush()
         self.abandon()
 
     def abandon(self) -> None:
-        """Let go of the files as they are: the log is deleted, or its disk has failed."""
+        """Close the files without a flush, because the log is deleted or its disk has failed."""
         self.is_closed = True
         self.segments.close()
 
 
 def remove_files(paths: Sequence[str]) -> None:
-    """Delete what ``delete_old_segments`` returned. Raises OSError; files that are gone already are fine."""
+    """Delete the files that ``delete_old_segments`` returned. Absent files are ignored. Raises OSError."""
     for path in paths:
         with suppress(FileNotFoundError):
             os.unlink(path)

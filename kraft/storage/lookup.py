@@ -12,12 +12,12 @@ from kraft.storage.scan import read_batch
 from kraft.storage.segment import Segment
 
 MAX_DECOMPRESSED_BYTES = 256 * 2**20
-"""No batch is opened further than this."""
+"""A read decompresses no batch beyond this size."""
 
 
 @attrs.frozen
 class TimestampedOffset:
-    """A record as ListOffsets answers it; ``timestamp`` in ms."""
+    """The timestamp (ms), offset and leader epoch of a record, for a ListOffsets response."""
 
     timestamp: int
     offset: int
@@ -42,7 +42,7 @@ def first_at_or_after(segments: Sequence[Segment], timestamp: int, start_offset:
 
 
 def newest(segments: Sequence[Segment], start_offset: int) -> TimestampedOffset | None:
-    """Return the first record that has the largest timestamp (KIP-734), or None for a log without any.
+    """Return the first record that has the largest timestamp (KIP-734). None if no record has a timestamp.
 
     Raises CorruptBatch, OSError.
     """

@@ -1,6 +1,6 @@
-"""``meta.properties``: whose a log directory is (KIP-631, KIP-858).
+"""``meta.properties``: the owner of a log directory (KIP-631, KIP-858).
 
-What is wrong with one is said in the words of Apache Kafka, whose ``kafka-storage info`` says it, too.
+Error texts are Apache Kafka's where it has them, because ``kafka-storage info`` prints them too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kraft.wire.uuids import uuid_from_text, uuid_to_text
 
 META_PROPERTIES = "meta.properties"
 
-#: Versions of the file: of brokers with ZooKeeper, and of nodes with a metadata quorum (KIP-631).
+#: Versions of the file: brokers with ZooKeeper wrote 0, nodes with a metadata quorum write 1 (KIP-631).
 LEGACY, CURRENT = 0, 1
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -42,7 +42,7 @@ class MetaProperties:
 
 
 def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
-    """Read ``meta.properties`` of a log directory; None if there is none. Raises LogDirectoryError, OSError."""
+    """Read ``meta.properties`` of a log directory; None if it is absent. Raises LogDirectoryError, OSError."""
     name = os.path.join(path, META_PROPERTIES)
     values = read_properties(name)
     if values is None:
@@ -54,7 +54,7 @@ def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
 
 
 def parse_meta_properties(values: Mapping[str, str]) -> MetaProperties:
-    """What ``meta.properties`` of version 1 says. Raises ValueError, one line in the words of Apache Kafka."""
+    """Parse ``meta.properties`` of version 1. Raises ValueError with one line, where possible Apache Kafka's."""
     if meta_version(values) == LEGACY:
         raise ValueError("version 0 is that of brokers with ZooKeeper" if "version" in values else "version is missing")
     node_id, directory_id = read_number(values, "node.id"), read_directory_id(values)
@@ -64,7 +64,7 @@ def parse_meta_properties(values: Mapping[str, str]) -> MetaProperties:
 
 
 def meta_version(values: Mapping[str, str]) -> int:
-    """The version of a ``meta.properties``; one that says none is as old as ZooKeeper. Raises ValueError."""
+    """Return the version of a ``meta.properties``; a file without a version has version 0. Raises ValueError."""
     text = values.get("version", str(LEGACY))
     try:
         version = read_number({"version": text.strip()}, "version")
@@ -76,7 +76,7 @@ def meta_version(values: Mapping[str, str]) -> int:
 
 
 def read_number(values: Mapping[str, str], name: str) -> int:
-    """The value of a name as a Java ``int``. Raises ValueError."""
+    """Return the value of a name as a Java ``int``. Raises ValueError."""
     if name not in values:
         raise ValueError(f"Failed to find {name}")
     number = int(values[name]) if _NUMBER.fullmatch(values[name]) else None
@@ -86,7 +86,7 @@ def read_number(values: Mapping[str, str], name: str) -> int:
 
 
 def read_directory_id(values: Mapping[str, str]) -> uuid.UUID | None:
-    """The id of the directory, which files from before KIP-858 do not have. Raises ValueError."""
+    """Return the directory id; None in files from before KIP-858. Raises ValueError."""
     try:
         return uuid_from_text(values["directory.id"]) if "directory.id" in values else None
     except ValueError as error:
@@ -94,7 +94,7 @@ def read_directory_id(values: Mapping[str, str]) -> uuid.UUID | None:
 
 
 def read_properties(name: str) -> dict[str, str] | None:
-    """Read a properties file; None if there is none. Raises LogDirectoryError if it is none, OSError."""
+    """Read a properties file; None if it is absent. Raises LogDirectoryError if it is malformed, OSError."""
     try:
         with open(name, "rb") as file:
             return javaproperties.loads(file.read(_MAX_BYTES).decode("latin-1"))

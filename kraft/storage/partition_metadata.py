@@ -14,7 +14,7 @@ _MAX_BYTES = 4096
 
 
 def read_topic_id(directory: str | os.PathLike[str]) -> UUID | None:
-    """Return the topic id; None if the file is absent, or empty after a power cut. Raises StorageError, OSError."""
+    """Return the topic id; None if the file is absent or a power cut emptied it. Raises StorageError, OSError."""
     path = os.path.join(directory, FILE_NAME)
     try:
         with open(path, "rb") as file:
@@ -33,6 +33,6 @@ def read_topic_id(directory: str | os.PathLike[str]) -> UUID | None:
 
 
 def write_topic_id(directory: str | os.PathLike[str], topic_id: UUID) -> None:
-    """Replace the file, which the caller makes durable. Raises OSError."""
+    """Replace the file. The caller makes it durable. Raises OSError."""
     content = f"version: 0\ntopic_id: {uuid_to_text(topic_id)}"  # no line break at the end, as in Kafka
     write_atomically(os.path.join(directory, FILE_NAME), content.encode(), durable=False)

@@ -1,9 +1,9 @@
-"""The idempotent producers of a log (KIP-98) and the ``.snapshot`` files from which they are known after a restart.
+"""The idempotent producers of a log (KIP-98) and the ``.snapshot`` files that restore them after a restart.
 
-A snapshot named after an offset holds what every batch below that offset left behind; batches from there on are
-replayed by their headers. One is written for each segment's base offset (and at close); between those, one more every
-few thousand batches keeps the replay after a kill short, whatever the size of a segment. A snapshot has a checksum and
-needs no fsync: one that is lost or damaged means a longer replay.
+A snapshot named after an offset holds the producer state of every batch below that offset. Recovery replays the headers
+of later batches. The log writes a snapshot at the base offset of each segment, and at close. Within a segment it writes
+one more every few thousand batches, to keep the replay after a kill short. A snapshot has a checksum and needs no
+fsync: a lost or damaged one means a longer replay.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ProducerSnapshots:
         self._batches = 0
 
     def recover(self, segments: Segments, start_offset: int, end_offset: int, now_ms: int) -> ProducerStates:
-        """The producers of the batches from ``start_offset`` to ``end_offset``. Raises CorruptLog."""
+        """Return the producers of the batches from ``start_offset`` to ``end_offset``. Raises CorruptLog."""
         states, offset = self._load(end_offset)
         for segment, position, header in segments.batches_from(max(offset, start_offset)):
             if header.producer_id == NO_PRODUCER_ID:
@@ -56,9 +56,9 @@ class ProducerSnapshots:
         return states
 
     def _load(self, end_offset: int) -> tuple[ProducerStates, int]:
-        """Return the newest sound state at or below ``end_offset`` and the offset from which to replay.
+        """Return the newest undamaged state at or below ``end_offset`` and the offset from which to replay.
 
-        Snapshots beyond ``end_offset`` are of a log that is no more; they and damaged ones are deleted.
+        Deletes damaged snapshots and those beyond ``end_offset``, whose batches were truncated.
         """
         self._interim = None
         for offset in sorted(self.offsets(), reverse=True):
@@ -69,30 +69,30 @@ class ProducerSnapshots:
         return ProducerStates(), 0
 
     def appended(self, batches: int, states: ProducerStates, end_offset: int) -> None:
-        """Note that the log grew, and write a snapshot between segments if one is due."""
+        """Count appended batches, and write an interim snapshot if one is due."""
         self._batches += batches
         if self._batches >= _BATCHES_BETWEEN_SNAPSHOTS and self._batches >= _BATCHES_PER_PRODUCER * len(states):
             self._batches = 0
-            # The append stands already: a full disk costs a longer replay, and must not have it refused.
+            # The append has succeeded and must not fail now. Without the snapshot only the replay gets longer.
             with contextlib.suppress(OSError):
                 self.write(states, end_offset)
                 replaced, self._interim = self._interim, end_offset
                 self._remove(replaced)
 
     def write(self, states: ProducerStates, offset: int) -> None:
-        """Keep the state as of ``offset``."""
+        """Write the state as of ``offset``."""
         write_atomically(self._path(offset), encode_snapshot(states.entries()), durable=False)
         self._batches = 0
 
     def write_for_segment(self, states: ProducerStates, base_offset: int) -> None:
-        """Keep the state with which a new segment starts; the snapshot between segments has served."""
+        """Write the state at the start of a new segment, and remove the interim snapshot."""
         self.write(states, base_offset)
         if self._interim != base_offset:
             self._remove(self._interim)
         self._interim = None
 
     def keep_only(self, base_offsets: set[int]) -> None:
-        """Delete what belongs to no segment any more, except the newest."""
+        """Delete the snapshots that belong to no segment, except the newest."""
         for offset in sorted(self.offsets())[:-1]:
             if offset not in base_offsets:
                 self._remove(offset)
@@ -102,7 +102,7 @@ class ProducerSnapshots:
             self._remove(offset)
 
     def offsets(self) -> list[int]:
-        """The offsets of the files, in no order."""
+        """Return the offsets of the files, unordered."""
         names = map(_NAME.fullmatch, os.listdir(self._directory))
         return [int(match[1]) for match in names if match]
 
@@ -116,6 +116,6 @@ class ProducerSnapshots:
 
 
 def replay_marker(states: ProducerStates, buffer: Buffer, position: int, header: BatchHeader, now_ms: int) -> None:
-    """Take in the end of a transaction, a control batch at ``position``. Raises DecodeError."""
+    """Replay the end of a transaction, a control batch at ``position``. Raises DecodeError."""
     for record in read_records(buffer, position, header, max_bytes=MAX_DECOMPRESSED_BYTES):
         states.replay(header, now_ms, EndTransactionMarker.from_record(record))

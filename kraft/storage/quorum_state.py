@@ -1,8 +1,8 @@
 """``quorum-state``: the epoch, vote and leader that a raft voter must not forget (KIP-595), as one line of JSON.
 
-Version 0 names candidates by id alone (kraft.version 0); version 1 (KIP-853) adds the directory id of the vote. A lost
-or half-written vote could elect two leaders in one epoch, so the file is replaced whole and durably before anyone
-hears of it.
+Version 0 names candidates by id only (kraft.version 0). Version 1 (KIP-853) adds the directory id of the vote. A lost
+or half-written vote could elect two leaders in one epoch. The voter therefore replaces the whole file durably before it
+sends a message that depends on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_INT32 = 2**31 - 1
 
 @attrs.frozen
 class QuorumState:
-    """What one voter wrote last. ``leader_id`` and ``voted_id`` are -1 where there is none."""
+    """The last state that a voter wrote. ``leader_id`` and ``voted_id`` are -1 for none."""
 
     leader_id: int = NOBODY
     leader_epoch: int = 0
@@ -37,7 +37,7 @@ class QuorumState:
 
 
 def read_quorum_state(path: str | os.PathLike[str]) -> QuorumState | None:
-    """Return the state, or None if the file is absent. Raises StorageError if it is not one."""
+    """Return the state, or None if the file is absent. Raises StorageError if the file is malformed."""
     try:
         with open(path, "rb") as file:
             data = file.read(_MAX_BYTES)

@@ -1,4 +1,4 @@
-"""Where the newest batches of the active segment lie, so that a read at the end of the log costs no system call."""
+"""The positions of the newest batches of the active segment: a read at the end of the log then costs no system call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CAPACITY = 1024
 
 
 class RecentBatches:
-    """Last offset and position of up to 1024 consecutive batches that end where the segment ends."""
+    """Last offset and position of up to 1024 consecutive batches. The last one ends where the segment ends."""
 
     __slots__ = ("_offsets", "_positions")
 
@@ -18,7 +18,7 @@ class RecentBatches:
         self._positions = array("q")
 
     def add(self, last_offset: int, position: int) -> None:
-        """The batch at ``position`` is the new end of the segment."""
+        """Add the new last batch of the segment, which begins at ``position``."""
         if len(self._offsets) >= _CAPACITY:
             del self._offsets[: _CAPACITY // 2]
             del self._positions[: _CAPACITY // 2]
@@ -30,9 +30,9 @@ class RecentBatches:
         self._positions = array("q")
 
     def locate(self, offset: int, size: int) -> tuple[int, int] | None:
-        """Return (start, end) of the first batch that ends at or beyond ``offset``, or None if that is not known.
+        """Return (start, end) of the first batch that ends at or beyond ``offset``, or None if unknown.
 
-        ``size`` is that of the segment. An offset beyond the last batch gives (size, size).
+        ``size`` is the size of the segment. An offset beyond the last batch gives (size, size).
         """
         number = bisect_left(self._offsets, offset)
         if number == 0 and (not self._positions or self._positions[0] != 0):
@@ -43,12 +43,12 @@ class RecentBatches:
         return self._positions[number], self._positions[number + 1] if number + 1 < count else size
 
     def boundary_at_most(self, position: int) -> int | None:
-        """Return the last start of a batch that is not beyond ``position``, or None if that is not known."""
+        """Return the last start of a batch at or before ``position``, or None if unknown."""
         number = bisect_right(self._positions, position)
         return self._positions[number - 1] if number else None
 
     def truncate(self, position: int) -> None:
-        """Forget the batches at and beyond ``position``."""
+        """Remove the batches at and beyond ``position``."""
         keep = bisect_left(self._positions, position)
         del self._offsets[keep:]
         del self._positions[keep:]

@@ -1,17 +1,20 @@
-"""From the files of a partition to its segments: finish what was interrupted, rebuild indexes, cut a torn tail.
+"""Open the segments of a partition: finish interrupted work, rebuild indexes, cut a torn tail.
 
-How much is looked at depends on how the last user left (``LastStop``). After a controlled stop: headers behind the last
-index entry. After a kill: the same bytes, but their checksums too; everything before was in the page cache, which
-outlives a process. After a power cut: every checksum from the recovery point on.
+The last stop (``LastStop``) decides what recovery checks:
 
-A torn tail is cut. Damage that sound batches follow is CorruptLog, since cutting there would lose what was promised.
-Except after a power cut beyond the recovery point: nothing there was ever said to be durable, and the kernel writes
-pages in any order, so the log is cut at the first damage, as Kafka does it, and the caller says how much went.
+- After a controlled stop: the headers beyond the last index entry.
+- After a kill: those headers and their checksums. Everything before was in the page cache, which outlives a process.
+- After a power cut: every checksum from the recovery point on.
 
-The log of the metadata is strict: it has no gaps, and is synced before anything in it is answered. After any stop all
-of it is looked at. Offsets and epochs are outside of a batch's checksum; there they follow each other, and an epoch
-begins with a control batch, so one that does not is damage. It is cut only where the last write may have torn it: a
-killed process leaves a batch short, never whole and wrong.
+Recovery cuts a torn tail. If undamaged batches follow the damage, it raises CorruptLog, since a cut would lose
+acknowledged records. A power cut is the exception, beyond the recovery point: nothing there was reported as durable,
+and the kernel writes pages in any order. The log is then cut at the first damage, as in Kafka, and ``Recovery`` reports
+the size of the loss.
+
+The metadata log is ``strict``: it has no gaps, and the node syncs it before it answers. Recovery checks all of it after
+any stop. A batch's checksum does not cover its offset and epoch. In a strict log offsets follow each other, and each
+epoch begins with a control batch; anything else is damage. A strict log is cut only where the last write may have torn
+it. A killed process leaves an incomplete batch, never a complete damaged one.
 """
 
 from __future__ import annotations
@@ -48,12 +51,12 @@ ADVICE = (
 
 @attrs.frozen
 class Recovery:
-    """What opening a log had to repair; worth a line in the node's log if there is anything."""
+    """The repairs of one opening. The node logs it if it is true."""
 
     torn_file: str | None = None
     torn_position: int = 0
     torn_offset: int = 0
-    """The log ends here now."""
+    """The new end of the log."""
     torn_bytes: int = 0
     rebuilt_indexes: tuple[str, ...] = ()
 
@@ -79,7 +82,8 @@ def load_segments(
     *,
     strict: bool = False,
 ) -> tuple[list[Segment], Recovery]:
-    """Open every segment, oldest first; ``learn`` hears of each batch that had to be looked at, of all with ``strict``.
+    """Open every segment, oldest first. ``learn`` gets each batch that was checked; with ``strict`` that is every
+    batch.
 
     Raises CorruptLog, OSError.
     """
@@ -106,7 +110,7 @@ def _recover(
     for number, segment in enumerate(segments):
         later = segments[number + 1 :]
         end = segment.size
-        # Only the newest data may be torn. A new segment without a batch is no data.
+        # Only the newest data may be torn. A new segment without a batch holds no data.
         is_last = not any(segment.size for segment in later)
         uncertain = last_stop is LastStop.POWER_LOST and (not later or later[0].base_offset > recovery_point)
         sane = segment.indexes_are_sane()
@@ -131,7 +135,7 @@ def _recover(
                 recovery = attrs.evolve(recovery, torn_bytes=recovery.torn_bytes + gone.size)
                 _remove(gone)
             return segments[: number + 1], recovery
-        # A segment too short for an entry may well have no index.
+        # A segment too short for an index entry may have no index.
         if not sane and not uncertain and (had_index or segment.index.count):
             recovery = attrs.evolve(recovery, rebuilt_indexes=(*recovery.rebuilt_indexes, segment.path))
         if later:
@@ -154,10 +158,10 @@ def _replay(segment: Segment, last_stop: LastStop, *, everything: bool, active: 
 
 
 def _require_follows(segment: Segment, before: BatchHeader | None, header: BatchHeader) -> None:
-    """Raise CorruptLog if a sound batch does not go on where the one before it ended: it is no torn tail."""
+    """Raise CorruptLog if an undamaged batch does not continue at the end of the previous one: this is no torn tail."""
     expected, epoch = (segment.base_offset, 0) if before is None else (before.next_offset, before.leader_epoch)
     if header.base_offset == expected and header.leader_epoch >= epoch:
-        # A leader opens its epoch with a control batch (KIP-595); the log may have been trimmed to what follows.
+        # A leader opens its epoch with a control batch (KIP-595), unless the log now starts behind that batch.
         if header.leader_epoch == epoch or header.is_control or before is None:
             return
         epoch_as_expected = f"{epoch}"
@@ -170,7 +174,10 @@ def _require_follows(segment: Segment, before: BatchHeader | None, header: Batch
 
 
 def _require_torn(segment: Segment, end: int, damage: CorruptBatch, last_stop: LastStop) -> None:
-    """Raise CorruptLog if the last write cannot have left this: part of it after a kill, garbage after a power cut."""
+    """Raise CorruptLog if the last write cannot have caused the damage.
+
+    A kill leaves part of the write, a power cut may leave garbage.
+    """
     may_be_torn = last_stop is LastStop.POWER_LOST or isinstance(damage, TruncatedBatch)
     # No checksum covers the length.
     if not may_be_torn or isinstance(damage, MisplacedBatch) or has_wrong_length(segment.fd, segment.size, end):
@@ -178,7 +185,7 @@ def _require_torn(segment: Segment, end: int, damage: CorruptBatch, last_stop: L
 
 
 def _refuse_sound_batches(segment: Segment, end: int, damage: CorruptBatch, *, strict: bool) -> None:
-    """Raise CorruptLog if what follows the last sound batch is not all garbage."""
+    """Raise CorruptLog if an undamaged batch follows the damage."""
     sound = find_sound_batch(segment.fd, segment.size + 1, end, segment.next_offset)
     if sound is not None:
         reason = f"{damage}, and sound batches follow from position {sound} on"
@@ -186,7 +193,7 @@ def _refuse_sound_batches(segment: Segment, end: int, damage: CorruptBatch, *, s
 
 
 def _cut(segment: Segment, end: int, recovery: Recovery) -> Recovery:
-    """Drop what follows the last sound batch."""
+    """Drop everything after the last undamaged batch."""
     position = segment.size
     segment.cut(position, segment.next_offset)
     return attrs.evolve(
@@ -211,8 +218,8 @@ def _remove(segment: Segment) -> None:
 def finish_interrupted_work(directory: str, index_interval_bytes: int) -> dict[int, int]:
     """Finish or undo deletions and compactions that a crash interrupted; return base offset → size of each log file.
 
-    ``.deleted`` files go. ``.cleaned`` files go, and with them the ``.swap`` files that their compaction had renamed
-    already. What is left as ``.swap`` is a finished compaction: it takes the place of the segments that it covers.
+    ``.deleted`` files are removed. ``.cleaned`` files are removed, together with the ``.swap`` files that the same
+    compaction had renamed. Any other ``.swap`` file is a finished compaction and replaces the segments that it covers.
     Raises OSError, CorruptLog.
     """
     names = [match for match in map(_NAME.fullmatch, os.listdir(directory)) if match]

@@ -1,4 +1,4 @@
-"""Which old segments a log may lose: ``retention.ms``, ``retention.bytes``, and everything before its start offset."""
+"""Which old segments a log may delete: by ``retention.ms``, ``retention.bytes``, and the log start offset."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ NO_LIMIT = -1
 
 
 def deletable(segments: Sequence[Segment], config: LogConfig, log_start_offset: int, now_ms: int, end: int) -> int:
-    """Return how many of the oldest segments may go; all of them if even the active one is over age.
+    """Return how many of the oldest segments may go; all of them if even the active one is too old.
 
-    Nothing at or beyond ``end``, the high watermark, may go. Age and size count only where ``cleanup.policy`` says
-    delete; a segment before the start of the log goes always, but never the active one. Raises OSError.
+    No segment with an offset at or beyond ``end``, the high watermark, may go. Age and size count only if
+    ``cleanup.policy`` contains delete. A segment before the log start always goes, except the active one. Raises
+    OSError.
     """
     by_policy = "delete" in config.cleanup_policy
     excess = sum(segment.size for segment in segments) - config.retention_bytes
@@ -33,7 +34,10 @@ def deletable(segments: Sequence[Segment], config: LogConfig, log_start_offset: 
 
 
 def newest_ms(segment: Segment) -> int:
-    """The largest timestamp in a segment; when it was last written, if its records have none. Raises OSError."""
+    """Return the largest timestamp in a segment, in ms; without timestamps, the time of its last write.
+
+    Raises OSError.
+    """
     if segment.max_timestamp >= 0:
         return segment.max_timestamp
     return int(os.fstat(segment.fd).st_mtime * 1000)

@@ -1,7 +1,7 @@
-"""Walk the batches of a log file, and tell a torn tail from damage.
+"""Walk the batches of a log file, and tell a torn tail from other damage.
 
-A torn tail is what a crash leaves: the last batch is incomplete, or garbage runs to the end of the file. No sound batch
-lies behind it. If one does, the damage is in the middle of the log and cutting there would lose records silently.
+A crash leaves a torn tail: the last batch is incomplete, or garbage runs to the end of the file. No undamaged batch
+follows it. If one does, the damage is in the middle of the log, and a cut there would silently lose records.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _PLAUSIBLE_OFFSETS = 2**31
 
 
 def walk(fd: int, position: int, end: int, *, verify: bool) -> Iterator[tuple[int, BatchHeader]]:
-    """Yield (position, header) of each batch from ``position`` on, with ``verify`` after its checksum was proved.
+    """Yield (position, header) of each batch from ``position`` on. With ``verify``, check its checksum first.
 
-    Without ``verify`` only headers are read. Raises CorruptBatch at the first batch that is not sound (the ones before
-    were yielded), and OSError.
+    Without ``verify`` only headers are read. Raises CorruptBatch at the first damaged batch, after it yielded the ones
+    before it, and OSError.
     """
     chunk, start = b"", position
     wanted = _DATA_CHUNK if verify else _HEADER_CHUNK
@@ -57,7 +57,7 @@ def walk(fd: int, position: int, end: int, *, verify: bool) -> Iterator[tuple[in
 
 
 def _check_large_batch(fd: int, position: int, header: BatchHeader) -> None:
-    """Prove a checksum piece by piece: a damaged length may claim the whole file."""
+    """Check a checksum piece by piece, because a damaged length may span the whole file."""
     end = position + header.size
     position += _CHECKED_POSITION
     crc = 0
@@ -80,9 +80,9 @@ def read_batch(fd: int, position: int, header: BatchHeader) -> bytes:
 
 
 def find_sound_batch(fd: int, position: int, end: int, offset: int) -> int | None:
-    """Return the position of the first sound batch beyond ``position`` that may follow ``offset``, or None.
+    """Return the position of the first undamaged batch at or beyond ``position`` that may follow ``offset``, or None.
 
-    Looks at every byte: the length that would lead there is not to be trusted. Raises OSError.
+    It tries every byte, because the length that would lead there may be damaged. Raises OSError.
     """
     overlap = HEADER_SIZE - 1
     while position < end:
@@ -101,7 +101,7 @@ def find_sound_batch(fd: int, position: int, end: int, offset: int) -> int | Non
 
 
 def has_wrong_length(fd: int, position: int, end: int) -> bool:
-    """Whether the batch at ``position`` is whole up to ``end``, by its checksum, and says that it ends elsewhere.
+    """Whether the checksum proves a batch from ``position`` to ``end`` whose length field gives another end.
 
     Raises OSError.
     """

@@ -1,8 +1,8 @@
 """One segment: a log file of consecutive batches and its two indexes, named after the base offset.
 
-The log file is written first, then the time index, then the offset index; so whatever an index names is in the log, and
-the time index knows every batch up to the last one that the offset index names. What follows that batch is found again
-by walking the log. ``.txnindex`` and ``.snapshot`` files of the same base offset come and go with the segment.
+An append writes the log file first, then the time index, then the offset index. So the log contains every batch that an
+index names. The time index covers every batch up to the last one in the offset index. A walk of the log finds the later
+batches. ``.txnindex`` and ``.snapshot`` files of the same base offset are created and removed with the segment.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ SWAP_SUFFIX = ".swap"
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 MAX_POSITION = 2**31 - 1
-"""An index keeps a position in 31 bits, so no segment is larger."""
+"""An index stores a position in 31 bits, so no segment is larger."""
 
 _INDEX_ENTRY_BYTES = OffsetIndex.entry.size
 _TIME_INDEX_ENTRY_BYTES = TimeIndex.entry.size
 
 
 def segment_path(directory: str, base_offset: int, suffix: str) -> str:
-    """Return the name of a file of the segment that starts at ``base_offset``."""
+    """Return the path of a file of the segment that starts at ``base_offset``."""
     return f"{directory}/{base_offset:020d}{suffix}"
 
 
 class MisplacedBatch(CorruptBatch):
-    """A batch that is whole, and cannot be where it is."""
+    """An undamaged batch with offsets that do not fit its place."""
 
 
 class SegmentFile:
-    """An open log file. It closes itself when nothing refers to it any more.
+    """An open log file. It closes itself when the last reference to it goes.
 
-    A response on its way to a socket keeps it alive, so that neither deletion nor ``close`` can pull the descriptor
-    from under a sendfile, or let it be reused.
+    A response that is being sent holds a reference. So neither deletion nor ``close`` can close the descriptor during a
+    sendfile, or let the kernel reuse it.
     """
 
     __slots__ = ("__weakref__", "_fd", "path")
@@ -59,7 +59,7 @@ class SegmentFile:
     def __init__(self, path: str, *, create: bool = False) -> None:
         self.path = path
         self._fd = -1
-        # Only on demand: an empty file where a segment was deleted would be one at the next start.
+        # Create it only on demand: after a deletion, an empty file would count as a segment at the next start.
         self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
 
     def fileno(self) -> int:
@@ -71,7 +71,7 @@ class SegmentFile:
 
 
 class AppendedBatch(NamedTuple):
-    """What a segment needs to know of a batch in the buffer that it appends."""
+    """Position, last offset and largest timestamp of one batch in an appended buffer."""
 
     position: int
     last_offset: int
@@ -93,17 +93,17 @@ class Segment:
     max_timestamp_offset: int = -1
     """Last offset of the batch that reached ``max_timestamp`` first."""
     first_timestamp: int | None = None
-    """Max timestamp of the first batch: what ``segment.ms`` counts from. None until it is needed."""
+    """Max timestamp of the first batch, from which ``segment.ms`` counts. None until it is needed."""
     created_ms: int | None = None
-    """When ``age_ms`` was first asked of a segment whose records have no timestamp."""
+    """Time of the first ``age_ms`` call for a segment whose records have no timestamp."""
     recent: RecentBatches = attrs.field(factory=RecentBatches)
     was_cut: bool = False
-    """Since the last flush. What was cut off may come back with a power cut, even if nothing was appended since."""
+    """Whether batches were cut off since the last flush. A power cut may restore them, even if no append followed."""
     _file: SegmentFile | None = None
 
     @classmethod
     def load(cls, directory: str, base_offset: int, size: int, index_interval_bytes: int, suffix: str = "") -> Segment:
-        """Look at the files of a segment. What is in them is learned by ``replay``."""
+        """Look at the files of a segment. ``replay`` reads their batches."""
         index = OffsetIndex(segment_path(directory, base_offset, INDEX_SUFFIX) + suffix, base_offset)
         time_index = TimeIndex(segment_path(directory, base_offset, TIME_INDEX_SUFFIX) + suffix, base_offset)
         segment = cls(directory, base_offset, index_interval_bytes, size, base_offset, index, time_index)
@@ -113,7 +113,7 @@ class Segment:
 
     @classmethod
     def create(cls, directory: str, base_offset: int, index_interval_bytes: int, suffix: str = "") -> Segment:
-        """Start an empty segment, on top of whatever was left under its name."""
+        """Start an empty segment and remove any leftover files of its name."""
         remove_segment(directory, base_offset, suffix)
         file = SegmentFile(segment_path(directory, base_offset, LOG_SUFFIX) + suffix, create=True)
         segment = cls.load(directory, base_offset, 0, index_interval_bytes, suffix)
@@ -137,7 +137,7 @@ class Segment:
     # -- Opening
 
     def indexes_are_sane(self) -> bool:
-        """Whether both indexes exist and can belong to this log."""
+        """Whether both indexes exist and fit this log."""
         if not (self.index.exists and self.time_index.exists):
             return False
         if not (self.index.is_sane(self.size) and self.time_index.is_sane()):
@@ -151,9 +151,9 @@ class Segment:
             return False
 
     def replay(self, position: int, *, verify: bool) -> Iterator[BatchHeader]:
-        """Learn the batches from ``position`` on, yielding their headers, and index them where that is due.
+        """Read the batches from ``position`` on, yield their headers, and add index entries where they are due.
 
-        Raises CorruptBatch at the first batch that is not sound; ``size`` is then where it starts.
+        Raises CorruptBatch at the first damaged batch; ``size`` is then its position.
         """
         end, self.size = self.size, position
         for at, header in walk(self.fd, position, end, verify=verify):
@@ -165,7 +165,7 @@ class Segment:
             yield header
 
     def replay_tail(self, *, verify: bool) -> Iterator[BatchHeader]:
-        """Learn what the offset index does not name, beginning with the last batch that it does. As ``replay``."""
+        """Replay the batches from the last one in the offset index on. As ``replay``."""
         self.max_timestamp, self.max_timestamp_offset = self.time_index.last_timestamp, self.time_index.last_offset
         return self.replay(self.index.last_position, verify=verify)
 
@@ -180,7 +180,7 @@ class Segment:
     # -- Appending
 
     def append(self, buffer: bytes | bytearray | memoryview, batches: Sequence[AppendedBatch]) -> None:
-        """Append the batches in ``buffer``, which fill it. After an OSError the segment is what it was before."""
+        """Append the batches in ``buffer``, which fill it. An OSError leaves the segment unchanged."""
         start, entries, time_entries = self.size, self.index.count, self.time_index.count
         before = self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self.next_offset
         try:
@@ -208,14 +208,14 @@ class Segment:
         self.next_offset = last_offset + 1
 
     def is_index_full(self, segment_index_bytes: int) -> bool:
-        """Whether no batch may follow, so that neither index outgrows ``segment.index.bytes``."""
+        """Whether no further batch may be appended, so that neither index outgrows ``segment.index.bytes``."""
         return (
             self.index.count >= segment_index_bytes // _INDEX_ENTRY_BYTES
             or self.time_index.count >= segment_index_bytes // _TIME_INDEX_ENTRY_BYTES - 1
         )
 
     def age_ms(self, now_ms: int, max_timestamp: int) -> int:
-        """How old the segment is for ``segment.ms``: by the timestamps of records, else by the clock."""
+        """Return the age for ``segment.ms``: by the timestamps of records, or else by the clock."""
         if self.first_timestamp is None and self.size:
             self.first_timestamp = next(self.headers())[1].max_timestamp
         if self.first_timestamp is not None and self.first_timestamp >= 0:
@@ -225,7 +225,7 @@ class Segment:
         return now_ms - self.created_ms
 
     def seal(self) -> None:
-        """No batch follows for now: complete the time index and let go of what only an active segment needs."""
+        """Complete the time index and close the indexes, because no batch follows for now."""
         self._finish_time_index()
         self.index.seal()
         self.time_index.seal()
@@ -238,7 +238,7 @@ class Segment:
     # -- Reading
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        """Yield (position, header) of the batches from ``position``, a batch start, on. Raises CorruptBatch."""
+        """Yield (position, header) of each batch from ``position``, the start of a batch. Raises CorruptBatch."""
         return walk(self.fd, position, self.size, verify=False)
 
     def locate(self, offset: int) -> tuple[int, int]:
@@ -257,7 +257,7 @@ class Segment:
         return self.size, self.size
 
     def read(self, offset: int, max_bytes: int, upper_bound: int, *, min_one_message: bool) -> FileSlice:
-        """Return whole batches from the one that holds ``offset``; see ``Log.read``. Raises CorruptBatch."""
+        """Return whole batches from the one that contains ``offset``; see ``Log.read``. Raises CorruptBatch."""
         start, first_end = self.locate(offset)
         limit = self.size if upper_bound >= self.next_offset else self.locate(upper_bound)[0]
         if start >= limit or (first_end - start > max_bytes and not min_one_message):
@@ -274,7 +274,7 @@ class Segment:
     # -- Shrinking and leaving
 
     def end_if_cut(self, offset: int) -> int:
-        """Where the segment ends without the batches that end at or beyond ``offset``. Raises CorruptBatch."""
+        """Return the end offset without the batches that end at or beyond ``offset``. Raises CorruptBatch."""
         position, _ = self.locate(offset)
         return offset if position >= self.size else min(offset, next(self.headers(position))[1].base_offset)
 
@@ -286,7 +286,7 @@ class Segment:
         self.next_offset = end_offset
 
     def cut(self, position: int, next_offset: int) -> None:
-        """Drop everything from ``position``, a batch start, on."""
+        """Drop everything from ``position``, the start of a batch."""
         self.index.truncate(next_offset)
         self.time_index.truncate(next_offset)
         os.ftruncate(self.fd, position)
@@ -300,30 +300,30 @@ class Segment:
         self.next_offset = max(next_offset, self.base_offset)
 
     def retire(self) -> list[str]:
-        """Take the files out of the log by renaming them; return the new names, for whoever deletes them."""
+        """Remove the segment from the log by renaming its files; return the new names for deletion."""
         self.index.close()
         self.time_index.close()
         self._file = None
         return rename_segment(self.directory, self.base_offset, "", DELETED_SUFFIX)
 
     def close(self) -> None:
-        """Let go of the files; slices of them that are on their way to a socket stay readable."""
+        """Close the files. Slices that are being sent stay readable."""
         self.index.close()
         self.time_index.close()
         self._file = None
 
 
 def remove_segment(directory: str, base_offset: int, second_suffix: str) -> None:
-    """Delete what there is of a segment's files. Raises OSError."""
+    """Delete the files of a segment that exist. Raises OSError."""
     for suffix in SEGMENT_SUFFIXES:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(segment_path(directory, base_offset, suffix) + second_suffix)
 
 
 def rename_segment(directory: str, base_offset: int, old: str, new: str) -> list[str]:
-    """Exchange the second suffix of a segment's files; return the new names. Raises OSError.
+    """Replace the second suffix of a segment's files; return the new names. Raises OSError.
 
-    The log file goes last when a segment enters the log and first when it leaves, so that a log file never stands there
+    The log file is renamed last when a segment enters the log and first when it leaves. So a log file never exists
     without the indexes that belong to it.
     """
     suffixes = SEGMENT_SUFFIXES if new == DELETED_SUFFIX else SEGMENT_SUFFIXES[::-1]

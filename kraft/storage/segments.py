@@ -1,6 +1,6 @@
-"""The segments of one log, in offset order: which files there are, and what of them is not durable yet.
+"""The segments of one log, in offset order: its files, and which of them are not durable yet.
 
-What the records in them mean, offsets, epochs and producers, is the log's business.
+The log interprets the records in them: offsets, epochs and producers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ by_base_offset = attrgetter("base_offset")
 class Segments(list[Segment]):
     """Never empty once the log is open; the last one is active and takes appends. Any method may raise OSError.
 
-    ``moved`` is whether files came or went since the last flush.
+    ``moved`` is true if files were created, renamed or deleted since the last flush.
     """
 
     def __init__(self, directory: str) -> None:
@@ -35,7 +35,7 @@ class Segments(list[Segment]):
         return self[-1]
 
     def start(self, base_offset: int, index_interval_bytes: int) -> Segment:
-        """Let a new segment be the active one."""
+        """Start a new active segment."""
         segment = Segment.create(self.directory, base_offset, index_interval_bytes)
         self.append(segment)
         self.moved = True
@@ -46,7 +46,7 @@ class Segments(list[Segment]):
         return self[max(bisect_right(self, offset, key=by_base_offset) - 1, 0)].path
 
     def batches_from(self, offset: int) -> Iterator[tuple[Segment, int, BatchHeader]]:
-        """Every batch that ends at or beyond ``offset``, with its segment and position. Raises CorruptLog."""
+        """Yield every batch that ends at or beyond ``offset``, with its segment and position. Raises CorruptLog."""
         for segment in self:
             if segment.next_offset > offset:
                 end, next_offset = segment.index.position_of(offset), max(offset, segment.base_offset)
@@ -59,20 +59,20 @@ class Segments(list[Segment]):
                     raise CorruptLog(segment.path, end, next_offset, str(damage), ADVICE) from damage
 
     def end_if_cut(self, offset: int) -> int:
-        """Where the segments end without the batches that end at or beyond ``offset``, which is within them.
+        """Return the end offset without the batches that end at or beyond ``offset``, which is within the segments.
 
         Raises CorruptBatch.
         """
         return self[bisect_right(self, offset, key=by_base_offset) - 1].end_if_cut(offset)
 
     def truncate_to(self, end_offset: int) -> None:
-        """Drop every batch at or beyond ``end_offset``, which ``end_if_cut`` has given. Raises CorruptBatch."""
+        """Drop every batch at or beyond ``end_offset``, a result of ``end_if_cut``. Raises CorruptBatch."""
         self.drop(self[max(1, bisect_right(self, end_offset, key=by_base_offset)) :])
         self.active.truncate(end_offset)
 
     def drop(self, gone: Sequence[Segment]) -> None:
-        """Take the newest segments away and delete them at once, newest first."""
-        # Once what is appended in their place is durable they must not come back.
+        """Remove the newest segments and delete their files at once, newest first."""
+        # The next flush syncs the directory, so that they cannot come back once their replacement is durable.
         self.moved = True
         for segment in reversed(gone):
             self.remove(segment)
@@ -80,9 +80,10 @@ class Segments(list[Segment]):
                 os.unlink(path)
 
     def begin_flush(self, recovery_point: int, offset: int, also: Sequence[str], cuts: int) -> Flush:
-        """What to sync so that everything below ``offset`` is durable; below ``recovery_point`` it is already.
+        """Return the files to sync so that everything below ``offset`` is durable. Below ``recovery_point`` it is
+        already.
 
-        ``also`` are more files of this directory that were replaced, ``cuts`` how often the log was cut before.
+        ``also`` are other replaced files of this directory. ``cuts`` is how often the log was truncated before.
         """
         due = [
             each for each in self if each.base_offset < offset and (each.next_offset > recovery_point or each.was_cut)
@@ -96,6 +97,6 @@ class Segments(list[Segment]):
         return Flush(offset, tuple(segment.file for segment in due), (*indexes, *also), directories, cuts)
 
     def close(self) -> None:
-        """Let go of the files as they are."""
+        """Close the files without a flush."""
         for segment in self:
             segment.close()

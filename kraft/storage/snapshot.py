@@ -1,9 +1,9 @@
 """Snapshots of the metadata log (KIP-630): ``<end offset>-<epoch>.checkpoint`` files beside its segments.
 
-A snapshot is a log of its own: one control batch with a SnapshotHeader, batches of metadata records, one control batch
-with a SnapshotFooter; offsets count from 0, every batch carries the epoch of the snapshot. The end offset in the name
-is exclusive. It is written as ``.part`` and renamed once it is durable, so a ``.checkpoint`` is always whole.
-``bootstrap.checkpoint`` has the same layout with epoch 0 and holds what a new cluster starts with.
+A snapshot has the format of a log: a control batch with a SnapshotHeader, batches of metadata records, a control batch
+with a SnapshotFooter. Offsets count from 0, and every batch has the epoch of the snapshot. The end offset in the name
+is exclusive. The file is written as ``.part`` and renamed once it is durable, so a ``.checkpoint`` is always complete.
+``bootstrap.checkpoint`` has the same layout with epoch 0 and holds the first records of a new cluster.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kraft.wire.decode_error import DecodeError
 
 CHECKPOINT_SUFFIX = ".checkpoint"
 PART_SUFFIX = ".part"
-#: The largest batch of a snapshot, or of the metadata log, that is read, and the most that one decompresses to.
+#: The largest batch, in bytes, that is read from a snapshot or the metadata log, before and after decompression.
 MAX_READ_BATCH_BYTES = 64 * 2**20
 
 _NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
@@ -43,7 +43,7 @@ def snapshot_name(snapshot: SnapshotId) -> str:
 
 
 def snapshot_batches(values: Iterable[bytes], *, epoch: int, timestamp: int) -> Iterator[bytes]:
-    """Yield the batches of a snapshot of these metadata records; ``timestamp`` (ms) is that of the last one."""
+    """Yield the batches of a snapshot of these metadata records; ``timestamp`` (ms) is that of the last record."""
     message = SnapshotHeaderRecord(version=_HEADER_VERSION, last_contained_log_timestamp=timestamp)
     header = encode(message, _HEADER_VERSION)
     yield _control_batch(ControlType.SNAPSHOT_HEADER, header, 0, epoch, timestamp)
@@ -71,7 +71,7 @@ def _control_batch(kind: ControlType, value: bytes, offset: int, epoch: int, tim
 def write_snapshot(
     directory: str | os.PathLike[str], snapshot: SnapshotId, values: Iterable[bytes], *, timestamp: int
 ) -> str:
-    """Write a snapshot durably; return its path. Raises OSError, after which nothing of it is left."""
+    """Write a snapshot durably; return its path. After an OSError no part of it remains."""
     path = os.path.join(directory, snapshot_name(snapshot))
     part = path + PART_SUFFIX
     try:
@@ -94,9 +94,9 @@ def write_snapshot(
 def read_snapshot(path: str | os.PathLike[str], *, epoch: int = 0) -> Iterator[bytes]:
     """Yield the metadata records of a snapshot of this epoch, or of ``bootstrap.checkpoint``, batch by batch.
 
-    Everything is proved as it is read: the header comes first and the footer last, offsets follow each other from 0,
-    every epoch is that of the snapshot, every checksum is right. Raises CorruptLog, perhaps after some records, and
-    OSError.
+    Each batch is checked before its records are yielded. The header comes first and the footer last, offsets follow
+    each other from 0, every epoch is the snapshot's, and every checksum is right. Raises CorruptLog, perhaps after some
+    records, and OSError.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     position = offset = 0
@@ -139,7 +139,7 @@ def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Record]:
 
 
 def snapshot_timestamp(path: str | os.PathLike[str]) -> int:
-    """Return when the last record in a snapshot was appended (ms), as its header has it. Raises CorruptLog, OSError."""
+    """Return the append time (ms) of the last record in a snapshot, from its header. Raises CorruptLog, OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         position, header = next(walk(fd, 0, os.fstat(fd).st_size, verify=True))
@@ -157,19 +157,19 @@ def snapshot_timestamp(path: str | os.PathLike[str]) -> int:
 
 
 def list_snapshots(directory: str | os.PathLike[str]) -> list[SnapshotId]:
-    """Return the whole snapshots in a directory, oldest first. Raises OSError."""
+    """Return the complete snapshots in a directory, oldest first. Raises OSError."""
     names = map(_NAME.fullmatch, os.listdir(directory))
     return sorted(SnapshotId(int(match[1]), int(match[2])) for match in names if match)
 
 
 def delete_snapshots_before(directory: str | os.PathLike[str], snapshot: SnapshotId) -> None:
-    """Delete older snapshots than this one. Raises OSError."""
+    """Delete the snapshots older than this one. Raises OSError."""
     for older in list_snapshots(directory):
         if older < snapshot:
             os.unlink(os.path.join(directory, snapshot_name(older)))
 
 
 def delete_leftovers(directory: str | os.PathLike[str]) -> None:
-    """Delete what a crash left of snapshots that were being written, fetched or deleted. Raises OSError."""
+    """Delete the files of snapshots whose writing, fetching or deletion a crash interrupted. Raises OSError."""
     for name in filter(_LEFT_OVER.fullmatch, os.listdir(directory)):
         os.unlink(os.path.join(directory, name))

@@ -7,15 +7,12 @@ import re
 from functools import lru_cache
 from uuid import UUID
 
-__all__ = ["METADATA_TOPIC_ID", "ZERO_UUID", "uuid_from_bytes", "uuid_from_text", "uuid_to_text"]
+__all__ = ["ZERO_UUID", "uuid_from_bytes", "uuid_from_text", "uuid_to_text"]
 
 _TEXT = re.compile(r"[A-Za-z0-9_-]{22}(==)?")
 
 ZERO_UUID = UUID(int=0)
 """The uuid that means "no id"."""
-
-METADATA_TOPIC_ID = UUID(int=1)
-"""The fixed id of ``__cluster_metadata`` (KIP-595)."""
 
 
 @lru_cache(maxsize=4096)

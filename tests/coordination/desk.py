@@ -17,7 +17,6 @@ from kraft.api import join_group, offset_commit, offset_fetch, sync_group
 from kraft.api.context import BrokerContext
 from kraft.broker.leadership import Fetched
 from kraft.control.metadata import Metadata
-from kraft.controller.internal_topics import OFFSETS_TOPIC
 from kraft.coordination.groups import Groups
 from kraft.coordinator.rebalance import GroupSettings
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -41,6 +40,7 @@ from kraft.rpc.channel import Parked, Request
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import OFFSETS_TOPIC
 from kraft.world.clock import Clock
 from kraft.world.world import World
 from tests.support.held import registration

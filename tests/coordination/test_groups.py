@@ -9,12 +9,12 @@ import pytest
 import trio
 
 from kraft.api import list_groups
-from kraft.controller.internal_topics import OFFSETS_TOPIC
 from kraft.coordinator.records import CommittedOffset, OffsetRecord
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.records.record import Record, encode_batch
 from kraft.wire.errors import ErrorCode
+from kraft.wire.internal_topics import OFFSETS_TOPIC
 from tests.coordination.desk import (
     FOLLOWER,
     GROUP,

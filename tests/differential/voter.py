@@ -16,7 +16,6 @@ from typing import Any
 
 import attrs
 
-from kraft.controller.context import CLUSTER_METADATA_TOPIC
 from kraft.messages import begin_quorum_epoch_response as begin_response
 from kraft.messages import fetch_response, vote_response
 from kraft.messages.api_versions_response import ApiVersion, ApiVersionsResponse
@@ -31,8 +30,8 @@ from kraft.messages.vote_response import VoteResponse
 from kraft.quorum.wire import NOBODY
 from kraft.wire.codec import decode, encode
 from kraft.wire.errors import ErrorCode
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID
 from kraft.wire.schema import Message
-from kraft.wire.uuids import METADATA_TOPIC_ID
 
 OFFERED = {
     ApiKey.FETCH: (12, 17),

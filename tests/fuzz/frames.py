@@ -20,8 +20,9 @@ from kraft.records.batch import checksum
 from kraft.records.compression import Compression, compress
 from kraft.records.record import Record, encode_batch
 from kraft.wire.codec import encode
+from kraft.wire.internal_topics import METADATA_TOPIC_ID
 from kraft.wire.schema import Field, Message
-from kraft.wire.uuids import METADATA_TOPIC_ID, ZERO_UUID
+from kraft.wire.uuids import ZERO_UUID
 
 TOPICS = ("orders", "compacted", "squeezed", "victim")
 """Topics of the node under attack: plain, compacted, recompressing; the last one is deleted and created again."""

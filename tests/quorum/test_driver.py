@@ -14,7 +14,6 @@ import trio.testing
 from kraft.config.topic import LogConfig
 from kraft.messages.topic_record import TopicRecord
 from kraft.quorum.driver import NotLeader
-from kraft.quorum.log import METADATA_PARTITION
 from kraft.quorum.trace import RoleBegan
 from kraft.raft.messages import FetchRequest
 from kraft.raft.timing import Timing
@@ -23,7 +22,7 @@ from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
 from kraft.storage.log import Log
 from kraft.storage.quorum_state import QuorumState, read_quorum_state, write_quorum_state
-from kraft.wire.uuids import METADATA_TOPIC_ID
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION, METADATA_TOPIC_ID
 from tests.support.quorums import append, committed_image, idle, open_quorum, running
 
 
@@ -50,9 +49,9 @@ class SlowDisk:
 async def test_an_epoch_begins_with_a_record_of_its_leader(tmp_path: Path) -> None:
     async with running(tmp_path) as (quorum, _):
         assert (quorum.leader_id, quorum.epoch, quorum.high_watermark, quorum.end_offset) == (1, 1, 1, 1)
-    state = read_quorum_state(tmp_path / METADATA_PARTITION / "quorum-state")
+    state = read_quorum_state(tmp_path / CLUSTER_METADATA_PARTITION / "quorum-state")
     assert state == QuorumState(leader_id=1, leader_epoch=1, current_voters=(1,))
-    assert Log.open(tmp_path, METADATA_PARTITION, LogConfig(), now_ms=0).topic_id == METADATA_TOPIC_ID
+    assert Log.open(tmp_path, CLUSTER_METADATA_PARTITION, LogConfig(), now_ms=0).topic_id == METADATA_TOPIC_ID
 
 
 async def test_nothing_is_committed_before_its_flush_and_one_flush_commits_many(tmp_path: Path) -> None:
@@ -117,7 +116,7 @@ async def test_a_cancelled_quorum_leaves_its_log_as_it_is_and_one_that_was_told_
     tmp_path: Path,
 ) -> None:
     """Cancelling is the power cord: a node that dies does not get to write what makes the next start quicker."""
-    directory = tmp_path / METADATA_PARTITION
+    directory = tmp_path / CLUSTER_METADATA_PARTITION
     for is_told in False, True:
         async with running(tmp_path) as (quorum, _):
             await quorum.committed(append(quorum, [topic(quorum.epoch)], quorum.epoch))
@@ -183,7 +182,7 @@ async def test_a_flipped_bit_is_found_on_load(tmp_path: Path) -> None:
     async with running(tmp_path) as (quorum, _):
         for number in range(3):
             await quorum.committed(append(quorum, [topic(number)], quorum.epoch))
-    path = tmp_path / METADATA_PARTITION / f"{0:020}.log"
+    path = tmp_path / CLUSTER_METADATA_PARTITION / f"{0:020}.log"
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
@@ -194,7 +193,7 @@ async def test_a_flipped_bit_is_found_on_load(tmp_path: Path) -> None:
 
 async def test_a_leader_stops_rather_than_send_what_rotted_since_the_start(tmp_path: Path) -> None:
     """As long as its followers fetched it would go on to lead, and nothing would be committed."""
-    path = tmp_path / METADATA_PARTITION / f"{0:020}.log"
+    path = tmp_path / CLUSTER_METADATA_PARTITION / f"{0:020}.log"
     with pytest.RaisesGroup(
         pytest.RaisesExc(StorageError, match=f"{path.name}: damaged at offset 1: checksum "), flatten_subgroups=True
     ):
@@ -216,7 +215,7 @@ async def test_a_record_of_an_epoch_that_never_was_stops_the_node(tmp_path: Path
     """
     async with running(tmp_path):
         pass
-    directory = tmp_path / METADATA_PARTITION
+    directory = tmp_path / CLUSTER_METADATA_PARTITION
     if damaged == "log":
         path = directory / f"{0:020}.log"
         data = bytearray(path.read_bytes())

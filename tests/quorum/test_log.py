@@ -10,7 +10,6 @@ import pytest
 from kraft.config.topic import LogConfig
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.leader_change_message import LeaderChangeMessage
-from kraft.quorum.log import METADATA_PARTITION
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
 from kraft.records.batch import iter_headers
@@ -22,7 +21,7 @@ from kraft.storage.errors import StorageError
 from kraft.storage.snapshot import snapshot_name
 from kraft.wire.codec import decode
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.uuids import METADATA_TOPIC_ID
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION, METADATA_TOPIC_ID
 from tests.support.metadata_logs import (
     append_records,
     content,
@@ -277,7 +276,7 @@ def test_damage_is_one_clear_line(tmp_path: Path, position: int, problem: str) -
     fill(log, 1, 3)
     log.abandon()
     log = open_log(tmp_path, LogConfig(), last_stop=LastStop.CLEAN)
-    path = tmp_path / METADATA_PARTITION / f"{0:020}.log"
+    path = tmp_path / CLUSTER_METADATA_PARTITION / f"{0:020}.log"
     data = bytearray(path.read_bytes())
     starts = [start for start, _ in iter_headers(data)]
     data[starts[2] + position if position >= 0 else starts[3] + position] ^= 1

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kraft.quorum.log import METADATA_PARTITION
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import SnapshotId
 from kraft.records.batch import iter_headers
 from kraft.storage.directory import LastStop
 from kraft.storage.errors import StorageError
 from kraft.storage.snapshot import snapshot_name
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 from tests.support.metadata_logs import (
     Crashes,
     append_records,
@@ -150,7 +150,7 @@ def test_a_damaged_file_of_epochs_does_not_cost_the_log(tmp_path: Path, last_sto
     snapshot_of(log, 15)
     expected = shape(log)
     log.abandon()
-    path = tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint"
+    path = tmp_path / CLUSTER_METADATA_PARTITION / "leader-epoch-checkpoint"
     sound = path.read_text()
     path.write_text(sound.replace("1 0", "3 0"))
     assert shape(open_log(tmp_path, last_stop=last_stop)) == expected
@@ -163,8 +163,8 @@ def test_a_snapshot_that_parts_from_the_log_does_not_take_its_place_unless_it_is
     snapshot = snapshot_of(log, 15)
     log.abandon()
     os.rename(
-        tmp_path / METADATA_PARTITION / snapshot_name(snapshot),
-        tmp_path / METADATA_PARTITION / snapshot_name(snapshot._replace(epoch=1)),
+        tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(snapshot),
+        tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(snapshot._replace(epoch=1)),
     )
     with pytest.raises(
         StorageError, match=r"epoch 2 ends at offset 21, and parts from .*end_offset=15, epoch=1"
@@ -232,7 +232,7 @@ def test_a_log_that_reaches_beyond_a_snapshot_of_an_older_epoch_is_refused(tmp_p
     So the log, or the snapshot, is not what it was. Either may have the only copy of what is committed: both stay.
     """
     _left_by_a_kill(tmp_path, tail)
-    found = {path: path.read_bytes() for path in sorted((tmp_path / "follower" / METADATA_PARTITION).iterdir())}
+    found = {path: path.read_bytes() for path in sorted((tmp_path / "follower" / CLUSTER_METADATA_PARTITION).iterdir())}
     with pytest.raises(StorageError, match=r"epoch 3 ends at offset \d+, and parts from .*=25, epoch=2.* no newer"):
         open_log(tmp_path / "follower")
     assert {path: path.read_bytes() for path in found} == found
@@ -245,7 +245,7 @@ def test_a_missing_file_of_epochs_is_made_anew(tmp_path: Path) -> None:
     expected = shape(log)
     log.close()
     for last_stop in LastStop:
-        (tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint").unlink()
+        (tmp_path / CLUSTER_METADATA_PARTITION / "leader-epoch-checkpoint").unlink()
         log = open_log(tmp_path, last_stop=last_stop)
         assert shape(log) == expected
         log.close()
@@ -256,7 +256,7 @@ def test_after_a_power_cut_epochs_are_those_of_the_batches(tmp_path: Path) -> No
     log = open_log(tmp_path)
     fill(log, 1, 2)
     fill(log, 2, 2)
-    path = tmp_path / METADATA_PARTITION / "leader-epoch-checkpoint"
+    path = tmp_path / CLUSTER_METADATA_PARTITION / "leader-epoch-checkpoint"
     stale = path.read_bytes()
     log.truncate(3)
     append_records(log, [topic(number) for number in range(9)], 1, 0)
@@ -271,7 +271,7 @@ def test_a_log_that_begins_late_without_a_snapshot_is_refused(tmp_path: Path) ->
     snapshot = snapshot_of(log, 15)
     log.trim(snapshot)
     log.close()
-    (tmp_path / METADATA_PARTITION / snapshot_name(snapshot)).unlink()
+    (tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(snapshot)).unlink()
     with pytest.raises(StorageError, match=r"begins at offset 1\d, and no snapshot has what was before"):
         open_log(tmp_path)
 
@@ -282,7 +282,7 @@ def test_the_oldest_snapshot_that_reaches_back_far_enough_is_where_a_log_begins(
     fill(log, 1, 20)
     snapshots = [snapshot_of(log, end) for end in (3, 9, 15)]
     log.close()
-    directory = tmp_path / METADATA_PARTITION
+    directory = tmp_path / CLUSTER_METADATA_PARTITION
     segments = sorted(name for name in os.listdir(directory) if name.endswith(".log"))
     for name in segments[:2]:
         (directory / name).unlink()
@@ -298,9 +298,9 @@ def test_the_snapshot_of_an_empty_log_is_none(tmp_path: Path) -> None:
     """Later Kafkas format a directory with ``00000000000000000000-0000000000.checkpoint`` (KIP-853)."""
     log = open_log(tmp_path)
     log.close()
-    name = tmp_path / METADATA_PARTITION / snapshot_name(SnapshotId(0, 0))
+    name = tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(SnapshotId(0, 0))
     name.write_bytes(b"anything")
-    (tmp_path / METADATA_PARTITION / "a-foreign.checkpoint").touch()
+    (tmp_path / CLUSTER_METADATA_PARTITION / "a-foreign.checkpoint").touch()
     log = open_log(tmp_path)
     fill(log, 1, 3)
     assert shape(log) == (0, 0, 4, [(1, 0)], None)

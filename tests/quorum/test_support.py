@@ -13,7 +13,7 @@ from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.kraft_version_record import KRaftVersionRecord
 from kraft.messages.voters_record import VotersRecord
 from kraft.metadata.frame import encode_record
-from kraft.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.quorum.log import MetadataLog
 from kraft.quorum.support import require_static_voters
 from kraft.raft.messages import SnapshotId
 from kraft.records.batch import CHECKED_POSITION, CorruptBatch
@@ -23,6 +23,7 @@ from kraft.simulation import virtual_time
 from kraft.storage.errors import UnsupportedFormat
 from kraft.storage.snapshot import snapshot_batches, snapshot_name
 from kraft.wire.codec import encode
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 from tests.support.metadata_logs import fill, open_log, topic
 from tests.support.scripted_leader import EPOCH, Leader, answer, follower_of, opening, piece, topics
 
@@ -62,7 +63,7 @@ def written(parent: Path, *batches: bytes) -> Path:
     log = open_log(parent)
     fill(log, 1, 1)
     log.close()
-    (segment,) = (parent / METADATA_PARTITION).glob("*.log")
+    (segment,) = (parent / CLUSTER_METADATA_PARTITION).glob("*.log")
     with segment.open("ab") as file:
         file.write(b"".join(batches))
     return segment
@@ -103,7 +104,7 @@ def test_a_snapshot_with_dynamic_voters(tmp_path: Path, end_offset: int) -> None
     """The one of an empty log is what ``format --standalone`` writes."""
     written(tmp_path)
     name = snapshot_name(SnapshotId(end_offset, min(end_offset, 1)))
-    path = tmp_path / METADATA_PARTITION / name
+    path = tmp_path / CLUSTER_METADATA_PARTITION / name
     path.write_bytes(snapshot([], kraft_version(1), VOTERS, epoch=min(end_offset, 1)))
     assert refusal(tmp_path).startswith(f"{path}: at offset 1: kraft.version 1")
 
@@ -114,7 +115,7 @@ def test_one_of_two_snapshots_with_dynamic_voters(tmp_path: Path, oldest: bool, 
     written(tmp_path)
     paths = []
     for snapshot_id, dynamic in ((SnapshotId(0, 0), oldest), (SnapshotId(2, 1), newest)):
-        paths.append(tmp_path / METADATA_PARTITION / snapshot_name(snapshot_id))
+        paths.append(tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(snapshot_id))
         said = (kraft_version(1), VOTERS) if dynamic else ()
         paths[-1].write_bytes(snapshot([] if dynamic else [LEVEL_21], *said, epoch=snapshot_id.epoch))
     assert refusal(tmp_path).startswith(f"{paths[0] if oldest else paths[1]}: at offset 1: kraft.version 1")
@@ -124,7 +125,7 @@ def test_one_of_two_snapshots_with_dynamic_voters(tmp_path: Path, oldest: bool, 
 def test_a_level_of_a_newer_kafka(tmp_path: Path, in_snapshot: bool) -> None:
     path = written(tmp_path, *([] if in_snapshot else [data(2, UNKNOWN_TYPE, LEVEL_30)]))
     if in_snapshot:
-        path = tmp_path / METADATA_PARTITION / snapshot_name(SnapshotId(2, 1))
+        path = tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(SnapshotId(2, 1))
         path.write_bytes(snapshot([LEVEL_30], epoch=1))
     line = refusal(tmp_path)
     assert line.startswith(f"{path}: at offset ")
@@ -150,7 +151,7 @@ def test_a_level_behind_what_is_no_record(tmp_path: Path) -> None:
 
 def test_a_level_where_a_snapshot_ends(tmp_path: Path) -> None:
     segment = written(tmp_path, data(2, LEVEL_30))
-    (tmp_path / METADATA_PARTITION / snapshot_name(SnapshotId(2, 1))).write_bytes(snapshot([LEVEL_21], epoch=1))
+    (tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(SnapshotId(2, 1))).write_bytes(snapshot([LEVEL_21], epoch=1))
     assert refusal(tmp_path).startswith(f"{segment}: at offset 2: metadata.version 30")
 
 
@@ -162,7 +163,7 @@ def test_what_is_no_kraft_version_is_damage() -> None:
 
 def test_a_level_that_a_snapshot_has_overtaken(tmp_path: Path) -> None:
     written(tmp_path, data(2, LEVEL_30))
-    (tmp_path / METADATA_PARTITION / snapshot_name(SnapshotId(3, 1))).write_bytes(snapshot([LEVEL_21], epoch=1))
+    (tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(SnapshotId(3, 1))).write_bytes(snapshot([LEVEL_21], epoch=1))
     log = open_log(tmp_path)
     assert log.snapshot == SnapshotId(3, 1)
 
@@ -227,5 +228,5 @@ def test_a_leader_that_makes_its_voters_dynamic(tmp_path: Path) -> None:
 def test_a_snapshot_of_a_leader(tmp_path: Path, fetched_bytes: bytes, says: str) -> None:
     offered = answer(snapshot_id=fetched.SnapshotId(10, EPOCH), high_watermark=10)
     assert says in unsupported(tmp_path, Leader([answer(), offered, piece(fetched_bytes, 10)]))
-    assert list((tmp_path / METADATA_PARTITION).glob("*.checkpoint*")) == []
+    assert list((tmp_path / CLUSTER_METADATA_PARTITION).glob("*.checkpoint*")) == []
     assert isinstance(open_log(tmp_path), MetadataLog)

@@ -36,7 +36,8 @@ from kraft.raft.messages import (
 )
 from kraft.wire.codec import decode, encode
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.uuids import METADATA_TOPIC_ID, ZERO_UUID
+from kraft.wire.internal_topics import METADATA_TOPIC_ID
+from kraft.wire.uuids import ZERO_UUID
 from tests.messages.strategies import messages
 from tests.support.sweep import sweep
 

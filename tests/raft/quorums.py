@@ -1,4 +1,4 @@
-"""One core to ask and to answer, and a few that have elected one of them."""
+"""Helpers: one core with its requests and responses, and a quorum with an elected leader."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def log_of(*runs: tuple[int, int]) -> LogView:
 
 
 def answer(core: RaftCore, request: Request, now: float = 0.0) -> Any:
-    """What a core answers at once; None if it lets the request wait."""
+    """The response of a core in the same step; None if it parks the request."""
     effects = core.step(now, RequestReceived(7, request))
     replies = [reply.response for reply in effects.replies if reply.request_id == 7]
     return replies[0] if replies else None
 
 
 def refusal(core: RaftCore, request: Request, now: float = 0.0) -> str:
-    """Why a core refused: the name of the reason."""
+    """The name of the reason for which a core refused a request."""
     effects = core.step(now, RequestReceived(7, request))
     (verdict,) = effects.verdicts
     assert not verdict.granted
@@ -59,7 +59,7 @@ def respond(core: RaftCore, send: Send, response: Response, now: float = 0.0) ->
 
 
 def elected(node_id: int, voters: tuple[int, ...] = (1, 2, 3), observers: tuple[int, ...] = ()) -> Cores:
-    """Cores of which one was elected, after 1.5 s, and all have heard of it."""
+    """Cores that elected one of them after 1.5 s, and that all follow it."""
     quorum = Cores(voters, observers)
     quorum.now = 1.5
     quorum.nodes[node_id].step(Timeout())

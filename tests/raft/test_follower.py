@@ -1,4 +1,4 @@
-"""Following: what is appended, cut and claimed, and how a snapshot replaces a log (KIP-595, KIP-630)."""
+"""Following: append, truncate, acknowledge, and replace a log by a snapshot (KIP-595, KIP-630)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def records(base: int, *runs: tuple[int, int]) -> LogSlice:
 
 
 def why_given_up(core: RaftCore, now: float) -> str:
-    """Why a follower stands for election, whose time is up by now."""
+    """Why a follower seeks votes after its fetch timeout."""
     (transition,) = core.step(now, Timeout()).transitions
     assert isinstance(core.state, Prospective)
     return transition.why
@@ -90,7 +90,7 @@ def test_the_high_watermark_is_no_further_than_the_log() -> None:
 
 
 def test_a_log_that_differs_is_cut_before_the_high_watermark_moves() -> None:
-    """KAFKA-14704: a follower must not raise its high watermark before it has cut what diverges."""
+    """KAFKA-14704: a follower must not raise its high watermark before it has truncated the diverging records."""
     core, send = following(log_of((1, 4), (3, 6)))
     effects = respond(core, send, fetched(high_watermark=6, diverging=EpochEnd(2, 5)), 0.1)
     assert (effects.truncate, effects.high_watermark) == (4, None)
@@ -152,7 +152,7 @@ def test_a_leader_that_does_not_answer_is_given_up() -> None:
     ids=["an error", "it does not lead", "an older epoch", "what makes no sense"],
 )
 def test_a_leader_that_gives_no_good_answer_is_given_up_for_that(bad: FetchResponse | None) -> None:
-    """KIP-595: only a successful fetch counts. Who looks for the fault is told whether there was any answer."""
+    """KIP-595: only a successful fetch counts. The reason of the transition says whether there was any response."""
     core, send = following()
     if bad is None:
         core.step(0.1, RequestFailed(send.number, 2, send.request, answered=True))
@@ -178,7 +178,7 @@ def test_a_leader_that_sends_pieces_nobody_asked_for_is_given_up_for_that() -> N
 
 
 def test_a_leader_that_could_not_be_asked_is_not_at_fault() -> None:
-    """KIP-595: the fetch offset is an acknowledgement, so a follower with a slow disk asks nothing."""
+    """KIP-595: the fetch offset is an acknowledgement, so a follower with a slow disk sends no Fetch."""
     core, send = following()
     respond(core, send, fetched(records=records(0, (5, 2))), 0.1)
     assert why_given_up(core, 2.1) == "my disk was too slow to ask 2 in time"
@@ -200,7 +200,9 @@ def test_an_observer_without_its_leader_asks_the_voters() -> None:
 
 
 def test_an_observer_takes_no_epoch_without_a_leader() -> None:
-    """A voter brings the others into its epoch by asking for votes. An observer can not, and would be stuck in it."""
+    """A voter brings other voters into its epoch by its Vote requests. An observer cannot, and would never leave the
+    epoch.
+    """
     core, send = following(node_id=9)
     effects = respond(core, send, FetchResponse(ErrorCode.FENCED_LEADER_EPOCH, 8, None), 0.1)
     assert (core.epoch, core.leader_id, effects.election) == (5, 2, None)
@@ -261,7 +263,7 @@ def downloading(log: LogView | None = None, node_id: int = 1) -> tuple[RaftCore,
 
 
 def test_a_payload_is_handed_on_to_the_effect_that_needs_it() -> None:
-    """Whoever performs effects needs nothing but them: no response in hand, which may be another one by then."""
+    """A driver needs only the effects. It does not have to keep the response."""
     core, send = following()
     response = fetched(records=records(0, (5, 2)))
     append = core.step(0.1, ResponseReceived(send.number, 2, send.request, response, b"batches")).append
@@ -343,7 +345,7 @@ def test_a_chunk_that_was_not_asked_for_begins_again() -> None:
 
 @pytest.mark.parametrize("node_id", [1, 9])
 def test_a_snapshot_may_be_looked_through_for_longer_than_the_fetch_timeout(node_id: int) -> None:
-    """Nobody is asked meanwhile. Else a large one would be fetched, dropped and fetched again for ever."""
+    """No request is pending meanwhile. Otherwise a large snapshot would be fetched again for ever."""
     core, send = downloading(node_id=node_id)
     chunk(core, send, 0, size=10)
     for now in (2.2, 4.0, 60.0):
@@ -365,7 +367,7 @@ def test_a_damaged_snapshot_gives_the_leader_its_time_again() -> None:
 
 
 def test_whether_the_leader_lives_is_not_known_while_a_snapshot_is_looked_through() -> None:
-    """KIP-996: a follower refuses pre-votes that fetches from its leader; one that does not must not be in the way."""
+    """KIP-996: a follower that fetches from its leader refuses pre-votes. One that does not fetch must grant them."""
     core, send = downloading()
     chunk(core, send, 0, size=10)
     assert refusal(core, VoteRequest(5, 3, 9, 5, pre_vote=True), 2.1) == "LEADER_ALIVE"
@@ -374,7 +376,7 @@ def test_whether_the_leader_lives_is_not_known_while_a_snapshot_is_looked_throug
 
 
 def test_a_snapshot_is_of_use_whoever_leads_by_now() -> None:
-    """KIP-630: what is in a snapshot is committed."""
+    """KIP-630: the records of a snapshot are committed."""
     core, send = downloading()
     chunk(core, send, 0, size=10)
     core.step(0.2, RequestReceived(2, BeginQuorumEpochRequest(6, 3)))
@@ -394,7 +396,7 @@ def test_a_snapshot_that_comes_too_late_is_left_alone() -> None:
 
 
 def checking_for_too_long() -> RaftCore:
-    """A follower whose snapshot is still looked through when its leader's time is over; its log is (1, 3)."""
+    """A follower that still checks its snapshot at its fetch deadline; its log is (1, 3)."""
     core, send = downloading(log_of((1, 3)))
     chunk(core, send, 0, size=10)
     core.step(2.2, Timeout())
@@ -403,8 +405,9 @@ def checking_for_too_long() -> RaftCore:
 
 @pytest.mark.parametrize("vote", [VoteRequest(6, 3, 0, 0), VoteRequest(6, 3, 9, 5)])
 def test_whoever_loses_its_leader_while_a_snapshot_is_looked_through_stands_in_time(vote: VoteRequest) -> None:
-    """KIP-595: a voter that has granted no vote, and hears of no leader, becomes a candidate after a random election
-    timeout. The time of the leader that it had was without end."""
+    """KIP-595: a voter that granted no vote and knows no leader becomes a candidate after a random election timeout.
+    The fetch deadline of the lost leader was infinite.
+    """
     core = checking_for_too_long()
     granted = vote.last_offset == 9
     assert answer(core, vote, 3.0).granted is granted
@@ -416,7 +419,7 @@ def test_whoever_loses_its_leader_while_a_snapshot_is_looked_through_stands_in_t
 
 
 def test_a_newer_epoch_without_a_leader_does_not_make_a_checking_follower_wait_for_ever() -> None:
-    """The same, where a peer's response tells of the epoch: it answers what was asked before."""
+    """The same, if the epoch comes with the response to an earlier request."""
     core, send = downloading()
     chunk(core, send, 0, size=10)
     core.step(2.2, Timeout())
@@ -436,7 +439,7 @@ def test_who_is_about_to_stop_waits_for_no_election() -> None:
 
 
 def test_a_snapshot_that_was_stored_without_a_leader_is_of_use_under_the_next() -> None:
-    """KIP-630: what is in a snapshot is committed, so the log may begin with it; and is not fetched twice."""
+    """KIP-630: the records of a snapshot are committed, so the log may begin with it. It is not fetched twice."""
     core = checking_for_too_long()
     answer(core, VoteRequest(6, 3, 0, 0), 3.0)
     effects = core.step(3.1, SnapshotStored(SNAPSHOT))

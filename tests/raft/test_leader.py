@@ -1,4 +1,4 @@
-"""Leading: what is committed, whom a leader answers what, and when it resigns (KIP-595, KIP-630)."""
+"""Leading: commit, answer followers and observers, and resign (KIP-595, KIP-630)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.raft.quorums import answer, elected, log_of, member, refusal, respond
 
 
 def leading(appends: int = 0, observers: tuple[int, ...] = ()) -> Cores:
-    """Voter 1 leads epoch 1; nobody fetches yet but those that a test lets."""
+    """Voter 1 leads epoch 1; no other voter has fetched yet."""
     quorum = elected(1, observers=observers)
     for _ in range(appends):
         quorum.append(1)
@@ -54,8 +54,9 @@ def test_what_a_majority_fetched_beyond_is_committed_and_told_in_answers() -> No
 
 
 def test_a_new_leader_tells_no_high_watermark_before_it_has_committed_something() -> None:
-    """KIP-595: the high watermark is not known until the leader has committed in its own epoch. What it remembers may
-    be less than its followers know, and Apache Kafka's stop when a high watermark goes back."""
+    """KIP-595: the high watermark is unknown until the leader has committed in its own epoch. Its old value may be
+    lower than its followers', and Apache Kafka's followers stop when a high watermark goes back.
+    """
     core = member(log=log_of((1, 5)))
     sends = core.step(2.5, Timeout()).sends
     sends = respond(core, sends[0], VoteResponse(ErrorCode.NONE, 1, None, True), 2.5).sends
@@ -79,7 +80,7 @@ def test_nothing_is_committed_without_a_majority() -> None:
 
 
 def test_only_its_fetches_tell_how_far_a_follower_is() -> None:
-    """One that has acknowledged the epoch may be anywhere, and DescribeQuorum then tells -1."""
+    """The log of a follower that has only acknowledged the epoch may end anywhere. DescribeQuorum then reports -1."""
     core = member(log=log_of((1, 5)))
     sends = core.step(2.5, Timeout()).sends
     sends = respond(core, sends[0], VoteResponse(ErrorCode.NONE, 1, None, True), 2.5).sends
@@ -108,7 +109,7 @@ def test_records_beyond_the_offset_are_brought_at_once() -> None:
 
 
 def test_a_fetch_waits_for_the_log_to_grow() -> None:
-    """KIP-595: a Fetch with nothing to bring is parked until the log grows past its offset or its wait is over."""
+    """KIP-595: a Fetch without new records is parked until the log grows past its offset or its wait is over."""
     quorum = leading()
     core = quorum.nodes[1].core
     assert answer(core, fetch(1), 1.6) is None
@@ -132,7 +133,7 @@ def test_one_fetch_of_a_replica_is_parked_at_a_time() -> None:
 
 
 def test_those_who_are_no_replica_do_not_disturb_one_another() -> None:
-    """Replica -1 is anybody who reads: any number may wait, and nobody keeps account of them."""
+    """Any consumer has replica id -1: any number of them may be parked, and the leader tracks none."""
     core = leading().nodes[1].core
     for number in (20, 21, 22):
         assert core.step(1.6, RequestReceived(number, fetch(1, replica=-1))).replies == []
@@ -173,7 +174,7 @@ def test_a_log_that_differs_is_told_where() -> None:
 
 
 def test_a_replica_that_knows_too_little_to_be_committed_is_told_at_once() -> None:
-    """KIP-1166: a follower says which high watermark it knows, so that it need not wait for the next record."""
+    """KIP-1166: a follower reports its high watermark, so that it need not wait for the next record."""
     core = leading(appends=2).nodes[1].core
     lagging = FetchRequest(1, 2, 3, 1, 0.5, high_watermark=1)
     assert answer(core, lagging, 1.6).high_watermark == 3

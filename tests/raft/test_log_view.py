@@ -1,4 +1,4 @@
-"""The shape of a log, against a list of epochs that does the same the slow way."""
+"""The shape of a log, compared with a plain list of epochs."""
 
 from __future__ import annotations
 

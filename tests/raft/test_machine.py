@@ -1,6 +1,6 @@
-"""A few cores at the mercy of Hypothesis: messages come late, twice or never, disks are slow, and power goes.
+"""A quorum under Hypothesis: messages are late, duplicated or lost, disks are slow, and power fails.
 
-At the end of each run everything is mended but for a minority of the voters, and a leader has to be found.
+At the end of each run all faults but those of a minority end, and the voters must elect a leader.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from tests.raft.watched import WatchedCores, require
 from tests.simulation.mutants import MUTANTS
 
 numbers = st.integers(0, 1000)
-#: Which node: below zero the one that leads, if one does.
+#: The index of a node; a negative one means the leader, if there is one.
 nodes = st.integers(-4, 5)
 
 
 class QuorumMachine(RuleBasedStateMachine):
-    """The rules are what a network, a disk, a power supply and a controller do to a quorum that has a leader."""
+    """The rules are the faults of network, disks and power, and the work of a controller."""
 
     quorum: WatchedCores | None = None
 
@@ -141,7 +141,7 @@ class QuorumMachine(RuleBasedStateMachine):
 
     @rule(node=nodes, kept=numbers, written=st.booleans(), restarts=st.booleans())
     def the_power_goes(self, node: int, kept: int, written: bool, restarts: bool) -> None:
-        """What was being written has reached the disk, or has not."""
+        """A write in progress has reached the disk or not."""
         chosen = self.node(node)
         if chosen.up:
             if chosen.writing is not None and written:
@@ -175,7 +175,7 @@ class QuorumMachine(RuleBasedStateMachine):
 
     @rule(away=nodes, count=st.integers(1, 3))
     def one_falls_behind(self, away: int, count: int) -> None:
-        """While one is cut off, the leader goes on, and deletes what that one will ask for."""
+        """While one node is cut off, the leader appends, and deletes the records that the node will need."""
         self.cut_off(away)
         self.append(-1, count, held=False, heard=12)
         self.write_a_snapshot(-1, trims=True)

@@ -1,4 +1,4 @@
-"""The order in which effects are performed: that of the fields of Effects, and nothing before what must be durable."""
+"""Effects are performed in the order of their fields, and the election state is durable before the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states as values."""
+"""The states as values: copies keep every field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kraft.raft.state import Follower, SnapshotDownload
 
 
 def test_a_follower_that_asks_or_is_answered_forgets_nothing_else() -> None:
-    """Both copy the state field by field; here no field is what it is by default."""
+    """Both methods copy the state field by field; here no field has its default."""
     download = SnapshotDownload(SnapshotId(7, 2))
     state = Follower(3, 2, 9.0, voted_for=2, resigned=True, answered_badly=True, asked=5, ask_at=4.0, download=download)
     unlike = attrs.evolve(state, has_fetched=True)

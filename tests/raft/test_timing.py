@@ -1,4 +1,4 @@
-"""The pauses of elections: random, longer each time, bounded, and never nothing (KIP-595)."""
+"""The pauses of elections: random, growing, bounded, and never 0 (KIP-595)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elections: whom a member votes for, and how it comes to stand (KIP-595, KIP-996)."""
+"""Elections: which candidate gets a vote, and when a member seeks votes (KIP-595, KIP-996)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_peer_without_pre_vote_is_asked_for_its_vote() -> None:
 
 
 def test_who_gave_no_answer_is_asked_again() -> None:
-    """In the same election: a connection that breaks costs a voter a moment, not the time of an election."""
+    """In the same election: a broken connection costs a voter a short pause, not an election timeout."""
     core = member()
     to_2, to_3 = core.step(1.5, Timeout()).sends
     effects = core.step(1.5, RequestFailed(to_2.number, 2, to_2.request))
@@ -182,7 +182,7 @@ def test_a_lost_pre_vote_leads_back_to_the_leader() -> None:
 
 
 def test_the_word_of_the_leader_is_enough_to_follow_it_again() -> None:
-    """A leader that stood still is back: to wait for a second refusal would let it run into its check-quorum."""
+    """The leader was paused and is back. To wait for a second refusal would let its check-quorum time run out."""
     core = member(election=ElectionState(4, leader_id=2))
     to_leader, to_other = core.step(2.0, Timeout()).sends
     respond(core, to_other, VoteResponse(ErrorCode.NONE, 4, 2), 2.1)
@@ -200,7 +200,7 @@ def test_a_leader_that_resigned_is_not_taken_at_its_word() -> None:
 
 
 def test_one_that_seeks_votes_hears_that_its_leader_resigned() -> None:
-    """EndQuorumEpoch may come when a follower has begun to doubt: it must not wait for that leader again."""
+    """EndQuorumEpoch may come when a follower already seeks pre-votes: it must not wait for that leader again."""
     core = member(election=ElectionState(4, leader_id=2), log=log_of((4, 3)))
     core.step(2.0, Timeout())
     assert answer(core, EndQuorumEpochRequest(4, 2, (3, 1)), 2.1).error is ErrorCode.NONE
@@ -231,7 +231,7 @@ def test_who_resigned_and_saw_no_election_stands_without_more_waiting() -> None:
     ],
 )
 def test_an_epoch_that_is_far_ahead_is_not_believed(request_: Request) -> None:
-    """Epochs are int32: one frame with the last of them would end every election there can be."""
+    """Epochs are int32: one request with the last epoch would make every later election impossible."""
     core = member(election=ElectionState(7))
     assert refusal(core, request_) == "IMPLAUSIBLE_EPOCH"
     assert answer(core, request_).error is ErrorCode.UNKNOWN_LEADER_EPOCH
@@ -248,7 +248,7 @@ def test_one_that_was_away_for_months_believes_the_others() -> None:
 
 @pytest.mark.parametrize("state", [ElectionState(MAX_EPOCH), ElectionState(MAX_EPOCH, leader_id=1)])
 def test_after_the_last_epoch_there_is_no_election(state: ElectionState) -> None:
-    """Nothing may be written that no start can read."""
+    """The node must not write an epoch that it could not read at its next start."""
     core = member(voters=(1,), election=state)
     effects = core.step(0.0, Timeout())
     while effects.fatal is None:

@@ -1,7 +1,7 @@
-"""Cores that are watched: what must be true of them at every moment, each rule under the name that Kafka has for it.
+"""Cores with invariants that are checked after every step, each under its name in Kafka.
 
-The simulation has a monitor of its own. This one was written apart from it, from the same list, so that a mistake in
-one of them does not hide a mistake in the cores.
+The simulation has a monitor of its own. This one was written independently from the same list, so that a mistake in one
+of them does not hide a mistake in the cores.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def require(condition: bool, invariant: str, text: str) -> None:
 
 
 class WatchedCores(Cores):
-    """``committed`` is what was ever committed, ``states`` a digest of each of its beginnings."""
+    """``committed`` is every record that was ever committed, ``states`` a digest of each of its prefixes."""
 
     def __init__(self, size: int, observers: int) -> None:
         self.committed: list[Entry] = []
@@ -84,14 +84,14 @@ class WatchedCores(Cores):
         require(log.end >= needed and state_at(node.disk, needed) == self.states[needed], "LeaderCompleteness", text)
 
     def _commit(self, node: DrivenCore, state: Leader) -> None:
-        """What a leader calls committed is so from then on, for everybody."""
+        """What a leader commits stays committed, for every node."""
         for offset in range(len(self.committed), node.core.high_watermark):
             entry = node.disk.log.at(offset)
             self.committed.append(entry)
             self.commit_epochs.append(state.epoch)
             self.states.append(replay(self.states[-1], (entry,)))
 
-    # When somebody speaks.
+    # When a core sends a message.
 
     def post(self, letter: Letter) -> bool:
         node, message = self.nodes[letter.source], letter.message
@@ -120,7 +120,7 @@ class WatchedCores(Cores):
     # At any time.
 
     def check_log_matching(self) -> None:
-        """One epoch has one record at an offset, wherever it is."""
+        """All logs have the same record at one offset in one epoch."""
         for node in self.nodes.values():
             for offset, entry in enumerate(node.disk.log.entries, node.disk.log.start):
                 known = self.written.setdefault((offset, entry.epoch), entry.value)
@@ -128,7 +128,7 @@ class WatchedCores(Cores):
                 require(known == entry.value, "LogMatching", text)
 
     def check_committed_data(self) -> None:
-        """Below its high watermark each log is what was committed, and so is each snapshot."""
+        """Below its high watermark each log, and each snapshot, equals the committed records."""
         for node in self.nodes.values():
             mark = node.core.high_watermark if node.up else 0
             text = f"{node.node_id} differs from what was committed below {mark}"
@@ -141,7 +141,7 @@ class WatchedCores(Cores):
                 require(same, "ConsistentCommittedData", f"{node.node_id} has a wrong snapshot {snapshot}")
 
     def check_durability(self) -> None:
-        """What is committed is on the disks of a majority of voters, whatever happens to their power."""
+        """Committed records are on the disks of a majority of voters, even after power failures."""
         end = len(self.committed)
         holders = [voter for voter in self.voters if self._holds(self.nodes[voter].disk, end)]
         enough = len(holders) >= len(self.voters) // 2 + 1

@@ -1,4 +1,4 @@
-"""A follower, over real sockets and on real files, with a leader that says what the test wants it to say."""
+"""A follower with real sockets and files, and a leader whose responses the test writes."""
 
 from __future__ import annotations
 
@@ -64,8 +64,7 @@ def batches(offset: int, *values: bytes, epoch: int = 0) -> bytes:
 
 @attrs.define
 class Leader:
-    """A broker that is asked by its follower; ``say`` is what it answers next, once each, and then that it has nothing
-    new."""
+    """A leader for one follower. ``say`` has its next responses, each sent once; later ones have no records."""
 
     node_id: int = LEADER
     port: int = 0
@@ -80,7 +79,7 @@ class Leader:
 
     @property
     def last(self) -> FetchPartition:
-        """What it was asked last for the partition."""
+        """The last Fetch for the partition."""
         wanted: FetchPartition = self.asked[-1].topics[0].partitions[0]
         return wanted
 
@@ -156,7 +155,7 @@ async def test_a_follower_takes_what_comes_and_says_how_far_it_is(tmp_path: Path
 
 
 async def test_a_batch_that_is_cut_off_is_asked_for_again(tmp_path: Path) -> None:
-    """A leader sends as many bytes as were asked for, wherever a batch ends."""
+    """A leader sends as many bytes as the request allows, and may end inside a batch."""
     leader = Leader()
     whole = batches(0, b"a", b"b")
     leader.say(PartitionData(records=whole[:-3]), lambda wanted: PartitionData(records=whole[len(whole) // 2 :]))
@@ -179,7 +178,7 @@ def _broken(data: bytes) -> bytes:
     ],
 )
 async def test_what_cannot_be_is_not_taken(tmp_path: Path, records: bytes) -> None:
-    """The partition rests, and is asked for again."""
+    """The fetcher pauses the partition and fetches it again."""
     leader = Leader()
     leader.say(PartitionData(records=batches(0, b"a")), PartitionData(records=records))
     async with following(tmp_path, leader) as broker:
@@ -190,7 +189,7 @@ async def test_what_cannot_be_is_not_taken(tmp_path: Path, records: bytes) -> No
 
 
 async def test_a_log_that_parted_from_the_leader_s_is_cut(tmp_path: Path) -> None:
-    """KIP-595 made it part of Fetch: the end of the largest epoch that the leader has of those asked about."""
+    """KIP-595 adds it to Fetch: the end of the leader's largest epoch at or below the requested one."""
     leader, heir = Leader(), Leader(HEIR)
     leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=1))
     async with following(tmp_path, leader, heir) as broker:
@@ -235,7 +234,7 @@ async def test_a_leader_whose_answer_leads_nowhere_is_not_asked_in_a_loop(tmp_pa
 
 
 async def test_a_leader_that_ends_before_its_follower(tmp_path: Path) -> None:
-    """An unclean election: what only the follower has is gone."""
+    """An unclean election: records that only the follower has are lost."""
     leader = Leader(end_offset=1)
     refused = PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
     leader.say(PartitionData(records=batches(0, b"a", b"b"), high_watermark=2), refused)
@@ -246,7 +245,7 @@ async def test_a_leader_that_ends_before_its_follower(tmp_path: Path) -> None:
 
 
 async def test_a_leader_that_begins_after_its_follower_ends(tmp_path: Path) -> None:
-    """Retention, or DeleteRecords: nothing that the follower has is in the leader's log any more."""
+    """Retention or DeleteRecords: the leader's log has no record of the follower's any more."""
     leader = Leader(start_offset=100, end_offset=102)
     refused = PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
     leader.say(PartitionData(records=batches(0, b"a")), refused)
@@ -349,7 +348,7 @@ async def test_trouble_passes(tmp_path: Path, trouble: Say) -> None:
 
 
 async def test_an_answer_that_is_too_late_is_not_taken(tmp_path: Path) -> None:
-    """The partition has another leader meanwhile, or is gone."""
+    """The partition has another leader meanwhile, or is deleted."""
     leader, heir = Leader(), Leader(HEIR)
     gate = trio.Event()
 

@@ -1,4 +1,4 @@
-"""In-sync replicas, settled with a controller that does not always agree, or answer."""
+"""ISR changes with a controller that accepts, rejects or does not answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EPOCHS = {LEADER: 11, FOLLOWER: 12}
 
 @attrs.define
 class Channel:
-    """A controller that answers what the test says, in this order."""
+    """A controller whose responses the test writes, in this order."""
 
     answers: list[AlterPartitionResponse | KafkaError] = attrs.Factory(list)
     asked: list[AlterPartitionRequest] = attrs.Factory(list)
@@ -92,7 +92,7 @@ def in_sync(broker: Broker) -> tuple[int, ...]:
 
 
 async def test_the_controller_is_asked_with_the_epochs_of_all_members(tmp_path: Path) -> None:
-    """KIP-903: so that it does not take a broker that was restarted meanwhile for the one that had caught up."""
+    """KIP-903: the controller must not mistake a restarted broker for the one that had caught up."""
     channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2)])
     async with leading(tmp_path, channel) as broker:
         fetch(broker)

@@ -1,4 +1,4 @@
-"""What a broker does now and then, while topics come and go."""
+"""The recurring tasks of a broker, while topics are created and deleted."""
 
 from __future__ import annotations
 

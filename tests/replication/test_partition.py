@@ -1,4 +1,4 @@
-"""One hosted partition: what it reads of its own log."""
+"""One hosted partition: reading its own log, and truncation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from tests.storage.logs import append, batch, config
 
 
 def test_reading_ends_where_compaction_has_emptied_the_end_of_the_log(tmp_path: Path) -> None:
-    """As ``__consumer_offsets`` is read at the start: offsets without records must not keep it there for ever."""
+    """As the group coordinator reads ``__consumer_offsets`` at its start: offsets without records must not keep it
+    there for ever.
+    """
     log = Log.open(tmp_path, "topic-0", config(cleanup_policy="compact"), now_ms=0)
     append(log, batch([b"a record without a key is never kept"]))
     log.roll()

@@ -1,4 +1,4 @@
-"""Logs kept in step with the metadata, and with what a former run of the node left on the disk."""
+"""Logs that follow the metadata, and the files of an earlier run of the node."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_a_new_topic_inherits_no_start_offset_from_an_old_one_of_its_name(
 
 
 async def test_checkpoints_of_topics_that_are_gone_are_forgotten_at_the_start(tmp_path: Path) -> None:
-    """The node may have been killed between a deletion and the next checkpoint."""
+    """The node may be killed between a deletion and the next checkpoint."""
     async with node_in(tmp_path):
         pass
     checkpoint = tmp_path / "log-start-offset-checkpoint"

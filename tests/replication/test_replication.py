@@ -1,4 +1,4 @@
-"""Partitions on three brokers: what is committed, who is in sync, and what happens when one of them goes."""
+"""Partitions on three brokers: commits, the ISR, and the failure of a broker."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.support.talk import EARLIEST, LATEST, batch, fetch, list_offset, prod
 TOPIC = "topic"
 QUICK_LAG = {"replica.lag.time.max.ms": "2000"}
 NO_LAG = {"replica.lag.time.max.ms": "60000"}
-"""However long a follower is held up, it stays in sync."""
+"""So long that a held-up follower stays in sync."""
 
 
 async def create(cluster: Cluster, replicas: int = 3, **configs: str) -> int:
@@ -72,7 +72,7 @@ def partition(cluster: Cluster, node_id: int) -> HostedPartition:
 
 
 def leader_of(cluster: Cluster) -> int | None:
-    """The one with the newest leadership: a node that was cut off may still believe in an older one."""
+    """The broker with the newest leadership. One that was cut off may still have an older one."""
     leading = [
         (each.state.leader_epoch, node_id)
         for node_id in cluster.members
@@ -93,7 +93,7 @@ def log_bytes(cluster: Cluster, node_id: int) -> bytes:
 
 
 async def until_equal(cluster: Cluster, *node_ids: int) -> None:
-    """Each has the same bytes, and knows all of them to be committed."""
+    """Wait until each log has the same bytes, with a high watermark at its end."""
 
     def equal() -> bool:
         held = [hosted(cluster, each) for each in node_ids]
@@ -209,7 +209,7 @@ async def test_a_leader_that_stops_hands_over_first(tmp_path: Path) -> None:
 
 
 async def test_records_that_nobody_else_had_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """KIP-101: a leader that comes back as a follower gives up what it alone had, whatever its length."""
+    """KIP-101: a former leader drops the records that no other replica has, however many they are."""
     async with cluster_in(tmp_path, {**QUICK_LEASES, **NO_LAG}) as cluster:
         leader = await create(cluster)
         assert await write(cluster, leader, b"committed") == 0
@@ -283,7 +283,7 @@ async def test_an_acknowledgement_that_does_not_come_in_time(tmp_path: Path, mon
 
 
 async def test_a_follower_far_behind_begins_where_the_leader_does(tmp_path: Path) -> None:
-    """What the leader has deleted meanwhile is gone for the follower too."""
+    """Records that the leader has deleted meanwhile are deleted at the follower too."""
     async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
         leader = await create(cluster)
         follower = leader % 3 + 1
@@ -407,7 +407,7 @@ async def test_a_fetch_of_a_former_incarnation_does_not_count(tmp_path: Path) ->
 async def test_the_end_is_not_told_before_a_new_leader_knows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """KIP-207: else the end that a consumer is told would go back."""
+    """KIP-207: otherwise the end offset that a consumer gets would go back."""
     async with cluster_in(tmp_path, NO_LAG) as cluster:
         leader = await create(cluster)
         monkeypatch.setattr(HostedPartition, "learn", lambda self, high_watermark, log_start_offset: None)

@@ -32,7 +32,7 @@ from kraft.metadata.image import ResourceType
 from kraft.node.node import Node
 from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import FILE_NAME
-from kraft.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.quorum.log import MetadataLog
 from kraft.quorum.trace import CoreStepped, RoleBegan
 from kraft.raft.state import Follower, Leader, Prospective
 from kraft.rpc.client import connect
@@ -41,6 +41,7 @@ from kraft.simulation.virtual_cluster import PORT, VirtualNode, virtual_nodes
 from kraft.simulation.virtual_network import VirtualNetwork
 from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 
 #: An election takes at most two timeouts of a second; a lost one, and a leader that fell silent, add to that.
 ELECTION_S = 20.0
@@ -319,7 +320,7 @@ async def test_a_wiped_voter_begins_with_a_snapshot(tmp_path: Path, seed: int) -
                 await cluster.set(100)
         wiped = next(key for key in cluster.nodes if key != leader)
         await cluster.nodes[wiped].kill()
-        shutil.rmtree(tmp_path / str(wiped) / METADATA_PARTITION)
+        shutil.rmtree(tmp_path / str(wiped) / CLUSTER_METADATA_PARTITION)
         await cluster.start(wiped)
         await cluster.set(101)
         with trio.fail_after(ELECTION_S):

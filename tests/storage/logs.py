@@ -1,4 +1,4 @@
-"""Small logs for the tests of this room."""
+"""Small logs and batches for the tests of kraft.storage."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def content(piece: FileSlice) -> bytes:
 
 
 def batches(log: Log, *, max_bytes: int = EVERYTHING) -> list[tuple[BatchHeader, list[Record]]]:
-    """Every batch that can be read, checksums proved."""
+    """Every readable batch, with its checksum verified."""
     found = []
     offset = log.log_start_offset
     while offset < log.log_end_offset:

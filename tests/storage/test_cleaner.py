@@ -1,4 +1,4 @@
-"""Compaction against a naive oracle, and cut off at every step."""
+"""Compaction: compared with a naive oracle, and interrupted before every file operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log directories: the lock, whose they are, how they were left."""
+"""Log directories: the lock, the owner, and how the last user stopped."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_how_the_last_user_left(formatted: Path, monkeypatch: pytest.MonkeyPatch
     used = reopened()
     assert used.last_stop is LastStop.POWER_LOST
     used.close()
-    # Killed before its logs were recovered: nothing is known yet.
+    # Killed before its logs were recovered: the directory counts as after a power cut.
     used = reopened()
     assert used.last_stop is LastStop.POWER_LOST
     used.mark_opened()

@@ -1,4 +1,4 @@
-"""``Log``: appends, reads, rolling, retention, producers; the rules that a list of batches cannot express."""
+"""``Log``: appends, reads, rolling, retention, producers: the rules that a plain list of batches cannot express."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_follower_keeps_offsets_epochs_and_gaps(tmp_path: Path) -> None:
 
 
 def test_what_is_proved_is_appended_as_what_is_not(tmp_path: Path) -> None:
-    """Whether the headers are parsed by the log or by who proved the batches, the same files come of it."""
+    """The files are the same, whether the log parses the headers or the caller has done it."""
     logs = []
     for name in ("parsed", "proved"):
         (tmp_path / name).mkdir()
@@ -120,7 +120,7 @@ def test_a_read_at_the_end_touches_no_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_slice_outlives_its_segment(tmp_path: Path) -> None:
-    """Deleting or closing may not break, or redirect, a response that is on its way."""
+    """Neither a deletion nor a close may break a response that is being sent, or send another file."""
     log = open_log(tmp_path, config(segment_bytes=200))
     for number in range(10):
         append(log, batch([b"value %d" % number]))
@@ -206,7 +206,7 @@ def test_left_over_deletions_are_finished_at_the_next_start(tmp_path: Path) -> N
 
 @contextmanager
 def _files_no_larger_than(limit: int) -> Iterator[None]:
-    """The kernel itself writes short and then refuses, as on a full disk."""
+    """The kernel itself writes short and then fails, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     try:
@@ -247,7 +247,7 @@ def test_an_index_that_cannot_grow_takes_the_batch_back(tmp_path: Path, monkeypa
 
 
 def test_half_an_index_entry_is_taken_back(tmp_path: Path) -> None:
-    """A roll completes the time index of the old segment: when that fails, entries must not get out of step."""
+    """A roll completes the time index of the old segment. If that fails, later entries must stay aligned."""
     log = open_log(tmp_path, config())
     append(log, batch([b"0"]))
     time_index = log.segments.active.time_index
@@ -281,7 +281,7 @@ def test_an_append_stands_when_the_snapshot_after_it_fails(tmp_path: Path, monke
 
 
 def test_a_log_that_was_let_go_leaves_nothing_under_its_name(tmp_path: Path) -> None:
-    """A deleted partition may have a successor of the same name: who still holds the old one must not touch that."""
+    """A new partition may have the name of a deleted one. A holder of the old log must not touch the new files."""
     log = open_log(tmp_path, config())
     append(log, batch([b"0"]))
     log.roll()
@@ -295,7 +295,7 @@ def test_a_log_that_was_let_go_leaves_nothing_under_its_name(tmp_path: Path) -> 
 
 
 def test_after_a_failed_flush_the_log_is_never_closed_as_if_it_were_whole(tmp_path: Path) -> None:
-    """A kernel reports lost writes once: the flush of a controlled stop would succeed."""
+    """A kernel reports lost writes once, so the flush of a controlled stop would succeed."""
     log = open_log(tmp_path, config())
     append(log, batch([b"0"]))
     log.failure = OSError(errno.EIO, "Input/output error")
@@ -443,7 +443,7 @@ def test_a_flush_that_a_truncation_overtook_says_nothing_of_what_was_appended_si
 
 
 def test_a_log_that_was_let_go_takes_no_append(tmp_path: Path) -> None:
-    """Its path may be that of a new topic's log by then."""
+    """The path may belong to a new topic's log by then."""
     log = open_log(tmp_path, config())
     append(log, batch([b"0"]))
     log.abandon()
@@ -455,7 +455,7 @@ def test_a_log_that_was_let_go_takes_no_append(tmp_path: Path) -> None:
 
 
 def test_a_truncation_that_finds_damage_changes_nothing(tmp_path: Path) -> None:
-    """Else the log would believe in an end that its segments do not reach, and append behind a hole."""
+    """Otherwise the log would assume an end that its segments do not reach, and append after a gap."""
     log = open_log(tmp_path, config(segment_bytes=300))
     for number in range(4):
         append(log, batch([b"%d" % number + b"x" * 60]))

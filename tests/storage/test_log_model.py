@@ -1,4 +1,4 @@
-"""The log against a list: whatever is appended, truncated, deleted, rolled and reopened, both hold the same batches."""
+"""The log compared with a list: after any append, truncation, deletion, roll and restart both hold the same batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``meta.properties``: what a node reads of it, and what it takes no node id for (KIP-631, KIP-858)."""
+"""``meta.properties``: which files a node accepts, and which texts are no node id (KIP-631, KIP-858)."""
 
 from __future__ import annotations
 

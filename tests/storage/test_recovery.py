@@ -1,4 +1,4 @@
-"""Opening what a crash, a power cut or a bad disk left behind."""
+"""Opening the files that a crash, a power cut or a bad disk left behind."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_flipped_bit_in_the_middle_refuses_to_start(
 def test_a_log_without_gaps_is_not_cut_for_any_flipped_bit_but_where_it_may_be_torn(
     tmp_path: Path, stop: LastStop
 ) -> None:
-    """Offsets and epochs are outside of the checksum: a batch that goes elsewhere must not hide those behind it."""
+    """A checksum does not cover offset and epoch. A batch with wrong ones must not hide the batches after it."""
     _three_batches(tmp_path)
     path = tmp_path / LOG
     whole = path.read_bytes()
@@ -158,8 +158,9 @@ def test_damage_in_an_older_segment_refuses_to_start(tmp_path: Path) -> None:
 
 
 def test_a_power_cut_beyond_the_recovery_point_cuts_at_the_first_damage(tmp_path: Path) -> None:
-    """Kafka's recovery: pages behind the recovery point come to the disk in any order, so whole batches may follow lost
-    ones. What was never synced is cut, and how much it was is said."""
+    """Kafka's recovery: the kernel writes pages beyond the recovery point in any order, so whole batches may follow
+    lost ones. Unsynced records are cut, and the recovery reports how many bytes.
+    """
     log = _three_batches(tmp_path, segment_bytes=100)
     sizes = [segment.size for segment in log.segments]
     middle = Path(log.segments[1].path)
@@ -186,7 +187,7 @@ def test_a_torn_tail_before_an_empty_segment_is_still_a_tail(tmp_path: Path) -> 
 
 
 def test_a_clean_stop_leaves_no_torn_tail(tmp_path: Path) -> None:
-    """After a controlled stop a missing byte is damage, not the trace of a crash."""
+    """After a controlled stop a missing byte is damage, not the effect of a crash."""
     log = open_log(tmp_path, config())
     append(log, batch([b"a"]))
     log.close()
@@ -197,7 +198,7 @@ def test_a_clean_stop_leaves_no_torn_tail(tmp_path: Path) -> None:
 
 
 def test_after_a_kill_only_the_tail_is_read(tmp_path: Path) -> None:
-    """The page cache outlived the process: a batch before the last index entry is not looked at."""
+    """The page cache outlived the process, so recovery does not check batches before the last index entry."""
     log = open_log(tmp_path, config(index_interval_bytes=100))
     for number in range(50):
         append(log, batch([b"value %d" % number]))
@@ -279,8 +280,9 @@ def test_epochs_that_were_not_yet_written_are_found_in_the_tail(tmp_path: Path) 
 
 @pytest.mark.parametrize("stale", ["3 1", "3 2"])
 def test_epochs_that_a_power_cut_brought_back_give_way_to_the_batches(tmp_path: Path, stale: str) -> None:
-    """The log was cut at 1 and went on in epoch 2; the file that says so was not flushed yet. An epoch that no batch
-    has would let a follower part from its leader where it does not."""
+    """The log was cut at 1 and continued in epoch 2. The file with that entry was not flushed yet. An epoch without a
+    batch would let a follower truncate at a wrong offset.
+    """
     log = open_log(tmp_path, config())
     for epoch in (1, 2, 2):
         append(log, batch([b"x"]), epoch=epoch)

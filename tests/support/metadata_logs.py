@@ -16,10 +16,11 @@ from kraft.config.topic import LogConfig
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
-from kraft.quorum.log import METADATA_PARTITION, MetadataLog
+from kraft.quorum.log import MetadataLog
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.messages import SnapshotId
 from kraft.simulation.virtual_time import in_this_thread
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=400, retention_ms=-1, retention_bytes=-1)
 
@@ -111,7 +112,7 @@ class Crashes:
         self.count = 0
 
     def _copy(self) -> None:
-        shutil.copytree(self._directory, self._copies / str(self.count) / METADATA_PARTITION)
+        shutil.copytree(self._directory, self._copies / str(self.count) / CLUSTER_METADATA_PARTITION)
         self.count += 1
 
     @contextlib.contextmanager

@@ -33,7 +33,7 @@ from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.wire.errors import ErrorCode
-from kraft.wire.uuids import METADATA_TOPIC_ID
+from kraft.wire.internal_topics import METADATA_TOPIC_ID
 from kraft.world.world import InThread
 from tests.support.quorums import identity, idle
 

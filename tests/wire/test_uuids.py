@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraft.wire.uuids import METADATA_TOPIC_ID, ZERO_UUID, uuid_from_bytes, uuid_from_text, uuid_to_text
+from kraft.wire.internal_topics import METADATA_TOPIC_ID
+from kraft.wire.uuids import ZERO_UUID, uuid_from_bytes, uuid_from_text, uuid_to_text
 
 
 @given(st.uuids())
