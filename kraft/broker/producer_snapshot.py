@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from kraft.broker.producer_state import AppendedBatch, ProducerEntry
+from kraft.broker.producer_state import BatchMetadata, ProducerEntry
 from kraft.records.batch import checksum
 from kraft.wire.decode_error import DecodeError
 
@@ -18,7 +18,7 @@ _VERSION = 1
 _PREFIX = struct.Struct(">hI")
 _COUNT = struct.Struct(">i")
 _ENTRY = struct.Struct(">qhiqiqiq")
-_NO_BATCH = AppendedBatch(last_sequence=-1, last_offset=-1, offset_delta=0, timestamp_ms=-1)
+_NO_BATCH = BatchMetadata(last_sequence=-1, last_offset=-1, offset_delta=0, timestamp_ms=-1)
 
 
 class CorruptSnapshot(DecodeError):
@@ -73,5 +73,5 @@ def _decode_entry(fields: tuple[int, ...]) -> ProducerEntry:
         transaction_first_offset=None if first_offset < 0 else first_offset,
     )
     if last_offset >= 0:
-        entry.batches.append(AppendedBatch(last_sequence, last_offset, offset_delta, timestamp_ms))
+        entry.batches.append(BatchMetadata(last_sequence, last_offset, offset_delta, timestamp_ms))
     return entry

@@ -25,7 +25,7 @@ NO_EPOCH = -1
 
 
 @attrs.frozen
-class AppendedBatch:
+class BatchMetadata:
     """A batch of a producer in the log: sequences and offsets. ``timestamp_ms`` is the batch's max timestamp."""
 
     last_sequence: int
@@ -46,7 +46,7 @@ class AppendedBatch:
 class DuplicateSequence:
     """The log already holds the batch. The producer gets the offsets of the first append."""
 
-    batch: AppendedBatch
+    batch: BatchMetadata
 
 
 @attrs.define
@@ -58,7 +58,7 @@ class ProducerEntry:
     coordinator_epoch: int = NO_EPOCH
     last_timestamp_ms: int = -1
     transaction_first_offset: int | None = None
-    batches: deque[AppendedBatch] = attrs.field(factory=lambda: deque(maxlen=RETAINED_BATCHES))
+    batches: deque[BatchMetadata] = attrs.field(factory=lambda: deque(maxlen=RETAINED_BATCHES))
 
     def raise_epoch(self, epoch: int) -> None:
         """Change the epoch. Sequences restart at 0 in a new epoch, so the batches of the old one are dropped."""
@@ -145,7 +145,7 @@ class ProducerStates:
         entry.raise_epoch(header.producer_epoch)
         entry.last_timestamp_ms = now_ms
         entry.batches.append(
-            AppendedBatch(header.last_sequence, header.last_offset, header.last_offset_delta, header.max_timestamp)
+            BatchMetadata(header.last_sequence, header.last_offset, header.last_offset_delta, header.max_timestamp)
         )
         if header.is_transactional and entry.transaction_first_offset is None:
             entry.transaction_first_offset = header.base_offset

@@ -19,7 +19,7 @@ from kraft.messages.describe_quorum_response import (
     TopicData,
 )
 from kraft.quorum.driver import NotLeader, Quorum
-from kraft.quorum.wire import PARTITION, Identity, sole_partition
+from kraft.quorum.rpcs import PARTITION, Identity, sole_partition
 from kraft.raft.leader import MAX_OBSERVERS
 from kraft.raft.state import Leader, Progress
 from kraft.wire.errors import ErrorCode

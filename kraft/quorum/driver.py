@@ -30,11 +30,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import trio
 
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
+from kraft.quorum.high_watermark import HighWatermark
 from kraft.quorum.log import MetadataLog, Unit
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.peers import Peer
@@ -42,9 +42,10 @@ from kraft.quorum.pending import PendingRequest, PendingRequests
 from kraft.quorum.performer import Performer
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
+from kraft.quorum.role import Role
+from kraft.quorum.rpcs import MAX_FETCH_BYTES, Identity
 from kraft.quorum.snapshot_check import SnapshotCheck
 from kraft.quorum.trace import CoreStepped, RequestRefused, RoleBegan
-from kraft.quorum.wire import MAX_FETCH_BYTES, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
     Effects,
@@ -81,23 +82,6 @@ Lead = Callable[[int], Awaitable[None]]
 
 class NotLeader(Exception):
     """This node does not lead the epoch that the caller thinks it does."""
-
-
-@attrs.frozen
-class Role:
-    """What the core is, for as long as that is one thing."""
-
-    kind: type[State]
-    epoch: int
-    leader_id: int | None
-
-    @classmethod
-    def of(cls, state: State) -> Role:
-        return cls(type(state), state.epoch, state.leader_id)
-
-    def __str__(self) -> str:
-        of = f" of {self.leader_id}" if self.kind is Follower else ""
-        return f"{self.kind.__name__.lower()}{of} in epoch {self.epoch}"
 
 
 class Quorum:
@@ -138,7 +122,7 @@ class Quorum:
         # None only wakes the driver: the log has grown.
         self._inbox, self._reported = trio.open_memory_channel[Event | None](_INBOX)
         self._flusher = Flusher(log, view, world.in_thread, world.sync)
-        self._high_watermark = self._core.high_watermark
+        self._high_watermark = HighWatermark(self._core.high_watermark)
         dial = functools.partial(connect, dial=world.dial)
         self._peers: Mapping[int, Peer] = {
             voter.node_id: Peer(voter, identity, self.timing, self._warnings, dial, self._inbox.send)
@@ -156,9 +140,8 @@ class Quorum:
             self._pending,
             self._peers,
             self._warnings,
-            self._publish,
+            self._high_watermark.advance,
         )
-        self._advanced = trio.Event()
         self._changed = trio.Event()
         self._busy_s = 0.0
         self._resumed_at = self.appended_at
@@ -192,7 +175,7 @@ class Quorum:
     @property
     def high_watermark(self) -> int:
         """Everything below is committed, and in the log or in its snapshot."""
-        return self._high_watermark
+        return self._high_watermark.offset
 
     @property
     def start_offset(self) -> int:
@@ -353,11 +336,7 @@ class Quorum:
         """Wake the tasks that wait for a change of the state."""
         self._changed.set()
         self._changed = trio.Event()
-        self._wake_readers()
-
-    def _publish(self, high_watermark: int) -> None:
-        self._high_watermark = high_watermark
-        self._wake_readers()
+        self._high_watermark.wake()
 
     def _has_handed_over(self) -> bool:
         """Whether every voter that could be reached knows that this node does not lead."""
@@ -420,14 +399,10 @@ class Quorum:
 
     # Reading what is committed.
 
-    def _wake_readers(self) -> None:
-        self._advanced.set()
-        self._advanced = trio.Event()
-
     async def committed(self, offset: int) -> None:
         """Return once the record at ``offset`` is committed. The caller puts the bound on the wait."""
         while self.high_watermark <= offset:
-            await self._advanced.wait()
+            await self._high_watermark.change()
 
     async def committed_as_leader(self, offset: int, epoch: int) -> None:
         """Return once the record at ``offset``, which this node appended in ``epoch``, is committed.
@@ -437,7 +412,7 @@ class Quorum:
         while self.is_leader and self.epoch == epoch:
             if self.high_watermark > offset:
                 return
-            await self._advanced.wait()
+            await self._high_watermark.change()
         raise NotLeader
 
     # Snapshots.

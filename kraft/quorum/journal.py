@@ -21,7 +21,7 @@ from enum import Enum
 
 import attrs
 
-from kraft.quorum.refusals import Asked, Doubt, Refusal
+from kraft.quorum.refusals import Refusal, RefusalReason, RequestSummary
 from kraft.raft.events import Effects, Verdict
 from kraft.storage.atomic import write_all
 
@@ -82,17 +82,17 @@ class QuorumJournal:
         now_ms = self._now_ms()
         lines: list[Line] = []
         if effects.transitions:
-            lines += self._counted()
+            lines += self._counted_lines()
             lines += (self._line(now_ms, "transition", **attrs.asdict(change)) for change in effects.transitions)
         for verdict in effects.verdicts:
-            lines += self._judged(now_ms, verdict)
+            lines += self._core_verdict(now_ms, verdict)
         if effects.fatal:
             lines.append(self._line(now_ms, "fatal", words=effects.fatal))
         self._write(lines)
 
     def stop(self) -> None:
         """Write what was only counted so far, and that this is a controlled stop."""
-        self._write([*self._counted(at_end=True), self._line(self._now_ms(), "stop")])
+        self._write([*self._counted_lines(at_end=True), self._line(self._now_ms(), "stop")])
 
     def close(self) -> None:
         """Let go of the file."""
@@ -106,15 +106,15 @@ class QuorumJournal:
     def note_refusal(self, refusal: Refusal) -> None:
         """Write what was refused without the core."""
         if self._fd >= 0:
-            self._write(self._told(self._now_ms(), refusal.asked, False, refusal.doubt))
+            self._write(self._verdict_lines(self._now_ms(), refusal.request, False, refusal.reason))
 
-    def _judged(self, now_ms: int, verdict: Verdict) -> list[Line]:
-        asked = Asked.of(verdict.request, verdict.peer)
-        return self._told(now_ms, asked, verdict.granted, verdict.reason)
+    def _core_verdict(self, now_ms: int, verdict: Verdict) -> list[Line]:
+        request = RequestSummary.of(verdict.request, verdict.peer)
+        return self._verdict_lines(now_ms, request, verdict.granted, verdict.reason)
 
-    def _told(self, now_ms: int, asked: Asked, granted: bool, reason: Enum) -> list[Line]:
+    def _verdict_lines(self, now_ms: int, request: RequestSummary, granted: bool, reason: Enum) -> list[Line]:
         """The line of a verdict; none, or one with a count, if it was written already."""
-        key = (asked.request, asked.pre_vote, asked.peer, granted, reason)
+        key = (request.kind, request.pre_vote, request.peer, granted, reason)
         known = self._kinds.get(key)
         if known is None and len(self._kinds) >= MAX_KINDS:
             self._omitted += 1
@@ -123,10 +123,10 @@ class QuorumJournal:
             line = self._line(
                 now_ms,
                 "verdict",
-                epoch=asked.epoch,
-                request=asked.request,
-                preVote=asked.pre_vote,
-                peer=asked.peer,
+                epoch=request.epoch,
+                request=request.kind,
+                preVote=request.pre_vote,
+                peer=request.peer,
                 granted=granted,
                 reason=reason.name,
                 words=reason.value,
@@ -134,19 +134,19 @@ class QuorumJournal:
             self._kinds[key] = _Repeated(line, now_ms)
             return [line]
         known.times += 1
-        known.epoch, known.ms = asked.epoch, now_ms
+        known.epoch, known.ms = request.epoch, now_ms
         if now_ms - known.written_ms < REPEAT_MS:
             return []
         known.written_ms = now_ms
         return [_again(known)]
 
-    def _counted(self, *, at_end: bool = False) -> list[Line]:
+    def _counted_lines(self, *, at_end: bool = False) -> list[Line]:
         """The lines of what was only counted so far; after a change of state it is new again.
 
         What is refused without the core does not depend on its state, and may go on for ever: some of it stays known.
         """
-        lasting = [key for key in self._kinds if isinstance(key[-1], Doubt)][: 0 if at_end else MAX_LASTING_KINDS]
-        kept = {key: self._kinds.pop(key) for key in lasting}
+        lasting = [key for key in self._kinds if isinstance(key[-1], RefusalReason)]
+        kept = {key: self._kinds.pop(key) for key in lasting[: 0 if at_end else MAX_LASTING_KINDS]}
         lines = [_again(known) for known in self._kinds.values() if known.times]
         if self._omitted:
             lines.append(self._line(self._now_ms(), "omitted", times=self._omitted))

@@ -13,7 +13,7 @@ from typing import Protocol
 from kraft.metrics import IdleMeter, Registry
 from kraft.metrics.window import Window
 from kraft.quorum.refusals import Refusal, kind_of
-from kraft.quorum.wire import NOBODY
+from kraft.quorum.rpcs import NOBODY
 from kraft.raft.events import Effects, FetchedRecords
 from kraft.raft.state import Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
 
@@ -130,7 +130,7 @@ class QuorumMetrics:
 
     def note_refusal(self, refusal: Refusal) -> None:
         """Count what was refused without the core."""
-        self._count_verdict(refusal.asked.request, False, refusal.doubt)
+        self._count_verdict(refusal.request.kind, False, refusal.reason)
 
     def _count_verdict(self, request: str, granted: bool, reason: Enum) -> None:
         self._registry.meter(

@@ -15,7 +15,7 @@ import trio
 from kraft.messages.leader_change_message import LeaderChangeMessage
 from kraft.quorum.batches import whole_batches
 from kraft.quorum.refusals import Refusal
-from kraft.quorum.wire import Identity
+from kraft.quorum.rpcs import Identity
 from kraft.raft.events import Reason, Verdict
 from kraft.raft.messages import VoteRequest
 from kraft.records.control import ControlType, control_type
@@ -95,7 +95,7 @@ class PeerWarnings:
 
     def note_refusal(self, refusal: Refusal, host: str) -> None:
         """Warn of a request from ``host`` that was refused without the core."""
-        self.warn((host, refusal.asked.request, refusal.asked.peer, refusal.doubt), f"{host}: {refusal}")
+        self.warn((host, refusal.request.kind, refusal.request.peer, refusal.reason), f"{host}: {refusal}")
 
     def note_verdict(self, verdict: Verdict) -> None:
         """Log a verdict of the core: as a warning, if no sound quorum comes to it."""

@@ -14,9 +14,10 @@ import attrs
 import trio
 
 from kraft.config.listeners import Voter, address
+from kraft.quorum.outbound_requests import BadResponse, request_message, response_value
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.refusals import kind_of
-from kraft.quorum.wire import BadResponse, Identity, request_message, response_value
+from kraft.quorum.rpcs import Identity
 from kraft.raft.events import Event, RequestFailed, ResponseReceived, Send
 from kraft.raft.messages import FetchRequest, Request
 from kraft.raft.timing import Timing

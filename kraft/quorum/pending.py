@@ -8,7 +8,7 @@ import attrs
 import trio
 
 from kraft.quorum.log import MetadataLog
-from kraft.quorum.wire import MAX_FETCH_BYTES
+from kraft.quorum.rpcs import MAX_FETCH_BYTES
 from kraft.raft.events import Reply
 from kraft.raft.messages import FetchResponse, Response
 

@@ -24,7 +24,7 @@ from kraft.node.settings import metadata_log_config, quorum_timing, snapshot_pol
 from kraft.node.tree import render
 from kraft.quorum.driver import Quorum
 from kraft.quorum.log import MetadataLog
-from kraft.quorum.wire import Identity
+from kraft.quorum.rpcs import Identity
 from kraft.rpc.client import connect
 from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.simulation.virtual_time import Process

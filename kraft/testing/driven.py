@@ -62,7 +62,7 @@ class Line(Enum):
 
 
 @attrs.frozen
-class Letter:
+class InFlight:
     """A message under way: a request (Send), or the answer to one.
 
     ``life`` is that of the one who asked: if it was restarted since, it does not remember the question.
@@ -109,7 +109,7 @@ class CoreHost(Protocol):
 
     def stepped(self, node: DrivenCore, effects: Effects) -> None: ...
 
-    def post(self, letter: Letter) -> bool: ...
+    def post(self, in_flight: InFlight) -> bool: ...
 
 
 class DrivenCore:
@@ -132,7 +132,7 @@ class DrivenCore:
         self.deadline = math.inf
         self.writing: ElectionState | None = None
         self.unfinished: deque[Flush | Snapshot] = deque()
-        self.callers: dict[int, Letter] = {}
+        self.callers: dict[int, InFlight] = {}
         self._performances: deque[Iterator[ElectionState]] = deque()
         self._performing = False
 
@@ -252,7 +252,9 @@ class DrivenCore:
             alike = tuple(group)
             old = [send for send in alike if name_of(request) == "PreVote" and send.to in self.around.old]
             posted = [send for send in alike if send not in old]
-            lost = [send.to for send in posted if not self.around.post(Letter(self.node_id, send.to, self.life, send))]
+            lost = [
+                send.to for send in posted if not self.around.post(InFlight(self.node_id, send.to, self.life, send))
+            ]
             remarks = f" (lost on the way to {names(lost)})" if lost else ""
             if old:
                 remarks += f" (unknown to {names(send.to for send in old)})"
@@ -326,7 +328,7 @@ class DrivenCore:
             payload = self.disk.snapshots.get(request.snapshot, EMPTY_STATE)
             response = attrs.evolve(response, length=CHUNK_SIZE, size=SNAPSHOT_SIZE)
         answer = ResponseReceived(asked.message.number, self.node_id, request, response, payload)
-        arrives = self.around.post(Letter(self.node_id, asked.source, asked.life, answer))
+        arrives = self.around.post(InFlight(self.node_id, asked.source, asked.life, answer))
         remark = "" if arrives else f" (lost on the way to {asked.source})"
         self._say(f"answers {asked.source}: {in_words(response)}{remark}", about=request)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.broker.producer_snapshot import CorruptSnapshot, decode_snapshot, encode_snapshot
-from kraft.broker.producer_state import AppendedBatch, ProducerEntry
+from kraft.broker.producer_state import BatchMetadata, ProducerEntry
 
 
 @st.composite
@@ -28,7 +28,7 @@ def entry_lists(draw: st.DrawFn) -> list[ProducerEntry]:
             last_sequence, last_offset, delta = draw(
                 st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**63 - 1), st.integers(0, 2**31 - 1))
             )
-            entry.batches.append(AppendedBatch(last_sequence, last_offset, delta, entry.last_timestamp_ms))
+            entry.batches.append(BatchMetadata(last_sequence, last_offset, delta, entry.last_timestamp_ms))
         entries.append(entry)
     return entries
 
@@ -41,7 +41,7 @@ def test_round_trip(entries: list[ProducerEntry]) -> None:
 def test_bytes_are_those_of_kafka() -> None:
     """Version 1 of the producer snapshot, written out field by field."""
     entry = ProducerEntry(7, epoch=2, coordinator_epoch=3, last_timestamp_ms=5000, transaction_first_offset=40)
-    entry.batches.append(AppendedBatch(last_sequence=11, last_offset=42, offset_delta=2, timestamp_ms=4000))
+    entry.batches.append(BatchMetadata(last_sequence=11, last_offset=42, offset_delta=2, timestamp_ms=4000))
     body = bytes.fromhex(
         "00000002"  # entries
         "0000000000000007"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.broker.producer_snapshot import encode_snapshot
-from kraft.broker.producer_state import AppendedBatch, ProducerEntry
+from kraft.broker.producer_state import BatchMetadata, ProducerEntry
 from kraft.cli.main import cli
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.kraft_version_record import KRaftVersionRecord
@@ -313,7 +313,7 @@ def test_an_index_without_its_log(tmp_path: Path) -> None:
 def test_producers(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000010.snapshot"
     entry = ProducerEntry(1, epoch=0, coordinator_epoch=2, last_timestamp_ms=9, transaction_first_offset=7)
-    entry.batches.append(AppendedBatch(last_sequence=5, last_offset=8, offset_delta=2, timestamp_ms=9))
+    entry.batches.append(BatchMetadata(last_sequence=5, last_offset=8, offset_delta=2, timestamp_ms=9))
     path.write_bytes(encode_snapshot([entry]))
     (line,) = dumped(path)
     assert line == (

@@ -1,7 +1,7 @@
 """The quorum's RPCs as a member hears them from another (KIP-595, KIP-630, KIP-853, KIP-996).
 
 Requests become values, after the checks that the core does not make, and values responses.
-The other half, for requests of our own, is ``kraft.quorum.wire``.
+The other half, for requests of our own, is ``kraft.quorum.outbound_requests``.
 """
 
 from __future__ import annotations
@@ -23,15 +23,8 @@ from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_snapshot_request import FetchSnapshotRequest
 from kraft.messages.vote_request import PartitionData as VotePartition
 from kraft.messages.vote_request import VoteRequest
-from kraft.quorum.refusals import Doubt, RefusedRequest
-from kraft.quorum.wire import (
-    NOBODY,
-    PARTITION,
-    REPLICA_STATE_VERSION,
-    Identity,
-    fetch_topic,
-    sole_partition,
-)
+from kraft.quorum.refusals import RefusalReason, RefusedRequest
+from kraft.quorum.rpcs import NOBODY, PARTITION, REPLICA_STATE_VERSION, Identity, fetch_topic, sole_partition
 from kraft.raft import messages as raft
 from kraft.wire.schema import Message
 from kraft.wire.uuids import METADATA_TOPIC_ID, ZERO_UUID
@@ -51,11 +44,11 @@ def request_value(message: Message, version: int, identity: Identity) -> raft.Re
     with another directory, and with INVALID_REQUEST for a wait that cannot be.
     """
     partition = _partition_of(message, version)
-    asked = None if partition is None else _value(message, partition, version, identity)
-    doubt = _doubt(message, partition, identity)
-    if asked is None or doubt is not None:
-        raise RefusedRequest(message, asked, doubt or Doubt.OTHER_LOG)
-    return asked
+    request = None if partition is None else _value(message, partition, version, identity)
+    reason = _refusal_reason(message, partition, identity)
+    if request is None or reason is not None:
+        raise RefusedRequest(message, request, reason or RefusalReason.OTHER_LOG)
+    return request
 
 
 def _partition_of(message: Any, version: int) -> Any | None:
@@ -67,16 +60,16 @@ def _partition_of(message: Any, version: int) -> Any | None:
     return sole_partition(message.topics)
 
 
-def _doubt(message: Any, partition: Any | None, identity: Identity) -> Doubt | None:
+def _refusal_reason(message: Any, partition: Any | None, identity: Identity) -> RefusalReason | None:
     if message.cluster_id is not None and message.cluster_id != identity.cluster_id:
-        return Doubt.OTHER_CLUSTER
+        return RefusalReason.OTHER_CLUSTER
     match message:
         case VoteRequest() | BeginQuorumEpochRequest() if partition is not None and message.voter_id >= 0:
             # An old request does not say whom it is for, and the sender of a new one need not know the directory.
             is_known = partition.voter_directory_id in (ZERO_UUID, identity.directory_id)
-            return None if message.voter_id == identity.node_id and is_known else Doubt.OTHER_VOTER
+            return None if message.voter_id == identity.node_id and is_known else RefusalReason.OTHER_VOTER
         case FetchRequest() if message.max_wait_ms < 0:
-            return Doubt.IMPOSSIBLE_WAIT
+            return RefusalReason.IMPOSSIBLE_WAIT
     return None
 
 
