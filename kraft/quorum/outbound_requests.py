@@ -1,11 +1,7 @@
-"""The quorum's RPCs as a member says them to another (KIP-595, KIP-630, KIP-853, KIP-996).
+"""Encodes the quorum requests of this node and decodes the responses of peers (KIP-595, KIP-630, KIP-853, KIP-996).
 
-Values become requests, and responses values. ``kraft.raft.messages`` has what the protocol decides on; the messages of
-the wire say more, such as who a member is and where. The other half, for requests that come in, is
-``kraft.quorum.inbound_requests``.
-
-The voters are static (kraft.version 0): a voter is known by its id alone, so the zero uuid stands for whatever
-directory it has, and the addresses that a response brings are not needed.
+The core works with the values of ``kraft.raft.messages``. The messages on the wire have more fields, such as the
+directory id and the endpoint of a member. ``kraft.quorum.inbound_requests`` decodes the requests of peers.
 """
 
 from __future__ import annotations
@@ -44,7 +40,7 @@ from kraft.wire.uuids import METADATA_TOPIC_ID
 
 
 class BadResponse(Exception):
-    """A peer's response is of no use: it refuses the whole request, or is not about the metadata log."""
+    """A response that cannot be used: it refuses the whole request, or is not about the metadata log."""
 
 
 @attrs.frozen
@@ -58,9 +54,9 @@ class Outbound:
 def request_message(
     request: raft.Request, identity: Identity, to: int, offered: Mapping[int, tuple[int, int]]
 ) -> Outbound:
-    """The message to voter ``to``, which offers these versions, lowest and highest by API key.
+    """Encode a request to voter ``to``. ``offered`` maps API keys to the lowest and highest version of that voter.
 
-    Raises KafkaError: UNSUPPORTED_VERSION if it offers none that can carry the request.
+    Raises KafkaError UNSUPPORTED_VERSION if no offered version can carry the request.
     """
     match request:
         case raft.VoteRequest():
@@ -168,10 +164,10 @@ def _fetch_snapshot(request: raft.FetchSnapshotRequest, identity: Identity) -> f
 
 
 def response_value(request: raft.Request, message: Message, version: int) -> tuple[raft.Response, bytes]:
-    """What the response to ``request`` says, and the bytes that it brings: of records, or of a snapshot.
+    """Decode the response to ``request``. Return it with the bytes of its records, or of its part of a snapshot.
 
-    ``records`` of a FetchResponse is left open: what of the bytes is a whole piece of log, the log has to judge. An
-    error code that is not known reads as UNKNOWN_SERVER_ERROR. Raises BadResponse.
+    ``records`` of a FetchResponse stays None: only the log can tell which bytes are whole batches. An unknown error
+    code is decoded as UNKNOWN_SERVER_ERROR. Raises BadResponse.
     """
     match message:
         case VoteResponse():
@@ -187,11 +183,11 @@ def response_value(request: raft.Request, message: Message, version: int) -> tup
             partition = _partition_of(message, message.responses, **fetch_topic(version))
             return _fetched(partition), bytes(partition.records or b"")
         case FetchSnapshotResponse():
-            assert isinstance(request, raft.FetchSnapshotRequest), "a response answers what was asked"
+            assert isinstance(request, raft.FetchSnapshotRequest), "the response has the type of its request"
             partition = _partition_of(message, message.topics, topic="name", index="index")
             data = bytes(partition.unaligned_records or b"")
             return _fetched_snapshot(request, partition, len(data)), data
-    raise BadResponse(f"{type(message).__name__} is no response of a quorum")
+    raise BadResponse(f"{type(message).__name__} is not a response of a quorum")
 
 
 def _partition_of(message: Any, topics: Sequence[Any], **names: Any) -> Any:
@@ -204,7 +200,7 @@ def _partition_of(message: Any, topics: Sequence[Any], **names: Any) -> Any:
 
 
 def _common(partition: Any, leader: Any) -> tuple[ErrorCode, int, int | None]:
-    """What every response says: the error, the epoch and its leader. ``leader`` has the last two."""
+    """Return the fields of every response: the error, the epoch and its leader. ``leader`` has the last two."""
     leader_id = None if leader.leader_id < 0 else leader.leader_id
     return ErrorCode(partition.error_code), leader.leader_epoch, leader_id
 
@@ -229,10 +225,10 @@ def _fetched_snapshot(request: raft.FetchSnapshotRequest, partition: Any, length
     if not partition.error_code:
         _check_numbers("snapshot", partition.position, partition.size)
         if snapshot != request.snapshot:
-            raise BadResponse(f"asked for {request.snapshot}, got a piece of {snapshot}")
+            raise BadResponse(f"requested {request.snapshot}, received a part of {snapshot}")
     return raft.FetchSnapshotResponse(*common, partition.position, length, partition.size)
 
 
 def _check_numbers(what: str, *numbers: int) -> None:
     if min(numbers) < 0:
-        raise BadResponse(f"{what} with the numbers {numbers}")
+        raise BadResponse(f"invalid {what} {numbers}")

@@ -96,9 +96,9 @@ class RefusedRequest(KafkaError):
         self.refusal = Refusal(summary, reason)
 
     def response(self, epoch: int, leader_id: int | None) -> tuple[raft.Request, raft.Response]:
-        """Return the request and the response to it. Like every response that has the present epoch and its leader.
+        """Return the request and its response, which has the current epoch and its leader like any response.
 
-        Raises itself if the whole request is refused.
+        Raises this error itself if the request is refused as a whole.
         """
         if self.request is None or self.refusal.reason in _OF_THE_WHOLE:
             raise self

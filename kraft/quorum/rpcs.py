@@ -1,6 +1,6 @@
-"""What the quorum's requests and responses have in common, in both directions (KIP-595, KIP-630, KIP-853, KIP-996).
+"""Constants and helpers for the quorum's requests and responses in both directions (KIP-595, KIP-630, KIP-853).
 
-``kraft.quorum.outbound_requests`` encodes the requests of this node; ``kraft.quorum.inbound_requests`` decodes those of
+``kraft.quorum.outbound_requests`` encodes the requests of this node. ``kraft.quorum.inbound_requests`` decodes those of
 its peers.
 
 The voters are static (kraft.version 0), so a voter is known by its id alone. The zero UUID stands for the directory of
@@ -20,20 +20,20 @@ from kraft.controller.context import CLUSTER_METADATA_TOPIC
 from kraft.messages.registry import ApiKey
 from kraft.wire.uuids import METADATA_TOPIC_ID
 
-#: The one partition of the metadata log.
+#: The only partition of the metadata log.
 PARTITION: Final = 0
-#: Stands for a leader that is not known.
+#: Stands for an unknown leader.
 NOBODY: Final = -1
-#: A leader's answer to a Fetch or a FetchSnapshot is at most this large, a first batch aside.
+#: The maximum size of a Fetch or FetchSnapshot response, in bytes. A larger first batch is still sent.
 MAX_FETCH_BYTES: Final = 8 * 2**20
-#: From here on a Fetch names topics by their ids.
+#: The first version of Fetch that names topics by their ids.
 TOPIC_IDS_VERSION: Final = 13
-#: From here on a Fetch says who asks in ``replica_state``.
+#: The first version of Fetch with the sender in ``replica_state``.
 REPLICA_STATE_VERSION: Final = 15
-#: From here on a Vote can be a pre-vote.
+#: The first version of Vote with pre-votes (KIP-996).
 PRE_VOTE_VERSION: Final = 2
 
-#: The versions of each RPC that a quorum can be run with. Before its version 12 a Fetch knows no diverging epochs.
+#: The supported versions of each RPC. Versions of Fetch before 12 have no diverging epoch.
 VERSIONS: Final[Mapping[ApiKey, tuple[int, int]]] = {
     ApiKey.VOTE: (0, 2),
     ApiKey.BEGIN_QUORUM_EPOCH: (0, 1),
@@ -45,10 +45,10 @@ VERSIONS: Final[Mapping[ApiKey, tuple[int, int]]] = {
 
 @attrs.frozen
 class Identity:
-    """What a member says of itself and of the quorum.
+    """A member's identity and its view of the quorum.
 
-    ``directory_id`` is that of the directory with its metadata log; ``voters`` are by their ids; ``listener`` is the
-    name of the listener that they are reached by.
+    ``directory_id`` is the id of the directory with its metadata log. ``voters`` are the voters by id. ``listener`` is
+    the name of the listener that they are reached by.
     """
 
     node_id: int
@@ -59,7 +59,7 @@ class Identity:
 
 
 def fetch_topic(version: int) -> dict[str, Any]:
-    """How a topic is named in a Fetch of this version, for ``sole_partition``."""
+    """Return the arguments of ``sole_partition`` for the topic of a Fetch of this version."""
     if version < TOPIC_IDS_VERSION:
         return {"topic": "topic", "ours": CLUSTER_METADATA_TOPIC}
     return {"topic": "topic_id", "ours": METADATA_TOPIC_ID}
@@ -72,9 +72,10 @@ def sole_partition(
     ours: Any = CLUSTER_METADATA_TOPIC,
     index: str = "partition_index",
 ) -> Any | None:
-    """The partition of a request or a response, if it is the metadata log's and the only one; else None.
+    """Return the partition of a request or response if it is the only one and the metadata log's, else None.
 
-    The messages have different names for the attributes that say which ``topic`` it is and which ``index`` it has.
+    ``topic`` and ``index`` are the names of the attributes with the topic and the partition index. They differ between
+    the messages.
     """
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         return None

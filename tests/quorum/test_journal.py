@@ -169,4 +169,4 @@ def test_an_error_is_said_once_and_ends_the_journal(
         journal.close()
     (said,) = caplog.messages
     assert said.startswith(f"{tmp_path / FILE_NAME}: ")
-    assert said.endswith("the quorum goes on, and its journal ends here")
+    assert said.endswith("the journal ends here, the quorum is not affected")
