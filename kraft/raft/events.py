@@ -1,4 +1,4 @@
-"""What can happen to the core of the quorum, and what its driver must do about it."""
+"""The events that a driver reports to the Raft core, and the effects that the driver performs for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ElectionStateWritten:
 
 @attrs.frozen
 class LogAppended:
-    """This leader's log was extended to ``end_offset`` (exclusive) in ``epoch``; nothing is said of durability."""
+    """This leader's log was extended to ``end_offset`` (exclusive) in ``epoch``. The records need not be durable."""
 
     end_offset: int
     epoch: int
@@ -34,9 +34,9 @@ class LogAppended:
 
 @attrs.frozen
 class LogFlushed:
-    """Everything below ``end_offset`` is durable. It may be less than the log holds by now.
+    """Everything below ``end_offset`` is durable. The log may be longer by now.
 
-    ``truncations`` is ``core.log.truncations`` as it was when the flush began.
+    ``truncations`` is the value of ``core.log.truncations`` when the flush began.
     """
 
     end_offset: int
@@ -45,7 +45,7 @@ class LogFlushed:
 
 @attrs.frozen
 class RequestReceived:
-    """A request came in. ``request_id`` is the driver's, and comes back in the Reply."""
+    """A request came in. The driver chooses ``request_id``, and the Reply has the same."""
 
     request_id: int
     request: Request
@@ -53,10 +53,10 @@ class RequestReceived:
 
 @attrs.frozen
 class ResponseReceived:
-    """The answer to a Send: its ``number``, whom it was sent ``to``, and what was asked, come back with it.
+    """The response to a Send, with the ``number``, the receiver ``to`` and the ``request`` of that Send.
 
-    ``payload`` is the records, or the piece of a snapshot, that the response brought. The core hands it on in
-    FetchedRecords or StoreChunk, and never looks at it.
+    ``payload`` is the records, or the chunk of a snapshot, in the response. The core passes it on in FetchedRecords or
+    StoreChunk without reading it.
     """
 
     number: int
@@ -68,9 +68,9 @@ class ResponseReceived:
 
 @attrs.frozen
 class RequestFailed:
-    """A Send got no answer that is one: nothing at all, or, if ``answered``, what its driver could not make sense of.
+    """A Send got no response, or, if ``answered``, one that its driver could not use.
 
-    ``unsupported``: its receiver is too old for it, so it was not even sent.
+    ``unsupported``: the receiver does not support the request, so the driver did not send it.
     """
 
     number: int
@@ -82,42 +82,42 @@ class RequestFailed:
 
 @attrs.frozen
 class SnapshotStored:
-    """A snapshot that was fetched is checked and durable, under its own name. The log is not yet changed."""
+    """A fetched snapshot is checked, and durable under its final name. The log is not changed yet."""
 
     snapshot: SnapshotId
 
 
 @attrs.frozen
 class SnapshotRejected:
-    """A snapshot that was fetched turned out to be damaged, and is gone."""
+    """A fetched snapshot was damaged, and is deleted."""
 
     snapshot: SnapshotId
 
 
 @attrs.frozen
 class SnapshotCreated:
-    """This node wrote a snapshot of its own; it is durable."""
+    """This node wrote a snapshot of its own. It is durable."""
 
     snapshot: SnapshotId
 
 
 @attrs.frozen
 class LogTrimmed:
-    """What this snapshot covers was, or is about to be, deleted from the start of the log."""
+    """The driver has deleted, or will delete, what this snapshot covers from the start of the log."""
 
     snapshot: SnapshotId
 
 
 @attrs.frozen
 class Resign:
-    """Give up leadership of ``epoch``; of any other epoch it means nothing."""
+    """Resign the leadership of ``epoch``. Has no effect in any other epoch."""
 
     epoch: int
 
 
 @attrs.frozen
 class ShutDown:
-    """The node is about to stop: resign, tell the others, and take no part in elections any more."""
+    """The node is about to stop: resign, inform the other voters, and leave all elections."""
 
 
 Event = (
@@ -139,7 +139,7 @@ Event = (
 
 @attrs.frozen
 class LeaderChange:
-    """The control record that opens an epoch: the first thing that its leader appends."""
+    """The control record that opens an epoch. It is the first record that the leader of the epoch appends."""
 
     epoch: int
     leader_id: int
@@ -149,7 +149,7 @@ class LeaderChange:
 
 @attrs.frozen
 class FetchedRecords:
-    """Records that a leader sent: ``payload`` holds them, and ``records`` says where they belong in the log."""
+    """Records from a leader. ``payload`` has the records, and ``records`` their offsets and epochs."""
 
     records: LogSlice
     payload: Any = attrs.field(default=None, eq=False, repr=False)
@@ -157,7 +157,7 @@ class FetchedRecords:
 
 @attrs.define
 class Reply:
-    """The answer to the request that came in as ``request_id``."""
+    """The response to the request that was received as ``request_id``."""
 
     request_id: int
     response: Response
@@ -167,7 +167,7 @@ class Reply:
 class Send:
     """Send ``request`` to node ``to`` and report ResponseReceived or RequestFailed with the same ``number``.
 
-    A driver keeps at most one of a kind for a node: the newest.
+    A driver keeps at most one waiting request of each kind for a node, the newest.
     """
 
     number: int
@@ -177,8 +177,10 @@ class Send:
 
 @attrs.frozen
 class StoreChunk:
-    """Write ``payload`` at ``position``; if it is the ``last`` piece, check the snapshot, make it durable and report
-    SnapshotStored or SnapshotRejected."""
+    """Store ``payload`` at ``position`` of a snapshot.
+
+    After the ``last`` chunk, check the snapshot, make it durable, and report SnapshotStored or SnapshotRejected.
+    """
 
     snapshot: SnapshotId
     position: int
@@ -187,7 +189,7 @@ class StoreChunk:
 
 
 class Reason(Enum):
-    """Why a request was granted or refused, in words; the names are what refusals are counted by."""
+    """Why a request was granted or refused. Values are texts for people, names are the tags of the metrics."""
 
     GRANTED = "its log is at least as long as mine"
     GRANTED_AGAIN = "I voted for it in this epoch already"
@@ -217,7 +219,7 @@ class Reason(Enum):
 
 @attrs.frozen
 class Verdict:
-    """What was decided on a request of ``peer``, and why."""
+    """The decision on a request of ``peer``, and the reason."""
 
     request: Request
     peer: int
@@ -232,7 +234,7 @@ class Verdict:
 
 @attrs.frozen
 class Transition:
-    """A change of state, and why."""
+    """A change of state, and the reason."""
 
     before: str
     after: str
@@ -245,21 +247,21 @@ class Transition:
 
 @attrs.define
 class Effects:
-    """What the driver must do, in field order: make durable, change the log, then speak, publish and sleep.
+    """What the driver must do, in the order of the fields: make durable, change the log, send, publish, sleep.
 
-    The core collects them during a step, and lets go of them at its end.
+    The core collects the effects during a step and keeps no reference to them afterwards.
 
-    - ``fatal``: going on would risk the log: stop the node with this line, and do nothing else.
-    - ``election``: write it durably and report ElectionStateWritten before anything else is done.
-    - ``truncate``: cut the log to this end offset.
-    - ``install``: forget the whole log; it begins behind this snapshot, which is stored.
+    - ``fatal``: going on would risk the log. Stop the node with this line, and do nothing else.
+    - ``election``: write it durably and report ElectionStateWritten before any other effect.
+    - ``truncate``: truncate the log to this end offset.
+    - ``install``: drop the whole log. It begins at the end of this snapshot, which is stored.
     - ``append``: write it to the log. After a LeaderChange report LogAppended; the core has counted FetchedRecords.
-    - ``flush``: make the log durable as it is now, or later; report LogFlushed. Flushes may be merged.
-    - ``store``: a piece of a snapshot that came in.
-    - ``replies``, ``sends``: answers to others, and requests of our own.
-    - ``high_watermark``: everything below this offset is committed. It never goes back.
-    - ``transitions``, ``verdicts``: what happened and why, to be logged and counted. Not compared.
-    - ``deadline``: report Timeout when it passes, unless newer effects named another one. Seconds, on the caller's
+    - ``flush``: make the log durable as it is now, or later, and report LogFlushed. Flushes may be merged.
+    - ``store``: store this chunk of a fetched snapshot.
+    - ``replies``, ``sends``: responses to peers, and requests of this node.
+    - ``high_watermark``: everything below this offset is committed. It never decreases.
+    - ``transitions``, ``verdicts``: what happened and why, for logs and metrics. Not compared.
+    - ``deadline``: report Timeout when it passes, unless newer effects have another one. Seconds on the caller's
       clock.
     """
 

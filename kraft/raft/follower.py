@@ -1,7 +1,8 @@
-"""Following a leader: fetch, check, append, make durable, fetch on (KIP-595); and finding a leader to follow.
+"""A follower: fetch from the leader, check, append, make durable, fetch again (KIP-595). Also finds a leader.
 
-A Fetch says that everything below its offset is durable here, so it is not sent before that is true. One request is
-under way at a time. Where the logs part, the own one is cut, which can only ever hit what was never committed.
+A Fetch tells the leader that everything below its offset is durable here, so it is only sent when that is true. One
+request is in flight at a time. Where the logs diverge, the follower truncates its own, which can only delete
+uncommitted records.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from kraft.raft.messages import (
 from kraft.raft.state import Follower, Prospective, SnapshotDownload, Unattached
 from kraft.wire.errors import ErrorCode
 
-# Asking.
+# Requests.
 
 
 def ask_if_due(member: Member, now: float) -> None:
-    """Send the next Fetch, or the next FetchSnapshot, once its time has come and the whole log is durable."""
+    """Send the next Fetch or FetchSnapshot, if it is due and the whole log is durable."""
     state = member.state
     if not isinstance(state, (Follower, Unattached)) or now < state.ask_at or not member.log.all_durable:
         return
@@ -63,10 +64,10 @@ def _fetch(member: Member, max_wait_s: float) -> FetchRequest:
 
 
 def take_failure(member: Member, now: float, event: RequestFailed) -> None:
-    """The request that was under way got no answer: ask again in a while.
+    """The request in flight failed. Send the next one after the retry back-off.
 
-    If the answer made no sense, a snapshot is given up: Apache Kafka's leaders fail to say that it is gone, or that
-    they lead no more. The next Fetch is told.
+    After an invalid response a snapshot download is abandoned. Leaders of Apache Kafka do not always report that the
+    snapshot is gone or that they lead no more. The response to the next Fetch tells it.
     """
     state = member.state
     if isinstance(state, Follower) and state.asked == event.number:
@@ -82,10 +83,10 @@ def _retry(member: Member, now: float, state: Follower) -> None:
 
 
 def take_timeout(member: Member, now: float, state: Follower) -> bool:
-    """Return whether the leader is given up, which a voter follows by an election.
+    """Return whether this voter must stand for election, because its leader did not respond within the fetch timeout.
 
-    While a snapshot is looked through nobody is asked, so nobody can fail to answer. But whether the leader is alive is
-    not known then, and another may be voted in.
+    Any other node gives up the leader and becomes Unattached. While this node checks a snapshot it sends no request, so
+    the leader cannot time out. Whether the leader is alive is unknown then, so this node may vote for another.
     """
     if now < state.fetch_deadline:
         return False
@@ -99,7 +100,7 @@ def take_timeout(member: Member, now: float, state: Follower) -> bool:
 
 
 def why_given_up(member: Member, state: Follower) -> str:
-    """Whose fault it is that there was no good answer."""
+    """Return the reason for the missing response, as a text that names the node at fault."""
     if state.resigned:
         return f"{state.leader_id} resigned"
     if state.answered_badly:
@@ -109,11 +110,11 @@ def why_given_up(member: Member, state: Follower) -> str:
     return f"{state.leader_id} did not answer in time"
 
 
-# Answers.
+# Responses.
 
 
 def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> None:
-    """Take over what the leader sent, if it is the answer that is waited for."""
+    """Apply the Fetch response of the leader, if it is the one to the request in flight."""
     response = event.response
     assert isinstance(response, FetchResponse)
     state = _expected(member, now, event)
@@ -136,7 +137,9 @@ def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> 
 
 
 def _expected(member: Member, now: float, event: ResponseReceived) -> Follower | None:
-    """Learn from a response; return the state if it is a good answer to the question that is open."""
+    """Learn the epoch and the leader from a response. Return the state if it is a good response to the request in
+    flight.
+    """
     response, asked = event.response, member.state
     member.learn(now, response.epoch, response.leader_id, event.to)
     state = member.state
@@ -153,7 +156,7 @@ def _expected(member: Member, now: float, event: ResponseReceived) -> Follower |
 
 
 def _begin_again(member: Member, now: float, state: Follower) -> None:
-    """What the leader said is of no use: fetch in a while, which tells where to go on."""
+    """The response cannot be used. Fetch after the retry back-off; that response tells how to go on."""
     _retry(member, now, attrs.evolve(state, answered_badly=True, download=None))
 
 
@@ -172,7 +175,7 @@ def _cut(member: Member, now: float, state: Follower, leader_end: EpochEnd) -> N
 
 
 def _continues(member: Member, records: LogSlice) -> bool:
-    """Whether records fit the end of the log: the next offset, and epochs that rise up to the present one."""
+    """Whether records continue the log: they begin at the next offset, and their epochs rise up to the current one."""
     end, epoch = records.base_offset, member.log.last_epoch
     if end != member.log.end_offset or not records.runs:
         return False
@@ -194,7 +197,7 @@ def _append(member: Member, fetched: FetchedRecords) -> None:
 
 
 def take_snapshot_response(member: Member, now: float, event: ResponseReceived) -> None:
-    """Store the piece that came, and ask for the next one."""
+    """Store the chunk of a snapshot, and request the next one."""
     response = event.response
     assert isinstance(response, FetchSnapshotResponse)
     state = _expected(member, now, event)
@@ -213,10 +216,10 @@ def take_snapshot_response(member: Member, now: float, event: ResponseReceived) 
 
 
 def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> None:
-    """Let the log begin behind the snapshot, and fetch what follows it.
+    """Let the log begin at the end of the snapshot, and fetch the records after it.
 
-    It is of use as long as it holds more than the log. Who follows nobody keeps it for when it does: only a follower
-    may replace its log.
+    The snapshot is useful while it covers more than the log. A node without a leader keeps it for later, because only a
+    follower may replace its log.
     """
     snapshot, state = event.snapshot, member.state
     if not isinstance(state, Follower):
@@ -230,23 +233,23 @@ def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> N
 
 
 def _asking_again(member: Member, now: float, state: Follower) -> Follower:
-    """The leader is asked again at once, and has its time to answer."""
+    """Return a state that fetches at once and gives the leader its full timeout."""
     deadline = now + member.timing.fetch_timeout_s if math.isinf(state.fetch_deadline) else state.fetch_deadline
     return attrs.evolve(state, download=None, asked=None, ask_at=now, fetch_deadline=deadline)
 
 
 def take_rejected_snapshot(member: Member, now: float, event: SnapshotRejected) -> None:
-    """Begin again: the leader will say with which snapshot."""
+    """Start the download again. The leader will name the snapshot to use."""
     state = member.state
     if isinstance(state, Follower) and state.download is not None and state.download.snapshot == event.snapshot:
         _begin_again(member, now, _asking_again(member, now, state))
 
 
-# What leaders say unasked.
+# Requests of leaders.
 
 
 def answer_begin(member: Member, now: float, request_id: int, request: BeginQuorumEpochRequest) -> None:
-    """Follow whoever leads."""
+    """Follow the leader that sends BeginQuorumEpoch."""
     leader = request.leader_id
     reason = _doubt(member, request.epoch, leader)
     if reason is None and request.epoch == member.epoch and member.state.leader_id not in (None, leader):
@@ -275,7 +278,7 @@ def _doubt(member: Member, epoch: int, leader: int) -> Reason | None:
 
 
 def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEpochRequest) -> None:
-    """The leader resigned: the first of its successors stands at once, the others a little later, each in turn."""
+    """The leader resigned. The first of its successors stands for election at once, the others later, one by one."""
     leader, successors = request.leader_id, request.preferred_successors
     reason = _doubt(member, request.epoch, leader)
     if reason is not None:

@@ -1,7 +1,7 @@
-"""The one function that performs the effects of a step, for every driver: of a node, of a simulation, of a transcript.
+"""Performs the effects of a step, for the drivers of a node, of the simulation and of the transcripts.
 
-A driver brings the world that the effects change, and makes the election state durable when it is told to. So the
-simulated seeds and the transcripts run the order of effects that a node runs.
+A driver brings the world that the effects change, and makes each yielded election state durable. So the simulation and
+the transcripts perform effects in the same order as a node.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kraft.raft.state import ElectionState
 
 
 class EffectsWorld(Protocol):
-    """The log, the snapshots and the peers of one member. ``Effects`` says what each method has to do and to report."""
+    """The log, the snapshots and the peers of one member. ``Effects`` documents each method and its report."""
 
     def stop(self, why: str) -> None: ...
 
@@ -37,9 +37,9 @@ class EffectsWorld(Protocol):
 
 
 def perform(effects: Effects, world: EffectsWorld) -> Iterator[ElectionState]:
-    """Perform the effects of one step, in field order.
+    """Perform the effects of one step in the order of the fields.
 
-    Yields an election state that must be durable before the next effect: resume once it is.
+    Yields an election state that must be durable before the next effect. Resume once it is.
     """
     if effects.fatal is not None:
         world.stop(effects.fatal)
