@@ -10,7 +10,7 @@ from kraft.raft import events
 from kraft.raft.core import RaftCore
 from kraft.raft.log_view import LogView
 from kraft.raft.state import ElectionState
-from kraft.testing.driven import Letter
+from kraft.testing.driven import InFlight
 from kraft.testing.words import election_in_words
 
 now = 1.1  # seconds since the start; until then, each of them has waited for a leader
@@ -18,8 +18,8 @@ cores = {
     node: RaftCore(node, (1, 2, 3), ElectionState(), LogView(), 0.0, jitter=lambda chance=node / 10: chance)
     for node in (1, 2, 3)
 }
-mail: list[Letter] = []
-requests: list[Letter] = []  # the number of a request is its place here
+mail: list[InFlight] = []
+requests: list[InFlight] = []  # the number of a request is its place here
 
 
 def tell(line: object) -> None:
@@ -42,8 +42,8 @@ def step(node: int, event: events.Event) -> None:
         step(node, events.LogFlushed(core.log.end_offset, core.log.truncations))
     for number, response in ((reply.request_id, reply.response) for reply in effects.replies):
         asker, asked = requests[number].source, requests[number].message
-        mail.append(Letter(node, asker, 1, events.ResponseReceived(asked.number, node, asked.request, response)))
-    mail.extend(Letter(node, send.to, 1, send) for send in effects.sends)
+        mail.append(InFlight(node, asker, 1, events.ResponseReceived(asked.number, node, asked.request, response)))
+    mail.extend(InFlight(node, send.to, 1, send) for send in effects.sends)
     if effects.high_watermark is not None:
         tell(f"{node} has the high watermark {effects.high_watermark}")
 
@@ -51,10 +51,10 @@ def step(node: int, event: events.Event) -> None:
 step(1, events.Timeout())
 while any(core.high_watermark < 1 for core in cores.values()):
     now += 0.01
-    letter = mail.pop(0)
-    tell(letter)
-    if isinstance(letter.message, events.Send):
-        requests.append(letter)
-        step(letter.target, events.RequestReceived(len(requests) - 1, letter.message.request))
+    in_flight = mail.pop(0)
+    tell(in_flight)
+    if isinstance(in_flight.message, events.Send):
+        requests.append(in_flight)
+        step(in_flight.target, events.RequestReceived(len(requests) - 1, in_flight.message.request))
     else:
-        step(letter.target, letter.message)
+        step(in_flight.target, in_flight.message)

@@ -15,7 +15,7 @@ from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from kraft.messages.registry import ApiKey
-from kraft.quorum.wire import NOBODY
+from kraft.quorum.rpcs import NOBODY
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 

@@ -11,8 +11,8 @@ from typing import Any
 import attrs
 
 from kraft.api.context import ControllerContext
-from kraft.quorum.refusals import Asked, Doubt, Refusal, RefusedRequest
-from kraft.quorum.service import request_value, response_message
+from kraft.quorum.inbound_requests import request_value, response_message
+from kraft.quorum.refusals import Refusal, RefusalReason, RefusedRequest, RequestSummary
 from kraft.raft import messages as raft
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -29,7 +29,7 @@ async def submit_to_quorum(controller: ControllerContext, request: Request, mess
         value = request_value(message, version, quorum.identity)
     except RefusedRequest as refused:
         quorum.note_refusal(refused.refusal, host)
-        return _message(controller, version, *refused.answer(quorum.epoch, quorum.leader_id))
+        return _message(controller, version, *refused.response(quorum.epoch, quorum.leader_id))
     if isinstance(value, raft.FetchRequest) and value.replica_id >= 0:
         controller.controller.directories.note(value.replica_id, message.topics[0].partitions[0].replica_directory_id)
     limit = message.max_bytes if isinstance(value, raft.FetchRequest | raft.FetchSnapshotRequest) else 0
@@ -67,7 +67,8 @@ def _with_bytes(
             fetch.snapshot, fetch.position, max(0, min(limit, _MAX_SNAPSHOT_BYTES))
         )
     except KafkaError as refused:
-        doubt = Doubt.SNAPSHOT_GONE if refused.code is ErrorCode.SNAPSHOT_NOT_FOUND else Doubt.BEYOND_SNAPSHOT
-        controller.quorum.note_refusal(Refusal(Asked.of(fetch, fetch.replica_id), doubt), host)
+        is_gone = refused.code is ErrorCode.SNAPSHOT_NOT_FOUND
+        reason = RefusalReason.SNAPSHOT_GONE if is_gone else RefusalReason.BEYOND_SNAPSHOT
+        controller.quorum.note_refusal(Refusal(RequestSummary.of(fetch, fetch.replica_id), reason), host)
         return attrs.evolve(response, error=refused.code), b""
     return attrs.evolve(response, length=len(data), size=size), data

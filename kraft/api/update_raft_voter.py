@@ -11,7 +11,7 @@ from kraft.api.static_voters import refusal_of_controller
 from kraft.messages.registry import ApiKey
 from kraft.messages.update_raft_voter_request import UpdateRaftVoterRequest
 from kraft.messages.update_raft_voter_response import CurrentLeader, UpdateRaftVoterResponse
-from kraft.quorum.wire import NOBODY
+from kraft.quorum.rpcs import NOBODY
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 

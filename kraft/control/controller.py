@@ -21,7 +21,7 @@ import trio
 from kraft.control.metadata import Metadata
 from kraft.control.trace import ControllerActivated, ControllerDeactivated
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import HANDLERS, Activated, ControllerCore, Request, Timeout
+from kraft.controller.core import HANDLERS, Activated, ControllerCore, DeadlineReached, Request
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.messages.no_op_record import NoOpRecord
@@ -209,7 +209,7 @@ class Controller:
             return
         now = trio.current_time()
         if now >= core.deadline_ms / 1000:
-            self._append(active, core.step(_now_ms(), Timeout()).records)
+            self._append(active, core.step(_now_ms(), DeadlineReached()).records)
         elif now >= active.last_append + self._max_idle_s:
             self._append(active, (NoOpRecord(),))
 

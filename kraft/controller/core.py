@@ -87,11 +87,11 @@ class Request:
 
 
 @attrs.frozen
-class Timeout:
+class DeadlineReached:
     """``deadline_ms`` has passed: continue an unfinished decision, or do the next work that is due."""
 
 
-Event = Activated | Request | Timeout
+Event = Activated | Request | DeadlineReached
 
 
 class ControllerCore:
@@ -131,7 +131,7 @@ class ControllerCore:
 
     @property
     def deadline_ms(self) -> float:
-        """The time of the next Timeout: infinity for never, minus infinity for right after other tasks."""
+        """The time of the next DeadlineReached: infinity for never, minus infinity for right after other tasks."""
         if any(self._transitions):
             return -math.inf
         return min(self._sessions.next_deadline_ms(), self._upkeep.deadline_ms(self.image))
@@ -145,7 +145,7 @@ class ControllerCore:
                 return Decision(activation_records(context, self._loader.in_transaction, bootstrap), None)
             case Request(message, version):
                 return HANDLERS[type(message)](self._context(now_ms, version), message)
-            case Timeout():
+            case DeadlineReached():
                 return Decision(self._due(now_ms), None)
 
     def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:

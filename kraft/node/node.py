@@ -67,8 +67,8 @@ from kraft.quorum.journal import QuorumJournal
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.metrics import QuorumMetrics
 from kraft.quorum.peers import Connect
+from kraft.quorum.rpcs import Identity
 from kraft.quorum.trace import CoreStepped, RequestRefused
-from kraft.quorum.wire import Identity
 from kraft.replication.compaction import Compaction
 from kraft.replication.fetchers import Fetchers
 from kraft.replication.isr import InSyncReplicas

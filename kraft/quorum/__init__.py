@@ -1,1 +1,1 @@
-"""The metadata quorum in a node: the driver of the raft core, its log on disk, and the ways to and from its peers."""
+"""The metadata quorum of a node: the driver of the Raft core, its log on disk, and the requests between peers."""

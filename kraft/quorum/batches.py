@@ -1,7 +1,7 @@
-"""The batches of the metadata log as bytes: what a leader writes, and what a follower takes from a leader (KIP-595).
+"""Batches of the metadata log as bytes: a leader encodes them, and a follower checks those that it fetched (KIP-595).
 
-A metadata log has no gaps, no producers and no transactions of clients. Nothing that a peer sends is believed before it
-is looked through: lengths, checksums, offsets, epochs, and that each record can be read.
+A metadata log has no gaps, no producers and no client transactions. A follower checks lengths, checksums, offsets and
+epochs of fetched batches, and decodes each record, before it appends them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kraft.wire.codec import encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
 
-#: The most records of one batch: those of the largest operation of a user.
+#: The maximum number of records in a batch: as many as the largest operation of a user creates.
 MAX_BATCH_RECORDS = 10_000
-#: The largest batch that is written; a controller of Apache Kafka reads no larger one.
+#: The maximum size of an encoded batch, in bytes. A controller of Apache Kafka reads no larger one.
 MAX_BATCH_BYTES = 8 * 2**20
 
 _LEADER_CHANGE_VERSION = 0
@@ -34,9 +34,9 @@ _MAX_RECORD_OVERHEAD = 32
 
 
 class FetchedBatches(NamedTuple):
-    """Whole batches that the leader of ``leader_epoch`` sent, proved to continue a log that ends at ``follows``.
+    """Whole batches from the leader of ``leader_epoch``, checked to continue a log that ends at ``follows``.
 
-    ``data`` holds the ``records``, in ``batches``.
+    ``data`` has the bytes of ``batches``. ``records`` has their offsets and epochs.
     """
 
     records: LogSlice
@@ -47,12 +47,12 @@ class FetchedBatches(NamedTuple):
 
     @property
     def opens_epoch(self) -> bool:
-        """Whether the control batch of a leader is among them."""
+        """Whether these batches include the LeaderChange control record of a new epoch."""
         return self.records.runs[-1].epoch > self.follows.epoch
 
     @property
     def epochs(self) -> list[tuple[int, int]]:
-        """The epoch and the start offset of each run."""
+        """The epoch and the start offset of each run of batches with the same epoch."""
         starts = [self.records.base_offset, *(run.end_offset for run in self.records.runs)]
         return [(run.epoch, start) for run, start in zip(self.records.runs, starts, strict=False)]
 
@@ -60,7 +60,7 @@ class FetchedBatches(NamedTuple):
 def encoded_batches(
     records: Sequence[Any], offset: int, epoch: int, timestamp_ms: int
 ) -> Iterator[tuple[Sequence[Any], bytes]]:
-    """Yield the records that make one batch each, and its bytes; the first is at ``offset``.
+    """Yield the records and the bytes of each batch. The first record gets ``offset``.
 
     Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch.
     """
@@ -72,7 +72,7 @@ def encoded_batches(
 
 
 def _parts(sizes: list[int]) -> Iterator[tuple[int, int]]:
-    """Cut values of these sizes into batches."""
+    """Yield the (start, end) of each batch for values of these ``sizes`` in bytes."""
     start, room = 0, MAX_BATCH_BYTES - HEADER_SIZE
     for number, size in enumerate(sizes):
         needed = size + _MAX_RECORD_OVERHEAD
@@ -87,7 +87,7 @@ def _parts(sizes: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def leader_change_batch(change: LeaderChange, offset: int, timestamp_ms: int) -> bytes:
-    """The control batch that opens an epoch."""
+    """Encode the LeaderChange control batch, the first of an epoch."""
     message = LeaderChangeMessage(
         version=_LEADER_CHANGE_VERSION,
         leader_id=change.leader_id,
@@ -100,15 +100,15 @@ def leader_change_batch(change: LeaderChange, offset: int, timestamp_ms: int) ->
 
 
 def whole_batches(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Yield (position, header) of the batches in ``data``; one that is cut off at the end is passed over.
+    """Yield (position, header) of each batch in ``data``. A truncated last batch is skipped.
 
-    Raises CorruptBatch for a header that cannot be.
+    Raises CorruptBatch for an invalid header.
     """
     position, end = 0, len(data)
     while end - position >= HEADER_SIZE:
         header = parse_header(data, position)
         if header.size > MAX_READ_BATCH_BYTES:
-            raise CorruptBatch(f"a batch of {header.size} bytes; no more than {MAX_READ_BATCH_BYTES} are taken")
+            raise CorruptBatch(f"a batch of {header.size} bytes; the maximum is {MAX_READ_BATCH_BYTES}")
         if header.size > end - position:
             return
         yield position, header
@@ -116,7 +116,7 @@ def whole_batches(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def log_slice(headers: Iterable[BatchHeader]) -> LogSlice | None:
-    """Where batches that follow each other begin, and where each epoch ends in them; None if there are none."""
+    """Return the base offset and the end of each epoch of consecutive batches, or None if there are no batches."""
     base_offset = None
     runs: list[EpochEnd] = []
     for header in headers:
@@ -129,10 +129,14 @@ def log_slice(headers: Iterable[BatchHeader]) -> LogSlice | None:
 
 
 def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> FetchedBatches | None:
-    """Prove the batches that the leader of ``epoch`` sent, which must go on where the log ends.
+    """Check batches from the leader of ``epoch``. They must continue a log that ends at ``end_offset`` in
+    ``last_epoch``.
 
-    Returns those that are whole, None if not one is. Raises CorruptBatch for anything that no leader would send, and
-    UnsupportedFormat for what a leader of dynamic voters sends.
+    Returns the whole batches, or None if there is no whole batch.
+
+    Raises:
+        CorruptBatch: No leader would send these batches.
+        UnsupportedFormat: The leader's log has dynamic voters.
     """
     follows = EpochEnd(last_epoch, end_offset)
     size, headers = 0, []
@@ -141,7 +145,7 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
         if header.base_offset != end_offset:
             raise CorruptBatch(f"a batch begins at offset {header.base_offset}, expected {end_offset}")
         if not last_epoch <= header.leader_epoch <= epoch:
-            found = f"a batch of epoch {header.leader_epoch} behind one of {last_epoch}"
+            found = f"a batch of epoch {header.leader_epoch} after one of {last_epoch}"
             raise CorruptBatch(f"{found}, from the leader of {epoch}")
         _check_content(data, position, header)
         if header.leader_epoch != last_epoch and not header.is_control:

@@ -1,4 +1,4 @@
-"""What the leader of the metadata quorum knows of its replicas, as DescribeQuorum tells it (KIP-595, KIP-836)."""
+"""The DescribeQuorum response of the leader: its replicas and their progress (KIP-595, KIP-836)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kraft.messages.describe_quorum_response import (
     TopicData,
 )
 from kraft.quorum.driver import NotLeader, Quorum
-from kraft.quorum.wire import PARTITION, Identity, sole_partition
+from kraft.quorum.rpcs import PARTITION, Identity, sole_partition
 from kraft.raft.leader import MAX_OBSERVERS
 from kraft.raft.state import Leader, Progress
 from kraft.wire.errors import ErrorCode
@@ -26,15 +26,16 @@ from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.wire.uuids import ZERO_UUID
 from kraft.world.clock import Clock
 
-#: From here on the answer has directory ids and the voters' endpoints.
+#: The first version with directory ids and the endpoints of the voters.
 _DIRECTORIES_VERSION = 2
 _UNKNOWN = -1
 
 
 class Directories:
-    """The directory that each replica named when it last fetched (KIP-853).
+    """The directory id of each replica, from its last Fetch (KIP-853).
 
-    The core has no use for them: it knows a replica by its id. Bounded like its observers, the last to fetch remain.
+    The core knows a replica by its id alone, so it does not store them. Like the leader's observers, the number is
+    bounded: the replicas that fetched last are kept.
     """
 
     def __init__(self) -> None:
@@ -47,16 +48,16 @@ class Directories:
             del self._ids[next(iter(self._ids))]
 
     def of(self, replica_id: int) -> UUID:
-        """The zero uuid where none was told."""
+        """Return the directory id of a replica, or the zero UUID if it sent none."""
         return self._ids.get(replica_id, ZERO_UUID)
 
 
 def describe_quorum(
     quorum: Quorum, directories: Directories, clock: Clock, message: DescribeQuorumRequest, version: int
 ) -> DescribeQuorumResponse:
-    """The quorum as its leader sees it. Raises NotLeader on any other node.
+    """Describe the quorum as its leader sees it. Raises NotLeader on any other node.
 
-    Observers are told with their directories; static voters have none (kraft.version 0).
+    The response has the directory ids of observers. Static voters have none (kraft.version 0).
     """
     if sole_partition(message.topics) is None:
         return refused(message, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -86,9 +87,10 @@ def describe_quorum(
 
 
 def _replica(replica_id: int, progress: Progress, now_s: float, clock: Clock) -> ReplicaState:
-    """``progress`` counts in Trio's seconds, the answer in milliseconds of the wall clock.
+    """Convert ``progress``, in seconds of Trio's clock, to a response in milliseconds of the wall clock.
 
-    Who has not fetched in this epoch counts from its beginning for the leader, and is told without times.
+    For the leader, a replica without a Fetch in this epoch counts from the start of the epoch. The response has no
+    times for it.
     """
     if progress.end_offset < 0:
         return ReplicaState(replica_id, log_end_offset=_UNKNOWN)
@@ -112,7 +114,7 @@ def _nodes(identity: Identity) -> list[Node]:
 
 
 def refused(message: DescribeQuorumRequest, code: ErrorCode) -> DescribeQuorumResponse:
-    """The same refusal beside each partition of the request."""
+    """Return a response with the same error for each partition of the request."""
     return DescribeQuorumResponse(
         topics=[
             TopicData(

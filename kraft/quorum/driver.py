@@ -1,25 +1,24 @@
-"""The driver of the metadata quorum: one raft core, its log, ``quorum-state``, and the ways to the other voters.
+"""The driver of the metadata quorum. It owns one Raft core, its log, ``quorum-state`` and the peers.
 
 ::
 
     quorum
-    ├── peer 2, peer 3            carry requests to the other voters
-    ├── flusher                   one fsync at a time, beside the event loop
-    ├── snapshot check            looks through a snapshot that was fetched
+    ├── peer 2, peer 3            send requests to the other voters
+    ├── flusher                   one fsync at a time, on a worker thread
+    ├── snapshot check            checks a snapshot that was fetched
     └── leader in epoch 5         the role: steps the core with one event after the other
-        └── active controller     what a leader does beside that
+        └── active controller     runs while this node leads
 
-A role is a scope: it lives exactly as long as the core stays in it; a transition leaves one scope and enters the next.
+A role is a scope. It lives while the core stays in that role; a transition leaves one scope and enters the next.
 
-The task of the role owns the core: nothing else steps it or performs its effects, and the effects of a step are
-performed before the next one. All others report events to its inbox.
+Only the task of the role steps the core and performs its effects. It performs all effects of a step before the next
+step. All other tasks report events to its inbox.
 
-Commits are made in groups: an append is written at once, and one flush at a time covers all that was appended before it
-began. Nothing is committed, published or answered before the flush that covers it has returned.
+Commits are grouped. An append is written at once, and one flush covers every append before it began. Nothing is
+committed, published or acknowledged before the flush that covers it has returned.
 
-Readers pull: each waits for what it has not seen to be ``committed``, and takes it from the log at its own pace, the
-newest batches from memory and older ones from the file. So no reader can hold up a commit, and nothing queues up for a
-slow one.
+Readers pull. Each waits until the next record is ``committed`` and reads the log at its own pace, the newest batches
+from memory and older ones from the file. So a slow reader delays no commit, and no queue grows for it.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import trio
 
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
+from kraft.quorum.high_watermark import HighWatermark
 from kraft.quorum.log import MetadataLog, Unit
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.peers import Peer
@@ -42,9 +41,10 @@ from kraft.quorum.pending import PendingRequest, PendingRequests
 from kraft.quorum.performer import Performer
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.responses import Responses
+from kraft.quorum.role import Role
+from kraft.quorum.rpcs import MAX_FETCH_BYTES, Identity
 from kraft.quorum.snapshot_check import SnapshotCheck
 from kraft.quorum.trace import CoreStepped, RequestRefused, RoleBegan
-from kraft.quorum.wire import MAX_FETCH_BYTES, Identity
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
     Effects,
@@ -73,38 +73,21 @@ from kraft.world.world import World
 
 logger = logging.getLogger("kraft.quorum")
 
-#: The capacity of the inbox, in events: a task that reports one more waits until the driver has taken one.
+#: The capacity of the inbox, in events. A task that reports an event to a full inbox waits.
 _INBOX = 100
 
 Lead = Callable[[int], Awaitable[None]]
 
 
 class NotLeader(Exception):
-    """This node does not lead the epoch that the caller thinks it does."""
-
-
-@attrs.frozen
-class Role:
-    """What the core is, for as long as that is one thing."""
-
-    kind: type[State]
-    epoch: int
-    leader_id: int | None
-
-    @classmethod
-    def of(cls, state: State) -> Role:
-        return cls(type(state), state.epoch, state.leader_id)
-
-    def __str__(self) -> str:
-        of = f" of {self.leader_id}" if self.kind is Follower else ""
-        return f"{self.kind.__name__.lower()}{of} in epoch {self.epoch}"
+    """This node does not lead the epoch that the caller expects."""
 
 
 class Quorum:
-    """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is none of the voters.
+    """A member of the metadata quorum: a voter, or an observer if ``identity.node_id`` is not among the voters.
 
-    Every method but ``run`` may be called by any task while that runs. The ``world`` dials the voters, runs on worker
-    threads what waits for the disk, and syncs the log.
+    While ``run`` runs, any task may call the other methods. The ``world`` connects to the voters, runs blocking file
+    work on worker threads, and syncs the log.
     """
 
     def __init__(
@@ -135,10 +118,10 @@ class Quorum:
         jitter = world.random.random
         self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=jitter, timing=self.timing)
         self._deadline = now
-        # None only wakes the driver: the log has grown.
+        # None wakes the driver without an event, because the log has grown.
         self._inbox, self._reported = trio.open_memory_channel[Event | None](_INBOX)
         self._flusher = Flusher(log, view, world.in_thread, world.sync)
-        self._high_watermark = self._core.high_watermark
+        self._high_watermark = HighWatermark(self._core.high_watermark)
         dial = functools.partial(connect, dial=world.dial)
         self._peers: Mapping[int, Peer] = {
             voter.node_id: Peer(voter, identity, self.timing, self._warnings, dial, self._inbox.send)
@@ -156,14 +139,13 @@ class Quorum:
             self._pending,
             self._peers,
             self._warnings,
-            self._publish,
+            self._high_watermark.advance,
         )
-        self._advanced = trio.Event()
         self._changed = trio.Event()
         self._busy_s = 0.0
         self._resumed_at = self.appended_at
-        self._leaving = False
-        self._left = trio.Event()
+        self._shutting_down = False
+        self._shut_down_done = trio.Event()
 
     # Reading the state.
 
@@ -177,12 +159,12 @@ class Quorum:
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads, as far as this node knows."""
+        """The leader that this node knows, or None."""
         return self._core.leader_id
 
     @property
     def epoch(self) -> int:
-        """The epoch of the quorum, which counts leaders."""
+        """The current epoch."""
         return self._core.epoch
 
     @property
@@ -191,22 +173,25 @@ class Quorum:
 
     @property
     def high_watermark(self) -> int:
-        """Everything below is committed, and in the log or in its snapshot."""
-        return self._high_watermark
+        """All records below this offset are committed. They are in the log or in its snapshot."""
+        return self._high_watermark.offset
 
     @property
     def start_offset(self) -> int:
-        """Where the log begins; what was before is in the snapshot."""
+        """The first offset of the log. Earlier records are in the snapshot."""
         return self.log.start_offset
 
     @property
     def end_offset(self) -> int:
-        """Where the next record will be."""
+        """The offset of the next record."""
         return self.log.end_offset
 
     @property
     def in_touch(self) -> bool:
-        """Whether all is known to be committed that the present leader vouches for."""
+        """Whether this node's high watermark has reached the newest one that its leader sent.
+
+        A leader is in touch once it has committed a record of its own epoch.
+        """
         state = self._core.state
         if isinstance(state, Leader):
             return self.high_watermark > state.epoch_start
@@ -217,7 +202,7 @@ class Quorum:
 
     @property
     def busy_s(self) -> float:
-        """Seconds in which the role did not wait for an event (``poll-idle-ratio-avg`` is of the others)."""
+        """Total seconds in which the role did not wait for an event. ``poll-idle-ratio-avg`` measures the rest."""
         return self._busy_s
 
     def note_refusal(self, refusal: Refusal, host: str) -> None:
@@ -227,12 +212,12 @@ class Quorum:
             self._refused.emit(RequestRefused(*self._refused.now(), refusal))
 
     async def change(self, leader_id: int | None, epoch: int) -> None:
-        """Return once this is no longer who leads. The caller puts the bound on the wait."""
+        """Return when the leader or the epoch is no longer this one. The caller limits the wait."""
         while (self.leader_id, self.epoch) == (leader_id, epoch):
             await self._changed.wait()
 
     async def submit(self, request: Request, max_bytes: int = MAX_FETCH_BYTES) -> PendingRequest:
-        """Report a request of a peer to the core; ``PendingRequest.response`` waits for the response."""
+        """Report a request of a peer to the core. ``PendingRequest.response`` waits for the response."""
         pending = self._pending.add(max_bytes)
         try:
             await self._inbox.send(RequestReceived(pending.request_id, request))
@@ -244,17 +229,18 @@ class Quorum:
     # The driver.
 
     async def run(self, lead: Lead, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take part in the quorum until cancelled; started once events are taken.
+        """Take part in the quorum until cancelled. It has started when the driver takes events.
 
-        While this node leads, ``lead(epoch)`` runs beside, and is cancelled when the leadership ends.
+        While this node leads, ``lead(epoch)`` runs in the scope of the role. It is cancelled when the leadership ends.
 
-        Resource handling: this lets go of the log when it ends. After ``shut_down`` the log is closed; else it is left
-        as it is on disk, as by kill -9.
+        Resource handling: releases the log when it ends. After ``shut_down`` it closes the log. Otherwise it leaves the
+        files as they are, as after a kill -9.
 
-        Error handling: OSError ends it. After a failed fsync nobody knows what is on disk, so nothing more is written
-        or answered: whoever runs this must let the node stop. So does StorageError, where going on would risk the log.
+        Error handling: OSError ends it. After a failed fsync the content of the disk is unknown, so the driver neither
+        writes nor replies any more, and the node must stop. StorageError ends it too, because going on would risk the
+        log.
         """
-        let_go = self.log.abandon
+        release = self.log.abandon
         try:
             async with trio.open_nursery() as nursery:
                 for number, peer in self._peers.items():
@@ -269,30 +255,31 @@ class Quorum:
                         began = RoleBegan(*self._role_began.now(), str(role), role.epoch, role.leader_id)
                         self._role_began.emit(began)
                     async with trio.open_nursery() as scope:
-                        scope.start_soon(self._play, role, scope.cancel_scope, name=str(role))
+                        scope.start_soon(self._step_while, role, scope.cancel_scope, name=str(role))
                         if role.kind is Leader:
                             scope.start_soon(lead, role.epoch, name=f"active controller of epoch {role.epoch}")
         except BaseException as error:
-            if self._leaving and not _of_disk(error):
-                let_go = self.log.close
+            if self._shutting_down and not _of_disk(error):
+                release = self.log.close
             raise
         finally:
-            let_go()
+            release()
 
-    async def _play(self, role: Role, scope: trio.CancelScope) -> None:
-        """Step the core with one event after the other, for as long as it is in ``role``."""
+    async def _step_while(self, role: Role, scope: trio.CancelScope) -> None:
+        """Step the core with one event after the other while it stays in ``role``."""
         while Role.of(self._core.state) == role:
             event = await self._next_event()
-            if self._has_grown:  # first: any other event might end the leadership
+            if self._has_grown:  # First, because any other event might end the leadership.
                 await self._step(LogAppended(self.log.end_offset, self.epoch))
             if event is not None:
                 await self._step(event)
         scope.cancel(reason=f"no longer {role}")
 
     async def _next_event(self) -> Event | None:
-        """What came of a step, else what was reported, else the end of a due flush; else wait, until the deadline.
+        """Return the next event, or None if only the log has grown.
 
-        None if only the log has grown.
+        The order: events from the effects of a step, then the inbox, then the end of a flush on the event loop. If
+        there is none, wait for the inbox, or return Timeout at the core's deadline.
         """
         if self._has_grown:
             return None
@@ -301,7 +288,8 @@ class Quorum:
         with contextlib.suppress(trio.WouldBlock):
             return self._reported.receive_nowait()
         if self._flusher.is_due:
-            # A leader sends its followers meanwhile what it flushes, so that all disks work at the same time.
+            # A leader with peers flushes on a thread and sends the records meanwhile, so that all disks write in
+            # parallel.
             flushed = self._flusher.flush(aside=self.is_leader and bool(self._peers))
             if flushed is not None:
                 return flushed
@@ -315,30 +303,30 @@ class Quorum:
 
     @property
     def _has_grown(self) -> bool:
-        """Whether this leader has appended records that its core does not know of."""
+        """Whether this leader has appended records that its core does not know yet."""
         return self.log.end_offset > self._core.log.end_offset
 
     async def _step(self, event: Event) -> None:
-        """Step the core, and perform the effects."""
+        """Step the core with ``event`` and perform the effects."""
         if isinstance(event, ResponseReceived):
             event = self._responses.prove(event)
         elif isinstance(event, ShutDown):
-            self._leaving = True
+            self._shutting_down = True
         elif isinstance(event, LogTrimmed):
             await self._flusher.idle()
             if event.snapshot.end_offset < self.log.start_offset:
-                return  # a snapshot of the leader has taken the place of the log meanwhile
+                return  # a snapshot of the leader has replaced the log meanwhile
             self.log.trim(event.snapshot)
         effects = self._core.step(trio.current_time(), event)
         self._deadline = effects.deadline
         if isinstance(event, ResponseReceived):
             self._responses.note_leader(event, self.state)
-        self._announce_effects(effects)
+        self._report_effects(effects)
         await self._perform(effects)
         if effects.transitions:
-            self._announce()
-        if self._leaving and self._has_handed_over():
-            self._left.set()
+            self._wake_waiting()
+        if self._shutting_down and self._has_handed_over():
+            self._shut_down_done.set()
 
     async def _perform(self, effects: Effects) -> None:
         if isinstance(effects.append, LeaderChange):
@@ -349,23 +337,19 @@ class Quorum:
             await self._world.in_thread(self._election_file.write, election)
             self._performer.follow_ups.append(ElectionStateWritten(election))
 
-    def _announce(self) -> None:
+    def _wake_waiting(self) -> None:
         """Wake the tasks that wait for a change of the state."""
         self._changed.set()
         self._changed = trio.Event()
-        self._wake_readers()
-
-    def _publish(self, high_watermark: int) -> None:
-        self._high_watermark = high_watermark
-        self._wake_readers()
+        self._high_watermark.wake()
 
     def _has_handed_over(self) -> bool:
         """Whether every voter that could be reached knows that this node does not lead."""
         state = self.state
         return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
 
-    def _announce_effects(self, effects: Effects) -> None:
-        """Log what happened and why, and emit it to the trace."""
+    def _report_effects(self, effects: Effects) -> None:
+        """Log the transitions and verdicts of a step, and emit its effects to the trace."""
         for verdict in effects.verdicts:
             self._warnings.note_verdict(verdict)
         for transition in effects.transitions:
@@ -373,81 +357,81 @@ class Quorum:
         if self._stepped.listeners:
             self._stepped.emit(CoreStepped(*self._stepped.now(), effects))
 
-    async def _snapshot_checked(self, verdict: SnapshotStored | SnapshotRejected) -> None:
+    async def _snapshot_checked(self, outcome: SnapshotStored | SnapshotRejected) -> None:
         leader_id = self.leader_id
         if leader_id is not None and leader_id in self._peers:
-            asked = FetchSnapshotRequest(self.epoch, self.node_id, verdict.snapshot, 0)
-            self._responses.note_checked_snapshot(verdict, leader_id, asked)
-        await self._inbox.send(verdict)
+            request = FetchSnapshotRequest(self.epoch, self.node_id, outcome.snapshot, 0)
+            self._responses.note_checked_snapshot(outcome, leader_id, request)
+        await self._inbox.send(outcome)
 
     # Appending.
 
     def encode(self, records: Sequence[Any], epoch: int) -> Unit:
-        """Make metadata records what the leader of ``epoch`` appends next, as one unit.
+        """Encode metadata records as one unit for ``append`` by the leader of ``epoch``.
 
-        Nothing else may be appended before that, so there is no checkpoint between. Raises NotLeader, and KafkaError
-        RECORD_LIST_TOO_LARGE for a record that fits in no batch.
+        The unit has offsets from the current end of the log on, so the caller must append it without a checkpoint in
+        between.
+
+        Raises:
+            NotLeader: This node does not lead ``epoch``.
+            KafkaError: RECORD_LIST_TOO_LARGE if a record fits in no batch.
         """
         if not self.is_leader or self.epoch != epoch:
             raise NotLeader
         return self.log.encode(records, epoch, self._world.clock.now_ms())
 
     def append(self, unit: Unit) -> int:
-        """Append what ``encode`` made; return the offset of the last record.
+        """Append a unit of ``encode`` and return the offset of its last record.
 
-        They are in the log when this returns; wait for ``committed`` before anyone hears of them. Raises OSError if
-        they cannot be written. What fails after that ends ``run``.
+        The records are written but not committed. Nothing may depend on them before ``committed`` has returned. Raises
+        OSError if they cannot be written; any later failure ends ``run``.
         """
         is_first, began = not self._has_grown, self._world.seconds()
         self.log.append(unit)
         if is_first:
             self.appended_at = began
-            with contextlib.suppress(trio.WouldBlock):  # with a full inbox the role looks soon enough
+            with contextlib.suppress(trio.WouldBlock):  # With a full inbox the driver checks the log soon anyway.
                 self._inbox.send_nowait(None)
         return self.log.end_offset - 1
 
     async def resign(self, epoch: int) -> None:
-        """Give up the leadership of ``epoch``, if this node has it."""
+        """Resign the leadership of ``epoch``, if this node leads it."""
         await self._inbox.send(Resign(epoch))
 
     async def shut_down(self) -> None:
-        """Take no part in elections any more; a leader resigns, and this waits until the others know.
+        """Leave all elections. A leader resigns, and this returns when the other voters know it.
 
-        The caller puts the bound on the wait.
+        The caller limits the wait.
         """
         await self._inbox.send(ShutDown())
-        await self._left.wait()
+        await self._shut_down_done.wait()
 
-    # Reading what is committed.
-
-    def _wake_readers(self) -> None:
-        self._advanced.set()
-        self._advanced = trio.Event()
+    # Waiting for commits.
 
     async def committed(self, offset: int) -> None:
-        """Return once the record at ``offset`` is committed. The caller puts the bound on the wait."""
+        """Return when the record at ``offset`` is committed. The caller limits the wait."""
         while self.high_watermark <= offset:
-            await self._advanced.wait()
+            await self._high_watermark.change()
 
     async def committed_as_leader(self, offset: int, epoch: int) -> None:
-        """Return once the record at ``offset``, which this node appended in ``epoch``, is committed.
+        """Return when the record at ``offset``, which this node appended in ``epoch``, is committed.
 
-        Raises NotLeader if the leadership ends before; what becomes of the record, nobody here can say.
+        Raises NotLeader if the leadership ends first. The record may then be committed or lost.
         """
         while self.is_leader and self.epoch == epoch:
             if self.high_watermark > offset:
                 return
-            await self._advanced.wait()
+            await self._high_watermark.change()
         raise NotLeader
 
     # Snapshots.
 
     async def snapshot_created(self, snapshot: SnapshotId) -> None:
-        """Tell the core that this node wrote a snapshot, which followers may be given now."""
+        """Report to the core that this node wrote a snapshot, which followers may fetch from now on."""
         await self._inbox.send(SnapshotCreated(snapshot))
 
     async def trim(self, snapshot: SnapshotId) -> None:
-        """Delete what a snapshot covers from the start of the log."""
+        """Delete the records that ``snapshot`` covers from the start of the log."""
         await self._inbox.send(LogTrimmed(snapshot))
 
 

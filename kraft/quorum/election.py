@@ -1,4 +1,4 @@
-"""What a start believes of ``quorum-state``, and how that file is kept: the one thing that must not forget a vote."""
+"""The file ``quorum-state``: it keeps the epoch and the vote of this node, so that a restart cannot vote twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger("kraft.quorum")
 
 
 class ElectionFile:
-    """The election state of one node, beside its log. ``voters`` are those that it was told."""
+    """The election state of one node, in the directory of its log. ``voters`` are the configured voters."""
 
     def __init__(self, log: MetadataLog, node_id: int, voters: Collection[int]) -> None:
         self.path = os.path.join(log.directory, FILE_NAME)
@@ -24,14 +24,14 @@ class ElectionFile:
         self._voters = tuple(sorted(voters))
 
     def read(self) -> ElectionState:
-        """What was written last; of a file that does not fit, as much as is safe, with a line in the log.
+        """Return the election state to start with. If the file does not fit the log or the voters, log a warning.
 
-        Raises StorageError if it is damaged, or if a record of the log is of an epoch that it does not know.
+        Raises StorageError if the file is damaged, or if a record of the log has an epoch that the file does not know.
         """
         stored = read_quorum_state(self.path)
         if stored is None:
             if self._log.end_offset > 0 and self._node_id in self._voters:
-                risk = "nobody knows whom this voter voted for, and it may vote a second time in one epoch"
+                risk = "the last vote of this voter is unknown, so it may vote a second time in one epoch"
                 logger.warning("%s is missing beside a log of epoch %s: %s", self.path, self._log.last_epoch, risk)
             return ElectionState(self._log.last_epoch)
         if stored.leader_epoch < self._log.last_epoch:
@@ -41,10 +41,10 @@ class ElectionFile:
         return ElectionState(stored.leader_epoch, _known(stored.leader_id), _known(stored.voted_id))
 
     def _require_snapshot(self, stored: QuorumState) -> None:
-        """Raise StorageError if a record is of a newer epoch than any that this node knew of.
+        """Raise StorageError if a record has a newer epoch than the file, unless a snapshot explains it.
 
-        No checksum covers the epoch of a batch, and an election state is durable before anything is appended. A
-        snapshot says its epoch twice, in its name and in its batches, and may have been brought here by a person.
+        No checksum covers the epoch of a batch, and an election state is durable before any append of its epoch. A
+        snapshot has its epoch in its name and in its batches, and a person may have copied it here.
         """
         log, known = self._log, stored.leader_epoch
         if log.snapshot is None or log.snapshot.end_offset != log.end_offset:
@@ -60,11 +60,11 @@ class ElectionFile:
                 logger.warning("%s: the %s of epoch %s is %s; %s", self.path, what, stored.leader_epoch, node_id, here)
         if stored.current_voters and set(stored.current_voters) != set(self._voters):
             then = _names(stored.current_voters)
-            rest = "this is safe only while a majority of the ones is a majority of the others"
+            rest = "this is safe only if every majority of the old voters overlaps every majority of the new ones"
             logger.warning("%s: the voters were %s, and %s; %s", self.path, then, here, rest)
 
     def write(self, election: ElectionState) -> None:
-        """Replace what was written, durably; on any thread. Raises OSError."""
+        """Replace the file durably. May run on any thread. Raises OSError."""
         leader = NOBODY if election.leader_id is None else election.leader_id
         voted = NOBODY if election.voted_for is None else election.voted_for
         state = QuorumState(leader_id=leader, leader_epoch=election.epoch, voted_id=voted, current_voters=self._voters)

@@ -1,7 +1,7 @@
-"""Makes the metadata log durable: one fsync at a time, for all that was appended before it began.
+"""Flushes the metadata log: one fsync at a time, for all records appended before it began.
 
-While the disk is quick the driver flushes on the event loop, else on a worker thread: an fsync of a disk with a write
-cache takes about as long as the way to a thread and back (0.15 ms), which costs the event loop no less than the fsync.
+While the disk is fast the driver flushes on the event loop, otherwise on a worker thread. With a write cache, an fsync
+takes about as long as a round trip to a thread (0.15 ms), so the thread would save the event loop nothing.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from kraft.raft.log_view import LogView
 from kraft.storage.flush import Flush
 from kraft.world.world import InThread
 
-#: So long the event loop may stand still, on the average.
+#: A flush may block the event loop for this long on average, in seconds.
 _QUICK_S = 0.002
-#: The average is over about so many flushes: one straggler among quick ones changes nothing, a stall does.
+#: The average is over about this many flushes. One slow flush among fast ones does not change the mode; a stall does.
 _MEMORY = 16
 
 
 class Flusher:
-    """The flushes of ``log``, which a core sees as ``view``. The driver of that core alone calls the methods.
+    """The flushes of ``log``, whose core sees it as ``view``. Only the driver of that core calls the methods.
 
-    ``sync`` is what each flush does, and ``in_thread`` runs it on a worker thread. OSError ends a flush, and after it
-    nothing is certain.
+    ``sync`` performs a flush, and ``in_thread`` runs it on a worker thread. After an OSError the content of the disk is
+    unknown.
     """
 
     def __init__(
@@ -46,17 +46,18 @@ class Flusher:
         self._for_thread, self._on_thread = trio.open_memory_channel[Flush](1)
         self._ended = trio.Event()
         self._ended.set()
-        self._usual_s = 2 * _QUICK_S  # to be proved quick
+        self._usual_s = 2 * _QUICK_S  # A disk counts as slow until measured.
 
     def want(self) -> None:
-        """Something may have been appended or cut."""
+        """Request a flush if the log has changed since the last one began."""
         if (self._log.end_offset, self._view.truncations) != self._begun:
             self.is_due = True
 
     def flush(self, *, aside: bool = False) -> LogFlushed | None:
-        """Flush what is due: here and now if the disk is quick and the caller has nothing to do ``aside``.
+        """Begin the flush that is due. Return LogFlushed if it ran on the event loop, else None.
 
-        Else a thread does, and ``run`` reports it; one that is on its way has to end first. Both return None.
+        It runs on the event loop if the disk is fast and ``aside`` is False. Otherwise it runs on a thread, and ``run``
+        reports its end. While a flush runs on the thread, no other one begins.
         """
         if not self.is_due or not self._ended.is_set():
             return None
@@ -72,11 +73,11 @@ class Flusher:
         return self._end(flush, began)
 
     async def idle(self) -> None:
-        """Return once no flush is on its way: what it is about may be cut then."""
+        """Return when no flush runs, so that the log may be truncated."""
         await self._ended.wait()
 
     async def run(self, report: Callable[[LogFlushed], Awaitable[None]]) -> None:
-        """Flush on a thread what is left to it, and report each flush."""
+        """Run the flushes for the thread, and report the end of each."""
         async for flush in self._on_thread:
             began = trio.current_time()
             await self._in_thread(self._sync, flush)

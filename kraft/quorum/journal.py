@@ -1,14 +1,20 @@
-"""Why the controller changed, on disk: ``quorum-journal.jsonl`` beside ``meta.properties``, one JSON object a line.
+"""The quorum's journal on disk: ``quorum-journal.jsonl`` beside ``meta.properties``, one JSON object a line.
 
-The raft core says of each change of state and of each vote why it came to it; this is where that is kept, for
-``kraft quorum explain`` to read on any number of nodes. A line is of a ``kind``: ``start``, ``transition``,
-``verdict``, ``omitted`` (how many verdicts were only counted), ``fatal`` (why the core gave up) or ``stop``, which a
-killed node does not write; so ``start`` says when the last record that it finds was written (``wrote_ms``). ``ms`` is
-this node's clock, since the epoch.
+The Raft core gives a reason for each change of state and for each verdict on a request. The journal keeps them, and
+``kraft quorum explain`` reads the journals of any number of nodes. The ``kind`` of a line is one of:
 
-The journal is bounded (two files of MAX_BYTES, the older one with ``.1`` behind its name) and must never hold up the
-quorum: a line goes to the page cache without fsync, equal verdicts are counted instead of being written each, and the
-first OSError ends it.
+- ``start``: the node started; ``wrote_ms`` is the time of the last record in its log. A killed node writes no ``stop``;
+- ``transition``: a change of state;
+- ``verdict``: a request was granted or refused;
+- ``omitted``: the number of verdicts that were counted and not written;
+- ``fatal``: the reason why the core gave up;
+- ``stop``: a controlled stop.
+
+``ms`` is the time by this node's clock, in milliseconds since the Unix epoch.
+
+The journal must never delay the quorum, and it is bounded: two files of MAX_BYTES, the older one with the suffix
+``.1``. A line goes to the page cache without fsync. Equal verdicts are counted instead of written. The first OSError
+ends the journal.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from enum import Enum
 
 import attrs
 
-from kraft.quorum.refusals import Asked, Doubt, Refusal
+from kraft.quorum.refusals import Refusal, RefusalReason, RequestSummary
 from kraft.raft.events import Effects, Verdict
 from kraft.storage.atomic import write_all
 
@@ -31,10 +37,10 @@ FILE_NAME = "quorum-journal.jsonl"
 OLDER_SUFFIX = ".1"
 MAX_BYTES = 2**20
 
-#: How many different verdicts are told apart between two changes of state; the others are only counted.
+#: The maximum number of different verdicts written between two changes of state. Others are only counted.
 MAX_KINDS = 64
 MAX_LASTING_KINDS = 16
-#: Verdicts that repeat are written this often at most.
+#: The minimum time between two lines for the same verdict.
 REPEAT_MS = 10_000
 
 Line = dict[str, object]
@@ -42,7 +48,7 @@ Line = dict[str, object]
 
 @attrs.define
 class _Repeated:
-    """A verdict that was written, and how often it came again since: ``times``, last in ``epoch`` at ``ms``."""
+    """A written verdict, and its repetitions since: ``times``, the last one in ``epoch`` at ``ms``."""
 
     line: Line
     written_ms: int
@@ -54,11 +60,13 @@ class _Repeated:
 class QuorumJournal:
     """Writes the journal of one node into a directory.
 
-    Resource handling: holds the file open from the start to ``close``, or to its first error.
+    Resource handling: holds the file open until ``close``, or until the first error.
     """
 
     def __init__(self, path: str | os.PathLike[str], node_id: int, now_ms: Callable[[], int]) -> None:
-        """``path`` is the directory; ``now_ms`` the wall clock. An OSError is logged, and nothing is written then."""
+        """Open the journal in the directory ``path``. ``now_ms`` is the wall clock. After an OSError, which is logged,
+        nothing is written.
+        """
         self.path = os.path.join(path, FILE_NAME)
         self._node_id = node_id
         self._now_ms = now_ms
@@ -72,30 +80,32 @@ class QuorumJournal:
             self._end(error)
 
     def start(self, wrote_ms: int | None) -> None:
-        """Write that the node starts, on a log whose last record is of ``wrote_ms`` by its leader's clock."""
+        """Write that the node starts. ``wrote_ms`` is the time of the last record in its log, by the clock of the
+        leader.
+        """
         self._write([self._line(self._now_ms(), "start", wrote_ms=wrote_ms)])
 
     def note(self, effects: Effects) -> None:
-        """Write what the effects of one step say of changes and votes."""
+        """Write the transitions, the verdicts and the fatal error of one step."""
         if self._fd < 0 or not (effects.transitions or effects.verdicts or effects.fatal):
             return
         now_ms = self._now_ms()
         lines: list[Line] = []
         if effects.transitions:
-            lines += self._counted()
+            lines += self._counted_lines()
             lines += (self._line(now_ms, "transition", **attrs.asdict(change)) for change in effects.transitions)
         for verdict in effects.verdicts:
-            lines += self._judged(now_ms, verdict)
+            lines += self._core_verdict(now_ms, verdict)
         if effects.fatal:
             lines.append(self._line(now_ms, "fatal", words=effects.fatal))
         self._write(lines)
 
     def stop(self) -> None:
-        """Write what was only counted so far, and that this is a controlled stop."""
-        self._write([*self._counted(at_end=True), self._line(self._now_ms(), "stop")])
+        """Write the counts of repeated verdicts, and that this is a controlled stop."""
+        self._write([*self._counted_lines(at_end=True), self._line(self._now_ms(), "stop")])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -104,17 +114,17 @@ class QuorumJournal:
         return {"ms": ms, "node": self._node_id, "kind": kind, **fields}
 
     def note_refusal(self, refusal: Refusal) -> None:
-        """Write what was refused without the core."""
+        """Write a request that was refused before the core."""
         if self._fd >= 0:
-            self._write(self._told(self._now_ms(), refusal.asked, False, refusal.doubt))
+            self._write(self._verdict_lines(self._now_ms(), refusal.request, False, refusal.reason))
 
-    def _judged(self, now_ms: int, verdict: Verdict) -> list[Line]:
-        asked = Asked.of(verdict.request, verdict.peer)
-        return self._told(now_ms, asked, verdict.granted, verdict.reason)
+    def _core_verdict(self, now_ms: int, verdict: Verdict) -> list[Line]:
+        request = RequestSummary.of(verdict.request, verdict.peer)
+        return self._verdict_lines(now_ms, request, verdict.granted, verdict.reason)
 
-    def _told(self, now_ms: int, asked: Asked, granted: bool, reason: Enum) -> list[Line]:
-        """The line of a verdict; none, or one with a count, if it was written already."""
-        key = (asked.request, asked.pre_vote, asked.peer, granted, reason)
+    def _verdict_lines(self, now_ms: int, request: RequestSummary, granted: bool, reason: Enum) -> list[Line]:
+        """Return the line of a verdict, one with a count if it was written before, or none if it is only counted."""
+        key = (request.kind, request.pre_vote, request.peer, granted, reason)
         known = self._kinds.get(key)
         if known is None and len(self._kinds) >= MAX_KINDS:
             self._omitted += 1
@@ -123,10 +133,10 @@ class QuorumJournal:
             line = self._line(
                 now_ms,
                 "verdict",
-                epoch=asked.epoch,
-                request=asked.request,
-                preVote=asked.pre_vote,
-                peer=asked.peer,
+                epoch=request.epoch,
+                request=request.kind,
+                preVote=request.pre_vote,
+                peer=request.peer,
                 granted=granted,
                 reason=reason.name,
                 words=reason.value,
@@ -134,19 +144,20 @@ class QuorumJournal:
             self._kinds[key] = _Repeated(line, now_ms)
             return [line]
         known.times += 1
-        known.epoch, known.ms = asked.epoch, now_ms
+        known.epoch, known.ms = request.epoch, now_ms
         if now_ms - known.written_ms < REPEAT_MS:
             return []
         known.written_ms = now_ms
         return [_again(known)]
 
-    def _counted(self, *, at_end: bool = False) -> list[Line]:
-        """The lines of what was only counted so far; after a change of state it is new again.
+    def _counted_lines(self, *, at_end: bool = False) -> list[Line]:
+        """Return the lines of counted verdicts. After a change of state the next verdict of each kind is written again.
 
-        What is refused without the core does not depend on its state, and may go on for ever: some of it stays known.
+        Requests rejected before the core do not depend on its state and can repeat indefinitely. Up to
+        MAX_LASTING_KINDS of their counters survive a change of state.
         """
-        lasting = [key for key in self._kinds if isinstance(key[-1], Doubt)][: 0 if at_end else MAX_LASTING_KINDS]
-        kept = {key: self._kinds.pop(key) for key in lasting}
+        lasting = [key for key in self._kinds if isinstance(key[-1], RefusalReason)]
+        kept = {key: self._kinds.pop(key) for key in lasting[: 0 if at_end else MAX_LASTING_KINDS]}
         lines = [_again(known) for known in self._kinds.values() if known.times]
         if self._omitted:
             lines.append(self._line(self._now_ms(), "omitted", times=self._omitted))
@@ -173,18 +184,18 @@ class QuorumJournal:
         self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._size = os.fstat(self._fd).st_size
         if self._size and os.pread(self._fd, 1, self._size - 1) != b"\n":
-            write_all(self._fd, b"\n")  # a line that was cut off must not take the next one with it
+            write_all(self._fd, b"\n")  # A truncated line must not make the next one unreadable.
             self._size += 1
 
     def _end(self, error: OSError) -> None:
-        logger.warning("%s: %s; the quorum goes on, and its journal ends here", self.path, error.strerror or error)
+        logger.warning("%s: %s; the journal ends here, the quorum is not affected", self.path, error.strerror or error)
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
 
 def _again(known: _Repeated) -> Line:
-    """The line of a verdict that came again ``times`` times; they count as told from here on."""
+    """Return the line for a repeated verdict with its count, and reset the count."""
     line = {**known.line, "ms": known.ms, "epoch": known.epoch, "times": known.times}
     known.times = 0
     return line

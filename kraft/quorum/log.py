@@ -1,10 +1,10 @@
 """The metadata log on disk: ``__cluster_metadata-0`` with its batches and its snapshots (KIP-595, KIP-630).
 
-Rules. The log begins at offset 0 or where a snapshot ends, and a snapshot that it does not hold came from a leader and
-takes its place: a start finds that so whatever moment the last one ended in. The bytes are Apache Kafka's: a leader
-encodes batches, a follower appends the very bytes that it fetched.
+The log begins at offset 0 or at the end of a snapshot. A snapshot that the log does not hold came from a leader and
+replaces the log; a start restores this state after any crash. The bytes are Apache Kafka's: a leader encodes batches,
+and a follower appends the bytes that it fetched.
 
-No core and no clock is here. Everything runs on the caller's thread, but for what says that it need not.
+Uses no Raft core and no clock. Methods run on the caller's thread unless documented otherwise.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _BYTES_IN_MEMORY = 8 * 2**20
 class MetadataBatch:
     """One batch of the metadata log. ``records`` is empty for a control batch, which only the quorum reads.
 
-    ``size`` is what it takes in the log, in bytes.
+    ``size`` is its size in the log, in bytes.
     """
 
     base_offset: int
@@ -74,7 +74,7 @@ class MetadataBatch:
 
 @attrs.frozen
 class Unit:
-    """Metadata records that are appended as one, MAX_BATCH_RECORDS at most to a batch: as objects and as bytes."""
+    """Metadata records that are appended together, as objects and as bytes, in batches of at most MAX_BATCH_RECORDS."""
 
     batches: Sequence[MetadataBatch]
     data: bytes
@@ -89,9 +89,9 @@ class Unit:
 
 
 class MetadataLog:
-    """The files of the metadata log. Its owner is the driver of the quorum; any method may raise OSError.
+    """The files of the metadata log. The driver of the quorum owns them. Any method may raise OSError.
 
-    ``write_snapshot``, ``complete_snapshot``, ``load_snapshot`` and the ``run`` of a flush may go on a worker thread.
+    ``write_snapshot``, ``complete_snapshot``, ``load_snapshot`` and the ``run`` of a flush may run on a worker thread.
     """
 
     def __init__(self, log: Log, snapshots: MetadataSnapshots, begins_at: SnapshotId, config: LogConfig) -> None:
@@ -106,11 +106,14 @@ class MetadataLog:
 
     @classmethod
     def open(cls, parent: str, config: LogConfig, *, now_ms: int, last_stop: LastStop = LastStop.KILLED) -> MetadataLog:
-        """Open or create the log below ``parent``; all that is found is durable when this returns.
+        """Open or create the log below ``parent``. All its content is durable when this returns.
 
-        ``retention_ms`` and ``retention_bytes`` of ``config`` are those of ``metadata.max.retention.*``: they hold
-        snapshots, and segments go with them. Raises StorageError for damage that only a person may repair, and
-        UnsupportedFormat, before anything is written, for levels that this node does not know.
+        ``retention_ms`` and ``retention_bytes`` of ``config`` are the values of ``metadata.max.retention.*``. They
+        apply to snapshots; segments are deleted with them.
+
+        Raises:
+            StorageError: Damage that only a person may repair.
+            UnsupportedFormat: Levels that this node does not know. Nothing was written.
         """
         require_supported(os.path.join(parent, CLUSTER_METADATA_PARTITION))
         log = Log.open(
@@ -118,7 +121,8 @@ class MetadataLog:
             CLUSTER_METADATA_PARTITION,
             attrs.evolve(config, retention_ms=_NO_LIMIT, retention_bytes=_NO_LIMIT),
             now_ms=now_ms,
-            # A start appends here before the mark of the last controlled stop is taken away, so that says little.
+            # A node appends to this log before it deletes the mark of its last controlled stop, so CLEAN proves nothing
+            # here.
             last_stop=LastStop.KILLED if last_stop is LastStop.CLEAN else last_stop,
             strict=True,
         )
@@ -135,35 +139,35 @@ class MetadataLog:
 
     @property
     def recovery(self) -> str:
-        """What opening the log had to repair, for the node's log; empty if there was nothing."""
+        """The repairs at opening, as text for the node's log; empty if there were none."""
         return str(self._log.recovery)
 
     @property
     def start_offset(self) -> int:
-        """Where the log begins; what was before is in a snapshot."""
+        """The first offset of the log. Earlier records are in a snapshot."""
         return self._begins_at.end_offset
 
     @property
     def end_offset(self) -> int:
-        """Where the next record will be."""
+        """The offset of the next record."""
         return self._log.log_end_offset
 
     @property
     def has_records(self) -> bool:
-        """Whether there is any metadata, in a snapshot or in the log, committed or not."""
+        """Whether there is any metadata, committed or not, in a snapshot or in the log."""
         batches = self._log.segments.batches_from(self.start_offset)
         return self.snapshot is not None or any(not header.is_control for _, _, header in batches)
 
     @property
     def last_epoch(self) -> int:
-        """The epoch of the last record, of the one before the start if there is none."""
+        """The epoch of the last record. In an empty log, the epoch of the record before its start."""
         return max(self._log.epochs.epoch_at(self.end_offset - 1), self._begins_at.epoch)
 
     @property
     def last_timestamp_ms(self) -> int | None:
-        """When the last record was written, by the clock of its leader.
+        """The time of the last record by the clock of its leader, in milliseconds.
 
-        None if there is none behind the start, or if it is damaged: whoever needs the record will tell of that.
+        None if the log is empty or if that record is damaged. A reader of the record reports the damage.
         """
         if self.end_offset == self.start_offset:
             return None
@@ -179,14 +183,14 @@ class MetadataLog:
         return max(self._snapshots.all(), default=None)
 
     def view(self) -> LogView:
-        """The log as a core is to know it."""
+        """Return the log as the Raft core sees it."""
         epochs = [(epoch, start) for epoch, start in self._log.epochs.entries if start < self.end_offset]
         return LogView(epochs, self.end_offset, *self._begins_at, self.snapshot)
 
     # Appending.
 
     def encode(self, records: Sequence[Any], epoch: int, timestamp_ms: int) -> Unit:
-        """Make metadata records what the leader of ``epoch`` appends next, as one unit.
+        """Encode metadata records as one unit for ``append`` by the leader of ``epoch``.
 
         Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch.
         """
@@ -201,7 +205,7 @@ class MetadataLog:
         return Unit(batches, bytes(buffer))
 
     def append(self, unit: Unit) -> None:
-        """Append what ``encode`` made, if nothing else was appended since."""
+        """Append a unit of ``encode``. Nothing else may have been appended since."""
         first = unit.batches[0]
         assert unit.base_offset == self._log.log_end_offset, "what was encoded no longer continues the log"
         position = 0
@@ -221,15 +225,16 @@ class MetadataLog:
         self.append(Unit([MetadataBatch(offset, offset, change.epoch, timestamp_ms, (), len(data))], data))
 
     def check_fetched(self, data: Buffer, epoch: int) -> FetchedBatches | None:
-        """Prove what the leader of ``epoch`` sent; return the batches that are whole, None if not one is.
+        """Check batches from the leader of ``epoch``. Return the whole ones, or None if there is no whole batch.
 
-        Raises CorruptBatch for batches that are damaged or do not continue this log, and UnsupportedFormat if they make
-        the voters dynamic.
+        Raises:
+            CorruptBatch: The batches are damaged or do not continue this log.
+            UnsupportedFormat: The batches make the voters dynamic.
         """
         return check_fetched(data, self.end_offset, self.last_epoch, epoch)
 
     def append_fetched(self, fetched: FetchedBatches, timestamp_ms: int) -> None:
-        """Append batches that ``check_fetched`` proved. Raises StorageError if they do not continue this log."""
+        """Append batches that ``check_fetched`` returned. Raises StorageError if they do not continue this log."""
         if fetched.follows != (self.last_epoch, self.end_offset):
             proved = f"fetched batches were proved for a log that ends at {fetched.follows}"
             raise StorageError(f"{self.directory}: {proved}, and it ends at {self.last_epoch, self.end_offset}")
@@ -250,11 +255,15 @@ class MetadataLog:
     # Reading.
 
     def read(self, offset: int, max_bytes: int) -> tuple[bytes, LogSlice | None]:
-        """Return batches from ``offset`` on, at least one, and what they are; for a follower. (b"", None) at the end.
+        """Return at least one batch from ``offset`` on and its offsets and epochs, for a follower; (b"", None) at the
+        end.
 
-        What this node appended last comes from memory. All else is read from the file and proved: a leader with a
-        damaged log must not go on to serve what nobody can use. Raises StorageError where the log is damaged,
-        KafkaError OFFSET_OUT_OF_RANGE outside of it.
+        The newest unit of this node comes from memory. All other batches are read from the file and checked, because a
+        leader with a damaged log must not go on to send it.
+
+        Raises:
+            StorageError: The log is damaged there.
+            KafkaError: OFFSET_OUT_OF_RANGE if ``offset`` is outside the log.
         """
         newest = self._newest
         if newest is not None and newest.base_offset == offset and len(newest.data) <= max_bytes:
@@ -270,9 +279,9 @@ class MetadataLog:
         return data, log_slice(headers)
 
     def batches(self, offset: int, limit: int) -> tuple[MetadataBatch, ...]:
-        """Return the batches from ``offset``, where one begins, to ``limit`` (exclusive), as far as at hand.
+        """Return batches between ``offset``, where one begins, and ``limit`` (exclusive), as many as one read gives.
 
-        Raises as ``read``.
+        Raises the errors of ``read``.
         """
         if self._recent and self._recent[0].base_offset <= offset:
             newest_first = itertools.takewhile(lambda batch: batch.base_offset >= offset, reversed(self._recent))
@@ -297,7 +306,7 @@ class MetadataLog:
         return os.pread(piece.file.fileno(), piece.length, piece.position)
 
     def damaged(self, offset: int, damage: Exception) -> StorageError:
-        """What to raise for records that cannot be read, or replayed, from ``offset`` on."""
+        """Return the error for records from ``offset`` on that cannot be read or replayed."""
         path = self._log.segments.path_of(offset)
         if isinstance(damage, UnsupportedMetadata):
             return UnsupportedFormat(f"{path}: at offset {offset}: {damage}")
@@ -306,25 +315,28 @@ class MetadataLog:
     # Shrinking.
 
     def truncate(self, end_offset: int) -> None:
-        """Cut the log where it parts from the leader's. Raises StorageError if no batch ends there, or for damage."""
+        """Truncate the log where it diverges from the leader's.
+
+        Raises StorageError if no batch ends there, or if the log is damaged.
+        """
         self._forget_recent()
         try:
             self._log.truncate_to(end_offset, 0)
         except (CorruptBatch, KafkaError) as damage:
             raise self.damaged(end_offset, damage) from damage
         if self.end_offset != end_offset:
-            where = f"cut at {end_offset}, and no batch ends there"
-            raise StorageError(f"{self.directory}: the log was to be {where}; this node stops, to fetch anew")
+            what = f"cannot truncate the log at {end_offset}, no batch ends there"
+            raise StorageError(f"{self.directory}: {what}; this node stops, and fetches again after a restart")
 
     def install(self, snapshot: SnapshotId) -> None:
-        """Let the log begin, and for now end, behind a snapshot that is stored."""
+        """Replace the log by an empty one that begins at the end of a stored snapshot."""
         self._forget_recent()
         self._log.truncate_fully_and_start_at(snapshot.end_offset)
         self._begins_at = snapshot
         self._snapshots.delete_before(snapshot)
 
     def retention_candidate(self, now_ms: int) -> SnapshotId | None:
-        """Return a snapshot to trim the log to, if ``metadata.max.retention.*`` say that there is too much before it.
+        """Return a snapshot to trim the log to, if the log exceeds ``metadata.max.retention.*``, else None.
 
         The newest snapshot always stays, and the log is only trimmed where it is durable. Call again after ``trim``.
         """
@@ -335,67 +347,73 @@ class MetadataLog:
         return snapshot if snapshot is not None and snapshot.end_offset <= self._log.recovery_point else None
 
     def trim(self, snapshot: SnapshotId) -> None:
-        """Let the log begin behind ``snapshot``: older snapshots go, and the segments that it covers as a whole."""
+        """Let the log begin at the end of ``snapshot``. Deletes older snapshots, and the segments that it covers
+        completely.
+        """
         assert self.start_offset <= snapshot.end_offset <= self.end_offset, "a log is trimmed inside of what it holds"
         self._log.delete_records(snapshot.end_offset)
         self._begins_at = snapshot
-        self._newest = None  # it may have been before the start
+        self._newest = None  # It may now lie before the start.
         remove_files(self._log.delete_old_segments(0, snapshot.end_offset))
         self._snapshots.delete_before(snapshot)
 
     # Durability.
 
     def begin_flush(self) -> Flush:
-        """Say what to sync; ``run`` it on any thread, then tell ``flushed``."""
+        """Return the flush of all records so far. Call its ``run`` on any thread, then ``flushed``."""
         return self._log.begin_flush()
 
     def flushed(self, flush: Flush) -> None:
-        """A flush has run."""
+        """Note that a flush has run."""
         self._log.flushed(flush)
 
     def close(self) -> None:
-        """A controlled stop: make everything durable and let go of the files."""
+        """Make everything durable and close the files: a controlled stop."""
         self._log.close()
 
     def abandon(self) -> None:
-        """Let go of the files as they are: the disk has failed."""
+        """Close the files without a flush, because the disk has failed."""
         self._log.abandon()
 
     # Snapshots.
 
     def write_snapshot(self, image: Image) -> SnapshotId:
-        """Write a snapshot of ``image``, durably; on any thread."""
+        """Write a snapshot of ``image`` durably. May run on any thread."""
         return self._snapshots.write(image)
 
     def load_snapshot(self, snapshot: SnapshotId) -> Image:
-        """Return the image in a snapshot, every byte of it proved; on any thread. Raises StorageError."""
+        """Return the image in a snapshot after checking every byte. May run on any thread. Raises StorageError."""
         return self._snapshots.load(snapshot)
 
     def read_snapshot(self, snapshot: SnapshotId, position: int, max_bytes: int) -> tuple[bytes, int]:
-        """Return bytes of a snapshot from ``position`` on, and the size of the whole; for a follower.
+        """Return bytes of a snapshot from ``position`` on, and the size of the whole file, for a follower.
 
         Raises KafkaError SNAPSHOT_NOT_FOUND or POSITION_OUT_OF_RANGE.
         """
         return self._snapshots.read(snapshot, position, max_bytes)
 
     def store_chunk(self, chunk: StoreChunk) -> bool:
-        """Keep a piece of a leader's snapshot; return False if it does not continue the pieces before, which then go.
+        """Store a chunk of a leader's snapshot. Return False, and delete the earlier chunks, if it does not continue
+        them.
 
-        After the last one ``complete_snapshot`` has to look through the whole.
+        After the last chunk, ``complete_snapshot`` must check the whole file.
         """
         return self._snapshots.store(chunk, chunk.payload)
 
     def complete_snapshot(self, snapshot: SnapshotId) -> bool:
-        """Look through a snapshot whose last piece was stored, and keep it durably; on any thread.
+        """Check a snapshot whose last chunk was stored, and keep it durably. May run on any thread.
 
-        Returns False if it is damaged or not there; it is then gone. Raises UnsupportedFormat if it is of levels that
+        Returns False if it is missing or damaged. A damaged one is deleted. Raises UnsupportedFormat for levels that
         this node does not know.
         """
         return self._snapshots.complete(snapshot)
 
 
 def _proved(data: bytes, offset: int) -> Iterator[tuple[int, BatchHeader]]:
-    """(position, header) of the batches in ``data``, the first of which holds ``offset``. Raises CorruptBatch."""
+    """Yield (position, header) of the batches in ``data`` after a check. The first one holds ``offset``.
+
+    Raises CorruptBatch.
+    """
     for position, header in iter_headers(data):
         check_batch(data, position, header)
         # No checksum covers the offset.
@@ -406,7 +424,7 @@ def _proved(data: bytes, offset: int) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def _decoded(data: bytes, offset: int) -> Iterator[MetadataBatch]:
-    """The batches in ``data``, the first of which holds ``offset``. Raises CorruptBatch or MetadataError."""
+    """Yield the decoded batches in ``data``. The first one holds ``offset``. Raises CorruptBatch or MetadataError."""
     for position, header in _proved(data, offset):
         records: tuple[Any, ...] = ()
         if not header.is_control:

@@ -1,6 +1,6 @@
-"""What the quorum measures: ``kafka.server:type=raft-metrics`` (KIP-595), and why votes were granted or refused.
+"""The metrics of the quorum: ``kafka.server:type=raft-metrics`` (KIP-595), and counts of transitions and verdicts.
 
-The quorum calls ``note`` with the effects of every step; everything else is read from it when somebody asks.
+The quorum calls ``note`` with the effects of every step. Gauges read the other values from the quorum on request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 from kraft.metrics import IdleMeter, Registry
 from kraft.metrics.window import Window
 from kraft.quorum.refusals import Refusal, kind_of
-from kraft.quorum.wire import NOBODY
+from kraft.quorum.rpcs import NOBODY
 from kraft.raft.events import Effects, FetchedRecords
 from kraft.raft.state import Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
 
@@ -21,7 +21,7 @@ _GROUP = ("kafka.server", "raft-metrics")
 _OWN_GROUP = "kraft.server"
 _APPENDS_WAITING = 1_000
 
-#: What Kafka calls the states. A text is no number: each is a gauge with a tag, 1 for the one that holds.
+#: Kafka's names of the states. Kafka reports the state as a text; here each state is a gauge with a tag, 1 if current.
 STATES: dict[type[State], str] = {
     Unattached: "unattached",
     Prospective: "prospective",
@@ -39,7 +39,7 @@ class _Log(Protocol):
 
 
 class _Quorum(Protocol):
-    """What is read of a quorum."""
+    """The attributes of a quorum that the metrics read."""
 
     @property
     def node_id(self) -> int: ...
@@ -62,7 +62,7 @@ class _Quorum(Protocol):
 
 
 class QuorumMetrics:
-    """The raft metrics of one node. ``is_voter``: an observer is only ever that, whatever state its core is in."""
+    """The Raft metrics of one node. Without ``is_voter`` its state is always ``observer``, whatever the core's is."""
 
     def __init__(self, registry: Registry, quorum: _Quorum, *, is_voter: bool) -> None:
         self._registry = registry
@@ -110,7 +110,7 @@ class QuorumMetrics:
             self._registry.gauge(*_GROUP, name, read)
 
     def note(self, effects: Effects) -> None:
-        """Count what the effects of one step say, before or after they are performed."""
+        """Count the effects of one step, before or after they are performed."""
         self.idle.busy_s = self._quorum.busy_s
         self._count_leaders()
         if isinstance(self._quorum.state, Leader):
@@ -129,8 +129,8 @@ class QuorumMetrics:
             ).count += 1
 
     def note_refusal(self, refusal: Refusal) -> None:
-        """Count what was refused without the core."""
-        self._count_verdict(refusal.asked.request, False, refusal.doubt)
+        """Count a request that was refused before the core."""
+        self._count_verdict(refusal.request.kind, False, refusal.reason)
 
     def _count_verdict(self, request: str, granted: bool, reason: Enum) -> None:
         self._registry.meter(
@@ -143,7 +143,7 @@ class QuorumMetrics:
         ).count += 1
 
     def _count_leaders(self) -> None:
-        """An election is the time from one leader, or from the start, to the next."""
+        """Measure elections. An election lasts from the loss of a leader, or from the start, to the next leader."""
         leader = (self._quorum.leader_id, self._quorum.epoch)
         if leader == self._leader:
             return
@@ -159,7 +159,7 @@ class QuorumMetrics:
             self._leaderless_since = math.nan
 
     def _note_appends(self, high_watermark: int | None) -> None:
-        """Measure from the writing of encoded records, as Apache Kafka does, until they are committed; in ms."""
+        """Measure the time from the append of records until their commit, in milliseconds, as Apache Kafka does."""
         end_offset = self._quorum.end_offset
         if end_offset > self._end_offset:
             self._appended.record(end_offset - self._end_offset)

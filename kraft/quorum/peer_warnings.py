@@ -1,7 +1,7 @@
-"""Warnings about peers: each is logged once, and not with every request.
+"""Warnings about peers. Each is logged once instead of with every request.
 
 A peer of another cluster, or with other voters, repeats its request and is refused each time. The first refusal is
-logged; the next ones are counted, and logged again every ten minutes for as long as they go on.
+logged. The next ones are counted, and logged again every ten minutes while they continue.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import trio
 from kraft.messages.leader_change_message import LeaderChangeMessage
 from kraft.quorum.batches import whole_batches
 from kraft.quorum.refusals import Refusal
-from kraft.quorum.wire import Identity
+from kraft.quorum.rpcs import Identity
 from kraft.raft.events import Reason, Verdict
 from kraft.raft.messages import VoteRequest
 from kraft.records.control import ControlType, control_type
@@ -27,14 +27,14 @@ from kraft.wire.varint import Buffer
 
 logger = logging.getLogger("kraft.quorum")
 
-#: A warning that goes on is logged again this often.
+#: The interval at which a continuing warning is logged again, in seconds.
 REPEAT_S = 600.0
-#: A warning that did not occur for so long is logged at once when it occurs again.
+#: A warning that did not occur for this long, in seconds, is logged at once when it occurs again.
 QUIET_S = 30.0
-#: The most warnings that are told apart; others are dropped until one of these is resolved.
+#: The maximum number of distinct warnings. Others are dropped until one of these did not occur for QUIET_S.
 MAX_KINDS = 100
 
-#: No quorum that is set up well comes to these.
+#: Reasons that do not occur in a correctly configured quorum.
 _STRANGE = frozenset(
     {
         Reason.IMPLAUSIBLE_EPOCH,
@@ -52,7 +52,9 @@ _STRANGE = frozenset(
 
 @attrs.define
 class _Warned:
-    """When a warning was logged, when it last occurred, when it may be logged again, how often it was not."""
+    """The times at which a warning was logged, occurred last, and may be logged again; ``times`` counts the unlogged
+    ones.
+    """
 
     logged_at: float
     last_at: float
@@ -70,7 +72,7 @@ class PeerWarnings:
         self._other_voters: frozenset[int] | None = None
 
     def warn(self, key: Hashable, line: str) -> bool:
-        """Log ``line`` unless a warning with this ``key`` was logged not long ago; return whether it was logged."""
+        """Log ``line`` unless a warning with this ``key`` was logged recently. Return whether it was logged."""
         now = self._now()
         known = self._warned.get(key)
         if known is not None and now - known.last_at < QUIET_S:
@@ -88,17 +90,17 @@ class PeerWarnings:
         return True
 
     def resolve(self, key: Hashable) -> None:
-        """The cause of a warning is gone: if it comes back after QUIET_S, the warning is logged at once."""
+        """Note that the cause of a warning is gone. If it returns after QUIET_S, the warning is logged at once."""
         known = self._warned.get(key)
         if known is not None:
             known.again_at = known.logged_at + QUIET_S
 
     def note_refusal(self, refusal: Refusal, host: str) -> None:
-        """Warn of a request from ``host`` that was refused without the core."""
-        self.warn((host, refusal.asked.request, refusal.asked.peer, refusal.doubt), f"{host}: {refusal}")
+        """Warn of a request from ``host`` that was refused before the core."""
+        self.warn((host, refusal.request.kind, refusal.request.peer, refusal.reason), f"{host}: {refusal}")
 
     def note_verdict(self, verdict: Verdict) -> None:
-        """Log a verdict of the core: as a warning, if no sound quorum comes to it."""
+        """Log a verdict of the core, as a warning if its reason does not occur in a correctly configured quorum."""
         if verdict.reason not in _STRANGE:
             level = logging.INFO if isinstance(verdict.request, VoteRequest) else logging.DEBUG
             logger.log(level, "%s", verdict)
@@ -115,15 +117,15 @@ class PeerWarnings:
         return _names(self._identity.voters)
 
     def check_leader(self, peer: int, leader_id: int | None) -> None:
-        """Warn of a leader that ``peer`` names and that is no voter here: it cannot be followed."""
+        """Warn of a leader that ``peer`` names and that is not a voter here. This node cannot follow it."""
         if leader_id is not None and leader_id not in self._identity.voters:
             line = f"{peer} names {leader_id} as the leader, which is not in controller.quorum.voters here"
             self.warn(("leader", peer, leader_id), f"{line} ({self._voters})")
 
     def check_voters(self, data: Buffer, epoch: int) -> None:
-        """Compare the voters of the present leader, which opened its ``epoch`` with them, with those of this node.
+        """Compare the voters in the LeaderChange record of ``epoch`` with those of this node.
 
-        ``data`` are batches that were fetched, and checked.
+        ``data`` has fetched batches that were checked.
         """
         for position, header in whole_batches(data):
             if not header.is_control or header.leader_epoch != epoch:

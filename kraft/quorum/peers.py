@@ -1,7 +1,7 @@
-"""The way to another voter: one connection, a few senders on it, and at most one request of a kind that waits for them.
+"""Sends requests to another voter: one connection, several senders, and at most one waiting request of each kind.
 
-A newer request replaces an older one of its kind that is still waiting, so a peer that is away costs no memory. The
-core decides what is asked again and when; here nothing is repeated.
+A newer request replaces a waiting one of its kind, so a peer that is away costs no memory. The core decides what to
+request again and when; this module retries nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import attrs
 import trio
 
 from kraft.config.listeners import Voter, address
+from kraft.quorum.outbound_requests import BadResponse, request_message, response_value
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.refusals import kind_of
-from kraft.quorum.wire import BadResponse, Identity, request_message, response_value
+from kraft.quorum.rpcs import Identity
 from kraft.raft.events import Event, RequestFailed, ResponseReceived, Send
 from kraft.raft.messages import FetchRequest, Request
 from kraft.raft.timing import Timing
@@ -29,7 +30,7 @@ _RECONNECT_BACKOFF_S = 0.05
 _IN_FLIGHT = 5
 _LONGEST_PAUSE_S = 1.0
 _MAX_EXPONENT = 10
-#: Errors that come with elections, and with snapshots that come and go.
+#: Errors that occur during elections, and when snapshots are replaced.
 _USUAL = frozenset(
     {
         ErrorCode.NONE,
@@ -45,13 +46,13 @@ _USUAL = frozenset(
 Connect = Callable[[str, int, str, float], AbstractAsyncContextManager[Connection]]
 
 
-#: Takes what became of a request.
+#: Takes the outcome of a request.
 Report = Callable[[Event], Awaitable[None]]
 
 
 @attrs.define
 class _Fault:
-    """Useless responses to one kind of request, ``times`` in a row; the next request waits until ``until``."""
+    """Bad responses to one kind of request, ``times`` in a row. The next request waits until ``until``."""
 
     times: int = 0
     until: float = 0.0
@@ -61,9 +62,10 @@ class _Fault:
 
 @attrs.define(eq=False)
 class Peer:
-    """One other voter. ``connect`` opens a connection to (host, port) for a client id, within seconds.
+    """One other voter. ``connect`` connects to a host and port with a client id, within a timeout in seconds.
 
-    What it refuses for good, as a voter of another cluster does, is asked less and less often, and said once.
+    A request that the voter always refuses, such as one to another cluster, is sent less and less often and logged
+    once.
     """
 
     voter: Voter
@@ -78,12 +80,12 @@ class Peer:
     _faults: dict[type, _Fault] = attrs.Factory(dict)
 
     def send(self, send: Send) -> None:
-        """Have a request sent as soon as may be; what becomes of it is reported."""
+        """Send a request as soon as possible. ``report`` gets the outcome."""
         self._waiting[type(send.request)] = send
         self._idle.unpark()
 
     def note_fault(self, request: Request, reason: str, detail: str = "") -> None:
-        """Count a useless response to this kind of request. Only a new ``reason`` is logged at once."""
+        """Count a bad response to this kind of request. Only a new ``reason`` is logged at once."""
         fault = self._faults.setdefault(type(request), _Fault())
         if reason != fault.reason:
             self.warnings.resolve((self.voter.node_id, fault.reason))
@@ -94,18 +96,18 @@ class Peer:
         fault.until = trio.current_time() + min(_LONGEST_PAUSE_S, pause_s)
 
     def note_success(self, request: Request) -> None:
-        """A response to this kind of request was of use: forget its faults."""
+        """Reset the faults of this kind of request after a good response."""
         fault = self._faults.pop(type(request), None)
         if fault is None:
             return
         self.warnings.resolve((self.voter.node_id, fault.reason))
         if fault.was_said:
-            logger.info("%s gives good answers to %s again", self.voter.node_id, kind_of(request))
+            logger.info("%s sends valid responses to %s again", self.voter.node_id, kind_of(request))
 
     async def run(self) -> None:
-        """Carry requests until cancelled. A peer that cannot be reached is tried again when there is something to ask.
+        """Send requests until cancelled. If the voter cannot be reached, connect again for the next request.
 
-        Error handling: nothing that a peer does raises here; a request that got no answer is reported as failed.
+        Error handling: no error of the peer is raised here. A request without a response is reported as failed.
         """
         host, port, timeout_s = self.voter.host, self.voter.port, self.timing.request_timeout_s
         while True:
@@ -115,7 +117,7 @@ class Peer:
                 async with self.connect(host, port, str(self.identity.node_id), timeout_s) as connection:
                     self.connected = True
                     logger.info("connected to voter %s", self.voter)
-                    await self._carry(connection)
+                    await self._send_all(connection)
             except (OSError, trio.TooSlowError, KafkaError) as error:
                 logger.debug("voter %s at %s: %s", self.voter.node_id, address(host, port), error)
                 waiting, self._waiting = self._waiting, {}
@@ -127,11 +129,11 @@ class Peer:
             await trio.sleep(_RECONNECT_BACKOFF_S)
 
     def _take(self) -> Send:
-        """What has waited longest."""
+        """Return the request that has waited longest."""
         return self._waiting.pop(next(iter(self._waiting)))
 
-    async def _carry(self, connection: Connection) -> None:
-        """Send what is wanted for as long as the connection holds."""
+    async def _send_all(self, connection: Connection) -> None:
+        """Run the senders until the connection closes."""
         async with trio.open_nursery() as nursery:
             for number in range(_IN_FLIGHT):
                 nursery.start_soon(self._send_each, connection, name=f"sender {number} to {self.voter.node_id}")
@@ -139,12 +141,12 @@ class Peer:
     async def _send_each(self, connection: Connection) -> None:
         while not connection.closed:
             if self._waiting:
-                await self._ask(connection, self._take())
+                await self._exchange(connection, self._take())
             else:
                 await self._idle.park()
-        self._idle.unpark_all()  # so that every sender sees the end of the connection
+        self._idle.unpark_all()  # Every sender must see the end of the connection.
 
-    async def _ask(self, connection: Connection, send: Send) -> None:
+    async def _exchange(self, connection: Connection, send: Send) -> None:
         request = send.request
         try:
             message = request_message(request, self.identity, self.voter.node_id, connection.versions)
@@ -156,10 +158,10 @@ class Peer:
         try:
             wait_s = request.max_wait_s if isinstance(request, FetchRequest) else 0.0
             timeout_s = self.timing.request_timeout_s + wait_s
-            answer = await connection.request(message.message, message.version, timeout_s=timeout_s)
-            response, data = response_value(request, answer, message.version)
+            received = await connection.request(message.message, message.version, timeout_s=timeout_s)
+            response, data = response_value(request, received, message.version)
         except BadResponse as error:
-            self.note_fault(request, f"gives no good answer to {kind_of(request)}: {error}")
+            self.note_fault(request, f"sends no valid response to {kind_of(request)}: {error}")
             await self._fail(send, answered=True)
         except (OSError, trio.TooSlowError, KafkaError) as error:
             logger.debug("voter %s: %s: %s", self.voter, type(request).__name__, error)
@@ -167,7 +169,7 @@ class Peer:
         else:
             if response.error not in _USUAL:
                 self.note_fault(request, f"refuses {kind_of(request)}: {response.error.name}")
-            elif response.error is ErrorCode.NONE and not data:  # whether data are of use, others see
+            elif response.error is ErrorCode.NONE and not data:  # the driver judges data
                 self.note_success(request)
             await self.report(ResponseReceived(send.number, self.voter.node_id, request, response, data))
 

@@ -1,4 +1,4 @@
-"""Requests of peers that were handed to the core, until it replies to them."""
+"""Requests of peers that wait for the reply of the core."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import attrs
 import trio
 
 from kraft.quorum.log import MetadataLog
-from kraft.quorum.wire import MAX_FETCH_BYTES
+from kraft.quorum.rpcs import MAX_FETCH_BYTES
 from kraft.raft.events import Reply
 from kraft.raft.messages import FetchResponse, Response
 
 
 @attrs.define(eq=False)
 class PendingRequest:
-    """One request; the response to a Fetch has up to ``max_bytes`` of records."""
+    """One pending request. The response to a Fetch has at most ``max_bytes`` of records."""
 
     request_id: int
     max_bytes: int
@@ -23,19 +23,19 @@ class PendingRequest:
     _response: tuple[Response, bytes] | None = None
 
     async def response(self) -> tuple[Response, bytes]:
-        """Wait for the response of the core; return it with the bytes of the records that it names."""
+        """Wait for the response of the core. Return it with the bytes of its records."""
         await self._completed.wait()
         assert self._response is not None
         return self._response
 
     def complete(self, response: Response, data: bytes) -> None:
-        """Wake whoever waits for the response."""
+        """Wake the task that waits for the response."""
         self._response = response, data
         self._completed.set()
 
 
 class PendingRequests:
-    """The requests without a reply. The core replies to each, to a Fetch within what its ``max_wait_s`` allows."""
+    """All requests without a reply. The core replies to each one, to a Fetch within its ``max_wait_s``."""
 
     def __init__(self, log: MetadataLog) -> None:
         self._log = log
@@ -49,11 +49,11 @@ class PendingRequests:
         return request
 
     def discard(self, request: PendingRequest) -> None:
-        """Forget a request that was not reported."""
+        """Remove a request that was not reported to the core."""
         del self._pending[request.request_id]
 
     def complete(self, replies: Sequence[Reply]) -> None:
-        """Hand the replies of the core to whoever waits for them, with the records that the log has now.
+        """Complete the requests with the replies of the core, and with the records that the log has now.
 
         Raises StorageError if the log is damaged there.
         """

@@ -1,4 +1,4 @@
-"""What the effects of the core change on a node: its metadata log, its snapshots, its peers, and who waits for them."""
+"""Performs the effects of the core on a node: on its log, its snapshots, its peers and its pending requests."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from kraft.world.clock import Clock
 
 
 class Performer:
-    """The world of one member, for ``kraft.raft.perform``. ``publish`` takes each new high watermark.
+    """The effects world of one node, for ``kraft.raft.perform``. ``publish`` takes each new high watermark.
 
-    ``follow_ups`` are the events that came of effects: the core is to be stepped with them before any other.
+    ``follow_ups`` are events that result from effects. The driver steps the core with them before any other event.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Performer:
         self._publish = publish
 
     def stop(self, why: str) -> None:
-        raise StorageError(f"{self._log.directory}: {why}; this node stops, to keep its log as it is")
+        raise StorageError(f"{self._log.directory}: {why}; this node stops to protect its log")
 
     def truncate(self, end_offset: int) -> None:
         self._log.truncate(end_offset)

@@ -1,6 +1,7 @@
-"""Requests of peers that are refused without the core, which knows no cluster ids, directories or files.
+"""Requests of peers that this node refuses before they reach the Raft core.
 
-They are logged, counted and journaled as the verdicts of the core are: a refusal that nobody can see is a riddle.
+The core knows no cluster ids, directories or files, so it cannot make these checks. Refusals are logged, counted and
+written to the journal like the verdicts of the core.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from enum import Enum
 
 import attrs
 
-from kraft.quorum.wire import NOBODY
+from kraft.quorum.rpcs import NOBODY
 from kraft.raft import messages as raft
 from kraft.raft.member import RESPONSES
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
-class Doubt(Enum):
-    """Why a request is refused though the core would not mind, in words; the names are what refusals are counted by."""
+class RefusalReason(Enum):
+    """Why a request was refused before the core. Values are texts for people, names are the tags of the metrics."""
 
     OTHER_CLUSTER = "it is for another cluster"
     OTHER_LOG = "it is not about the metadata log alone"
@@ -27,38 +28,39 @@ class Doubt(Enum):
 
 
 _CODES = {
-    Doubt.OTHER_CLUSTER: ErrorCode.INCONSISTENT_CLUSTER_ID,
-    Doubt.OTHER_LOG: ErrorCode.INVALID_REQUEST,
-    Doubt.OTHER_VOTER: ErrorCode.INVALID_VOTER_KEY,
-    Doubt.IMPOSSIBLE_WAIT: ErrorCode.INVALID_REQUEST,
+    RefusalReason.OTHER_CLUSTER: ErrorCode.INCONSISTENT_CLUSTER_ID,
+    RefusalReason.OTHER_LOG: ErrorCode.INVALID_REQUEST,
+    RefusalReason.OTHER_VOTER: ErrorCode.INVALID_VOTER_KEY,
+    RefusalReason.IMPOSSIBLE_WAIT: ErrorCode.INVALID_REQUEST,
 }
-_OF_THE_WHOLE = frozenset({Doubt.OTHER_CLUSTER, Doubt.OTHER_LOG})
+_OF_THE_WHOLE = frozenset({RefusalReason.OTHER_CLUSTER, RefusalReason.OTHER_LOG})
 
 
 @attrs.frozen
-class Asked:
-    """Who asked what, as it is logged and counted: ``request`` is the kind, as in ``Vote``. -1 stands for what is not
-    said.
+class RequestSummary:
+    """The fields of a request that are logged and counted. ``kind`` is its API, such as ``Vote``.
+
+    A ``peer`` or an ``epoch`` of -1 is unknown.
     """
 
-    request: str
+    kind: str
     peer: int
     epoch: int = NOBODY
     pre_vote: bool = False
 
     @classmethod
-    def of(cls, request: raft.Request, peer: int) -> Asked:
+    def of(cls, request: raft.Request, peer: int) -> RequestSummary:
         pre_vote = isinstance(request, raft.VoteRequest) and request.pre_vote
         return cls(kind_of(request), peer, request.epoch, pre_vote)
 
 
 def kind_of(request: object) -> str:
-    """What a request is called: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot."""
+    """Return the API of a request: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch or FetchSnapshot."""
     return type(request).__name__.removesuffix("Request")
 
 
-def asker(request: raft.Request) -> int:
-    """The node id that a request gives as its own."""
+def sender_of(request: raft.Request) -> int:
+    """Return the node id that the sender of a request gives as its own."""
     match request:
         case raft.VoteRequest():
             return request.candidate_id
@@ -69,34 +71,35 @@ def asker(request: raft.Request) -> int:
 
 @attrs.frozen
 class Refusal:
-    """A request that was refused without the core."""
+    """A request that was refused before the core, and why."""
 
-    asked: Asked
-    doubt: Doubt
+    request: RequestSummary
+    reason: RefusalReason
 
     def __str__(self) -> str:
-        asked = self.asked
-        whose = "" if asked.peer < 0 else f" of {asked.peer} in epoch {asked.epoch}"
-        return f"{asked.request}{whose} refused: {self.doubt.value}"
+        request = self.request
+        sender = "" if request.peer < 0 else f" of {request.peer} in epoch {request.epoch}"
+        return f"{request.kind}{sender} refused: {self.reason.value}"
 
 
 class RefusedRequest(KafkaError):
-    """Raised for a request that is refused: as a whole, or only what it says of the metadata log.
+    """Raised for a request that is refused, either as a whole or only for its partition of the metadata log.
 
-    ``message`` is the request as it came; ``request`` what it says, None if that could not be read.
+    ``message`` is the request as received. ``request`` is its content, None if that could not be read.
     """
 
-    def __init__(self, message: object, request: raft.Request | None, doubt: Doubt) -> None:
-        super().__init__(_CODES[doubt])
+    def __init__(self, message: object, request: raft.Request | None, reason: RefusalReason) -> None:
+        super().__init__(_CODES[reason])
         self.request = request
-        asked = Asked(kind_of(message), NOBODY) if request is None else Asked.of(request, asker(request))
-        self.refusal = Refusal(asked, doubt)
+        unknown = RequestSummary(kind_of(message), NOBODY)
+        summary = unknown if request is None else RequestSummary.of(request, sender_of(request))
+        self.refusal = Refusal(summary, reason)
 
-    def answer(self, epoch: int, leader_id: int | None) -> tuple[raft.Request, raft.Response]:
-        """What was asked, and the answer, which tells the present epoch and its leader as every answer does.
+    def response(self, epoch: int, leader_id: int | None) -> tuple[raft.Request, raft.Response]:
+        """Return the request and its response, which has the current epoch and its leader like any response.
 
-        Raises itself if the whole request is refused.
+        Raises this error itself if the request is refused as a whole.
         """
-        if self.request is None or self.refusal.doubt in _OF_THE_WHOLE:
+        if self.request is None or self.refusal.reason in _OF_THE_WHOLE:
             raise self
         return self.request, RESPONSES[type(self.request)](self.code, epoch, leader_id)

@@ -1,4 +1,4 @@
-"""Responses of other voters: proved before the core sees them. Damage counts as a fault of the peer that sent it."""
+"""Checks the responses of other voters before the core sees them. Damage counts as a fault of the sender."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kraft.wire.errors import ErrorCode
 
 
 class Responses:
-    """The responses of ``peers``, which are voters by their ids, to one node with its ``log``."""
+    """The responses of ``peers``, by voter id, to a node with this ``log``."""
 
     def __init__(self, log: MetadataLog, peers: Mapping[int, Peer], warnings: PeerWarnings) -> None:
         self._log = log
@@ -24,25 +24,26 @@ class Responses:
         self._leader_high_watermark = -1, -1
 
     def prove(self, event: ResponseReceived) -> Event:
-        """Replace the bytes that a Fetch brought by the batches in them; if they are damaged, the Fetch has failed."""
+        """Replace the bytes of a Fetch response by the checked batches. If they are damaged, return RequestFailed."""
         response, peer = event.response, self._peers[event.to]
         if not isinstance(response, FetchResponse) or not event.payload:
             return event
         try:
             fetched = self._log.check_fetched(event.payload, response.epoch)
             if fetched is None:
-                raise CorruptBatch(f"{len(event.payload)} bytes, and no whole batch")
+                raise CorruptBatch(f"{len(event.payload)} bytes without a whole batch")
         except CorruptBatch as error:
-            peer.note_fault(event.request, "sent records that cannot be used, they are asked for again", f": {error}")
+            peer.note_fault(event.request, "sent invalid records, which this node fetches again", f": {error}")
             return RequestFailed(event.number, event.to, event.request, answered=True)
         peer.note_success(event.request)
         response = response.bringing(fetched.records)
         return ResponseReceived(event.number, event.to, event.request, response, fetched)
 
     def note_leader(self, event: ResponseReceived, state: State) -> None:
-        """Note the leader that a response names, and the high watermark of the leader that the core follows.
+        """Note the leader in a response, and the high watermark of the leader that the core follows.
 
-        That may be higher than the records of one response reach. ``state`` is that of the core after the response.
+        That high watermark may be higher than the records of one response reach. ``state`` is the core's state after
+        the response.
         """
         response = event.response
         self._warnings.check_leader(event.to, response.leader_id)
@@ -52,17 +53,17 @@ class Responses:
             self._leader_high_watermark = state.epoch, response.high_watermark
 
     def leader_high_watermark(self, epoch: int) -> int:
-        """The newest high watermark that the leader of ``epoch`` sent; -1 if it sent none."""
+        """Return the newest high watermark from the leader of ``epoch``, or -1 if it sent none."""
         noted_in, high_watermark = self._leader_high_watermark
         return high_watermark if noted_in == epoch else -1
 
     def note_checked_snapshot(
-        self, outcome: SnapshotStored | SnapshotRejected, leader_id: int, asked: FetchSnapshotRequest
+        self, outcome: SnapshotStored | SnapshotRejected, leader_id: int, request: FetchSnapshotRequest
     ) -> None:
-        """Count a damaged snapshot as a fault of the leader, which sent it in response to ``asked``."""
+        """Count a damaged snapshot as a fault of the leader, which sent it in response to ``request``."""
         peer = self._peers[leader_id]
         if isinstance(outcome, SnapshotStored):
-            peer.note_success(asked)
+            peer.note_success(request)
         else:
-            reason = "sent a snapshot that cannot be used, it is asked for again"
-            peer.note_fault(asked, reason, f": {outcome.snapshot}")
+            reason = "sent an invalid snapshot, which this node fetches again"
+            peer.note_fault(request, reason, f": {outcome.snapshot}")

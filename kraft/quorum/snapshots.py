@@ -1,7 +1,7 @@
-"""The snapshots of the metadata log: images as files, whole, in pieces, and no older than they must be (KIP-630).
+"""The snapshots of the metadata log: images written to files, read and fetched in chunks, and deleted (KIP-630).
 
-What is in the directory is the only state, so that a snapshot may be written, checked or loaded on a worker thread
-while the log goes on: an image never changes, and a ``.checkpoint`` is whole from the moment it has that name.
+The directory is the only state, and an image never changes. A ``.checkpoint`` file is complete from the moment it has
+that name. So a worker thread may write, check or load a snapshot while the log continues.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from kraft.storage.snapshot import (
 )
 from kraft.wire.errors import ErrorCode, KafkaError
 
-#: The largest snapshot that is taken from a leader.
+#: The maximum size of a snapshot from a leader, in bytes.
 MAX_SNAPSHOT_BYTES = 8 * 2**30
 
 
 @attrs.define
 class _Download:
-    """A snapshot on its way from a leader: ``size`` bytes of it are in the file."""
+    """A snapshot that is being fetched from a leader. The file has ``size`` bytes of it."""
 
     snapshot: SnapshotId
     path: str
@@ -53,7 +53,7 @@ class _Download:
 class MetadataSnapshots:
     """The snapshots in one directory. Every method may raise OSError.
 
-    ``write``, ``complete`` and ``load`` may run on a worker thread, the rest is for the thread of the log.
+    ``write``, ``complete`` and ``load`` may run on a worker thread. All other methods run on the thread of the log.
     """
 
     def __init__(self, directory: str) -> None:
@@ -65,16 +65,18 @@ class MetadataSnapshots:
         delete_leftovers(directory)
 
     def all(self) -> list[SnapshotId]:
-        """Every whole snapshot, oldest first; without that of an empty log, with which later Kafkas format."""
+        """Return every complete snapshot, oldest first, except the bootstrap snapshot at offset 0 of later Kafka
+        releases.
+        """
         return [snapshot for snapshot in list_snapshots(self._directory) if snapshot.end_offset > 0]
 
     def path(self, snapshot: SnapshotId) -> str:
         return os.path.join(self._directory, snapshot_name(snapshot))
 
-    # Of this node.
+    # Snapshots of this node.
 
     def write(self, image: Image) -> SnapshotId:
-        """Write a snapshot of ``image``, durably, with the fewest records that say it."""
+        """Write a snapshot of ``image`` durably, with the fewest records that describe it."""
         snapshot = SnapshotId(image.offset + 1, image.epoch)
         if not os.path.exists(self.path(snapshot)):
             values = (encode_record(record, record_version(record)) for record in records_of(image))
@@ -82,18 +84,18 @@ class MetadataSnapshots:
         return snapshot
 
     def load(self, snapshot: SnapshotId) -> Image:
-        """Return the image in a snapshot, every byte of which is proved. Raises StorageError if it is damaged."""
+        """Return the image in a snapshot after checking every byte. Raises StorageError if it is damaged."""
         proved, self._proved = self._proved, None
         if proved is not None and proved[0] == snapshot:
             return proved[1]
         return _load(self.path(snapshot), snapshot)
 
     def prove(self, snapshot: SnapshotId) -> None:
-        """Load a snapshot now; ``load`` will have it at hand. Raises StorageError if it is damaged."""
+        """Load a snapshot now, so that the next ``load`` need not read it. Raises StorageError if it is damaged."""
         self._proved = snapshot, _load(self.path(snapshot), snapshot)
 
     def read(self, snapshot: SnapshotId, position: int, max_bytes: int) -> tuple[bytes, int]:
-        """Return bytes of a snapshot from ``position`` on, and the size of the whole.
+        """Return bytes of a snapshot from ``position`` on, and the size of the whole file.
 
         Raises KafkaError SNAPSHOT_NOT_FOUND or POSITION_OUT_OF_RANGE.
         """
@@ -109,18 +111,18 @@ class MetadataSnapshots:
         finally:
             os.close(fd)
 
-    # Of a leader.
+    # Snapshots of a leader.
 
     def store(self, chunk: StoreChunk, data: bytes | memoryview) -> bool:
-        """Keep a piece of a leader's snapshot; with the last one it is ready to be looked through by ``complete``.
+        """Store a chunk of a leader's snapshot. After the last one, ``complete`` can check the whole.
 
-        Returns False, and forgets the pieces, if this one does not continue them or there are too many bytes.
+        Returns False, and deletes the chunks, if this one does not continue them or there are too many bytes.
         """
         download = self._download
         if chunk.position == 0:
             self._forget(download)
             name = snapshot_name(chunk.snapshot).removesuffix(CHECKPOINT_SUFFIX)
-            # A name of its own: one that is being looked through may be fetched anew meanwhile.
+            # The name is unique: the same snapshot may be fetched again while a thread still checks the first copy.
             name = f"{name}-{next(self._numbers)}{CHECKPOINT_SUFFIX}{PART_SUFFIX}"
             self._download = download = _Download(chunk.snapshot, os.path.join(self._directory, name))
         continues = download is not None and (download.snapshot, download.size) == (chunk.snapshot, chunk.position)
@@ -137,7 +139,7 @@ class MetadataSnapshots:
             self._download = None
             older, self._fetched = self._fetched, {chunk.snapshot: download.path}
             for other in list(older):
-                _unlink(older.pop(other, None))  # unless ``complete`` took it meanwhile, on its thread
+                _unlink(older.pop(other, None))  # ``complete`` may have taken it meanwhile, on its thread.
         return True
 
     def _forget(self, download: _Download | None) -> None:
@@ -146,9 +148,9 @@ class MetadataSnapshots:
             _unlink(download.path)
 
     def complete(self, snapshot: SnapshotId) -> bool:
-        """Look through a snapshot that was fetched; give it its name, durably, or delete it and return False.
+        """Check a fetched snapshot. Give it its final name durably, or delete it and return False.
 
-        Raises UnsupportedFormat for one of levels that this node does not know.
+        Raises UnsupportedFormat for levels that this node does not know.
         """
         part = self._fetched.pop(snapshot, None)
         if part is None:
@@ -158,7 +160,7 @@ class MetadataSnapshots:
             sync_file(part)
             os.replace(part, self.path(snapshot))
         except UnsupportedFormat:
-            raise  # to ask for it again would bring the same
+            raise  # The leader would send the same bytes again.
         except StorageError:
             return False
         finally:
@@ -170,10 +172,10 @@ class MetadataSnapshots:
     # Retention.
 
     def surplus(self, log_bytes: int, start_offset: int, now_ms: int, max_bytes: int, max_ms: int) -> SnapshotId | None:
-        """Return the snapshot after the oldest, if ``metadata.max.retention.*`` no longer holds the oldest.
+        """Return the second oldest snapshot if ``metadata.max.retention.*`` requires to delete the oldest, else None.
 
-        As in Kafka: too old by the last record in it, or one of several while log and snapshots together are too large.
-        -1 is no limit.
+        As in Kafka, the oldest is deleted if its last record is too old, or if log and snapshots together are too
+        large. The only snapshot is never deleted. -1 is no limit.
         """
         kept = [snapshot for snapshot in self.all() if snapshot.end_offset >= start_offset]
         if len(kept) < 2:
@@ -189,12 +191,12 @@ class MetadataSnapshots:
             return unknown
 
     def delete_before(self, snapshot: SnapshotId) -> None:
-        """Delete older snapshots than this one."""
+        """Delete all snapshots older than this one."""
         delete_snapshots_before(self._directory, snapshot)
 
 
 def _load(path: str, snapshot: SnapshotId) -> Image:
-    """Replay a snapshot, record by record: no list of them is ever held."""
+    """Replay a snapshot one record at a time, so that no list of all records is in memory."""
     timestamp_ms = snapshot_timestamp(path)
     require_supported_file(path)
     delta = Delta(Image())

@@ -1,10 +1,10 @@
-"""What of a newer Kafka this node cannot go on with, looked for before anything is written (KIP-778, KIP-853).
+"""Detects metadata of a newer Kafka that this node does not support, before it writes anything (KIP-778, KIP-853).
 
-Two levels say what a metadata log may hold. ``kraft.version`` 1 makes the voters dynamic: the log names them, and may
-change them. A node that took them for those of ``controller.quorum.voters`` could elect itself beside another leader.
-``metadata.version`` above what is known means records that are not.
+Two feature levels tell what a metadata log may contain. With ``kraft.version`` 1 the voters are dynamic: the log names
+them and may change them. A node that used ``controller.quorum.voters`` instead could elect itself beside another
+leader. A ``metadata.version`` above the known ones means unknown records.
 
-Nothing of that is damage: such files are sound, and belong to another program.
+Such files are not damaged. They belong to another program.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ from kraft.wire.codec import decode
 from kraft.wire.decode_error import DecodeError
 
 _LEVEL = METADATA_VERSION.encode()
-#: The lengths and keys of the control records that tell of dynamic voters, as they are in a batch.
+#: The lengths and keys of control records about dynamic voters, as bytes in a batch.
 _DYNAMIC = tuple(bytes([8, 0, 0, 0, kind]) for kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS))
 
 
 def require_static_voters(record: Record, where: str) -> None:
-    """Raise UnsupportedFormat if a control record makes the voters dynamic; CorruptBatch if it is none.
+    """Check a control record. The error text begins with ``where``.
 
-    ``where`` is what the message begins with.
+    Raises:
+        UnsupportedFormat: The record makes the voters dynamic.
+        CorruptBatch: The record is not a valid control record.
     """
     kind = control_type(record)
     level = 0
@@ -56,15 +58,15 @@ def require_static_voters(record: Record, where: str) -> None:
 
 
 def require_supported(directory: str) -> None:
-    """Look at every level that the files of a metadata log say, from its newest snapshot on. Nothing is written.
+    """Check every feature level in the files of a metadata log, from its newest snapshot on. Nothing is written.
 
-    A directory that is not there is fine, and so is damage: whoever opens the log tells of that. Raises
-    UnsupportedFormat, OSError.
+    A missing directory passes. So does damage, which the opening of the log reports. Raises UnsupportedFormat or
+    OSError.
     """
     if not os.path.isdir(directory):
         return
     snapshots = list_snapshots(directory)
-    # The oldest may be that of an empty log, with which a later Kafka formats: it names the first voters.
+    # The oldest may be the bootstrap snapshot of a later Kafka, at offset 0. It names the first voters.
     for snapshot in {*snapshots[:1], *snapshots[-1:]}:
         require_supported_file(os.path.join(directory, snapshot_name(snapshot)))
     covered = snapshots[-1].end_offset if snapshots else 0
@@ -74,7 +76,7 @@ def require_supported(directory: str) -> None:
 
 
 def require_supported_file(path: str, offset: int = 0) -> None:
-    """Look at the levels in a segment or a snapshot, in batches that reach ``offset``. Raises as above."""
+    """Check the levels in a segment or a snapshot, in batches that reach ``offset``. Raises as above."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(fd).st_size
@@ -91,7 +93,7 @@ def require_supported_file(path: str, offset: int = 0) -> None:
 
 
 def _telling(fd: int, data: mmap.mmap, size: int) -> Iterator[tuple[int, BatchHeader]]:
-    """The batches that have something of a level in them: few of many. Raises CorruptBatch."""
+    """Yield the few batches that may contain a feature level. Raises CorruptBatch."""
     hits = sorted(hit for pattern in (_LEVEL, *_DYNAMIC) for hit in _find(data, pattern))
     if not hits:
         return

@@ -1,4 +1,4 @@
-"""What a quorum's trace tells (``kraft.world.trace``)."""
+"""The trace events of the quorum (``kraft.world.trace``)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from kraft.world.trace import TraceEvent
 
 @attrs.frozen
 class CoreStepped(TraceEvent):
-    """The core was stepped, and its effects are about to be performed: they say which state it came to, and why."""
+    """The core was stepped, and its effects are about to be performed. They have its transitions and verdicts."""
 
     effects: Effects
 
 
 @attrs.frozen
 class RequestRefused(TraceEvent):
-    """A request of a peer was refused without a step of the core."""
+    """A request of a peer was refused before the core."""
 
     refusal: Refusal
 
 
 @attrs.frozen
 class RoleBegan(TraceEvent):
-    """The scope of a role was entered; that of the role before has ended. ``role`` is the name of its task."""
+    """The scope of a role began, after the end of the previous one. ``role`` is the name of its task."""
 
     role: str
     epoch: int

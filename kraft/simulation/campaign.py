@@ -13,7 +13,7 @@ from kraft.raft.state import TRANSITIONS
 from kraft.simulation.faults import schedule
 from kraft.simulation.invariants import Violation
 from kraft.simulation.plan import Fault, FaultKind, Knobs, Profile, draw_knobs, draw_plan
-from kraft.simulation.world import World
+from kraft.simulation.world import SimulatedWorld
 
 #: States that only faults cause. A campaign that never reached one of them did not test it.
 RARE_STATES = (
@@ -66,7 +66,7 @@ def run_seed(
     """Run the world of a seed with the knobs and the plan drawn from it, unless others are given."""
     knobs = draw_knobs(seed) if knobs is None else knobs
     plan = draw_plan(seed, knobs) if plan is None else plan
-    world = World(seed, knobs, trace)
+    world = SimulatedWorld(seed, knobs, trace)
     schedule(world, plan)
     timeline = world.timeline
     timeline.cover(f"profile: {knobs.profile.value}")

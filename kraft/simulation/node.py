@@ -1,7 +1,7 @@
-"""A simulated node: a driver around one real core, which performs effects as that of a real node does.
+"""A simulated node: a driver around a real Raft core, which performs effects like the driver of a real node.
 
-It takes one event at a time. While it writes its election state, or stands still, events wait in a queue. What it
-remembers when it is killed is what its disk kept.
+It handles one event at a time. While it writes its election state or is paused, events wait in a queue. After a kill
+only the content of its disk is left.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MAX_BACKLOG = 10_000
 
 
 class SimulatedNode:
-    """One node. ``up`` while its process lives, ``paused`` while that stands still."""
+    """One node. ``up`` while its process lives, ``paused`` while that process is stopped (SIGSTOP)."""
 
     def __init__(self, node_id: int, seed: int, knobs: Knobs, network: Network, monitor: Monitor) -> None:
         self.node_id = node_id
@@ -69,7 +69,7 @@ class SimulatedNode:
         self._forget()
 
     def _forget(self) -> None:
-        """Nothing outside of the disk outlives the process."""
+        """Reset all state outside the disk: it does not survive the process."""
         self.writing = False
         self.flushing = False
         self.flush_again = False
@@ -82,10 +82,10 @@ class SimulatedNode:
         self.timer_at = float("inf")
         self.machine = StateMachine(self.disk)
 
-    # Life and death.
+    # Start and stop.
 
     def start(self) -> None:
-        """Boot from the disk. One whose disk is damaged says so and does not."""
+        """Start from the disk. Does nothing if the node is up or its disk is damaged."""
         if self.up or self.disk.rotten:
             return
         self._forget()
@@ -110,7 +110,7 @@ class SimulatedNode:
         self._step(Timeout(), expect_progress=False)
 
     def kill(self, *, keep_unsynced: bool = True) -> None:
-        """Pull the plug."""
+        """Kill the process, as a power failure does. Unsynced writes may survive if ``keep_unsynced``."""
         if not self.up:
             return
         self.up = False
@@ -125,7 +125,7 @@ class SimulatedNode:
         self.history.on_disk_changed()
 
     def restart_later(self, delay: float) -> None:
-        """Boot again, unless that happens by itself because the faults are over."""
+        """Start again after ``delay`` seconds, unless the liveness phase has started all nodes by then."""
         self.timeline.call_in(delay, self._restart)
 
     def _restart(self) -> None:
@@ -133,7 +133,7 @@ class SimulatedNode:
             self.start()
 
     def renew(self) -> None:
-        """Get an empty disk, while it is down."""
+        """Replace the disk of a stopped node by an empty one."""
         self.disk.wipe()
         self.monitor.forget(self.node_id)
         self.history.on_disk_changed()
@@ -148,13 +148,13 @@ class SimulatedNode:
             self._catch_up()
 
     def now(self) -> float:
-        """The time as this node's clock has it."""
+        """Return the time by this node's clock, in seconds."""
         return self.clock_offset + self.timeline.now * self.clock_rate
 
-    # Events in.
+    # Events.
 
     def receive(self, life: int, event: Event) -> None:
-        """Take in an event, now or when the node is free again. One that was meant for an earlier life is dropped."""
+        """Handle an event now, or queue it until the node is free. An event for an earlier life is dropped."""
         if not self.up or life != self.life:
             return
         if self.writing or self.paused or self.performing:
@@ -203,13 +203,13 @@ class SimulatedNode:
             return
         self.timer_at = float("inf")
         if self.writing or self.paused:
-            return  # what ends that sets the timer anew
+            return  # The end of the write or of the pause sets the timer again.
         if self.now() >= self.deadline:
             self._step(Timeout())
         else:
             self._set_timer()
 
-    # Effects out.
+    # Effects.
 
     def _perform(self) -> None:
         if self.performing or self.writing:
@@ -245,7 +245,7 @@ class SimulatedNode:
         self.disk.election = self.writing_election
         self.monitor.on_election_stored(self)
 
-    # The world that the effects of the core change: ``kraft.raft.perform.EffectsWorld``.
+    # The world that the core's effects change: ``kraft.raft.perform.EffectsWorld``.
 
     def stop(self, why: str) -> None:
         raise AssertionError(why)
@@ -270,7 +270,7 @@ class SimulatedNode:
                 self.disk.write(Append(entries))
 
     def store(self, chunk: StoreChunk) -> None:
-        """Take a piece of a leader's snapshot; after the last one it is looked through, and kept if it is sound."""
+        """Store a chunk of a leader's snapshot. After the last one, check the snapshot and keep it if it is valid."""
         if chunk.last:
             sound, fetched = not self.chance.happens(0.1), (chunk.snapshot, chunk.payload)
             self.timeline.call_in(self._check_time(), self._snapshot_checked, self.life, *fetched, sound)
@@ -293,7 +293,7 @@ class SimulatedNode:
         self.timeline.call_in(self.fsync_time(), self._flushed, self.life, covered)
 
     def commit(self, high_watermark: int) -> None:
-        """Apply what was committed since, and begin a snapshot when enough was."""
+        """Apply newly committed records, and begin a snapshot if there are enough of them."""
         machine = self.machine
         if machine.apply(high_watermark):
             self.history.on_applied(self, machine.applied, machine.state)
@@ -307,7 +307,7 @@ class SimulatedNode:
         self._step(LogAppended(self.disk.log.end, epoch))
 
     def _send(self, send: Send) -> None:
-        """Send a request of the core's. One whose peers are older leaves out what they do not know."""
+        """Send a request of the core. A node of an older release leaves out the high watermark."""
         request = send.request
         self.monitor.on_spoken(self, request.epoch)
         if isinstance(request, FetchRequest):
@@ -320,13 +320,13 @@ class SimulatedNode:
         caller = self.callers.pop(reply.request_id)
         self.monitor.on_reply(self, caller.request, reply.response)
         told = filled(caller.request, reply.response, self.disk, self.network.batch_limit)
-        if told is not None:  # else the peer asks again
+        if told is not None:  # Without a response, the peer sends its request again.
             response, payload = told
             answer = ResponseReceived(caller.number, self.node_id, caller.request, response, payload)
             self.network.send_response(caller, answer)
 
     def propose(self, values: Sequence[int]) -> bool:
-        """Append values as one batch, if this node takes itself for the leader; return whether it does."""
+        """Append values as one batch if this node considers itself the leader. Return whether it did."""
         if not self.up or self.paused or self.writing or not isinstance(self.core.state, Leader):
             return False
         self._append(tuple(Entry(self.core.epoch, value) for value in values), self.core.epoch)
@@ -335,14 +335,16 @@ class SimulatedNode:
     # The disk.
 
     def fsync_time(self) -> float:
-        """How long the disk takes this time."""
+        """Draw the duration of one fsync, in seconds."""
         knobs = self.knobs
         stalls = self.chance.happens(knobs.stall) and not self.timeline.faults_over
         slow = 100.0 if stalls or self.timeline.now < self.slow_until else 1.0
         return min(knobs.fsync_s * self.chance.between(0.5, 2.0) * slow, LONGEST_DELAY_S)
 
     def _fsync_fails(self) -> bool:
-        """After a failed fsync nobody knows what is on disk: the node stops, and what was not synced is gone."""
+        """Return whether the fsync fails. The content of the disk is then unknown, so the node stops and unsynced data
+        is lost.
+        """
         if not self.fail_next_fsync:
             return False
         self.fail_next_fsync = False
@@ -392,7 +394,7 @@ class SimulatedNode:
             self.history.check_epochs(self)
 
     def _check_time(self) -> float:
-        """How long a snapshot is looked through: while there are faults, perhaps for several fetch timeouts."""
+        """Draw the duration of a snapshot check. During faults it may exceed several fetch timeouts."""
         longest = 0.0 if self.timeline.faults_over else self.knobs.check_s
         return self.fsync_time() + self.chance.between(0, longest)
 
@@ -410,7 +412,7 @@ class SimulatedNode:
         self.history.on_snapshot(self, snapshot, state)
         self.machine.keep(snapshot, state)
 
-    # Orders.
+    # Commands.
 
     def resign(self) -> None:
         self.receive(self.life, Resign(self.core.epoch))

@@ -1,8 +1,8 @@
-"""Whole controllers in one ``trio.run``: the real node with its whole nursery tree, on a network in memory.
+"""Whole controllers in one ``trio.run``: real nodes with their nursery trees, on a network in memory.
 
-Under a ``trio.testing.MockClock`` that jumps, seconds of timeouts pass in no time. Files are real, in a directory of
-the caller's; what would wait for the disk on a worker thread takes ``disk_s`` of virtual time instead. The wall clock
-is virtual too, so that the same run writes the same times.
+A ``trio.testing.MockClock`` jumps, so timeouts of seconds pass at once. Files are real, in a directory of the caller.
+Work for a worker thread takes ``disk_s`` seconds of virtual time instead. The wall clock is virtual too, so the same
+run writes the same timestamps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kraft.node.settings import metadata_log_config, quorum_timing, snapshot_pol
 from kraft.node.tree import render
 from kraft.quorum.driver import Quorum
 from kraft.quorum.log import MetadataLog
-from kraft.quorum.wire import Identity
+from kraft.quorum.rpcs import Identity
 from kraft.rpc.client import connect
 from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.simulation.virtual_time import Process
@@ -37,7 +37,7 @@ PORT = 9093
 
 @attrs.define(eq=False)
 class VirtualNode:
-    """One controller. ``node`` is None while it is dead."""
+    """One controller. ``node`` is None while it is not running."""
 
     node_id: int
     settings: Mapping[str, str]
@@ -54,7 +54,7 @@ class VirtualNode:
         return f"node-{self.node_id}"
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Live until killed or stopped; started once it listens."""
+        """Run until killed or stopped. It has started once it listens."""
         self._gone = trio.Event()
         self._process.enter()
         config = from_mapping(self.settings).config
@@ -77,39 +77,41 @@ class VirtualNode:
             self._gone.set()
 
     async def in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Half of the time passes before, and half after: a node may die with its work done and nobody told."""
+        """Half of the time passes before ``work`` and half after it: a kill may follow the work before its result is
+        known.
+        """
         await trio.sleep(self.disk_s / 2)
         result = work(*arguments)
         await trio.sleep(self.disk_s / 2)
         return result
 
     async def kill(self) -> None:
-        """The power cord."""
+        """Cancel all tasks at once, like kill -9."""
         assert self._scope is not None
         self.resume()
         self._scope.cancel(reason="killed")
         await self._gone.wait()
 
     async def stop(self) -> None:
-        """A controlled stop."""
+        """Make a controlled stop."""
         assert self.node is not None
         self.node.stopping.set()
         await self._gone.wait()
 
     def pause(self) -> None:
-        """SIGSTOP: its tasks stand still, what its peers sent waits, and time goes by. Needs ``virtual_time.run``."""
+        """Stop all tasks as SIGSTOP does: messages of peers wait, and time passes. Needs ``virtual_time.run``."""
         self._process.pause()
 
     def resume(self) -> None:
         self._process.resume()
 
     def tree(self) -> str:
-        """Its live nursery tree."""
+        """Return the live nursery tree as text."""
         return render(self.task)
 
 
 class VirtualObserver:
-    """What a broker is to the quorum: it follows the log, and has a way to the active controller. It serves nobody."""
+    """The quorum's side of a broker: it follows the log and has a channel to the controller. It has no listener."""
 
     def __init__(self, node_id: int, settings: Mapping[str, str], network: VirtualNetwork) -> None:
         config = from_mapping({"process.roles": "broker", "node.id": str(node_id), **settings}).config
@@ -126,7 +128,7 @@ class VirtualObserver:
         self.channel = ControllerChannel(self.quorum, identity.voters, None, connect=dial)
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """Follow the quorum until cancelled."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self.metadata.run, name="metadata")
             await nursery.start(self.quorum.run, _never_leads, name="quorum")
@@ -139,7 +141,7 @@ async def _never_leads(epoch: int) -> None:
 
 
 def quorum_voters(count: int) -> str:
-    """``controller.quorum.voters`` of :func:`virtual_nodes`."""
+    """Return ``controller.quorum.voters`` for :func:`virtual_nodes`."""
     return ",".join(f"{node_id}@node-{node_id}:{PORT}" for node_id in range(1, count + 1))
 
 
@@ -150,7 +152,7 @@ def virtual_nodes(
     settings: Mapping[str, str] | None = None,
     disk_s: float = 0.001,
 ) -> dict[int, VirtualNode]:
-    """Controllers 1 to ``count`` of one cluster, by node id, to be run in a nursery. Files go to ``directory``."""
+    """Return controllers 1 to ``count`` of one cluster by node id. The caller runs them. Files go to ``directory``."""
     return {
         node_id: VirtualNode(
             node_id,
@@ -161,7 +163,7 @@ def virtual_nodes(
                 "controller.listener.names": "CONTROLLER",
                 "controller.quorum.voters": quorum_voters(count),
                 "log.dirs": str(directory / str(node_id)),
-                "connections.max.idle.ms": "-1",  # no expiry task, which would only wake the clock
+                "connections.max.idle.ms": "-1",  # An expiry task would only wake the clock.
                 **(settings or {}),
             },
             network,

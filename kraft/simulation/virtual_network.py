@@ -1,7 +1,7 @@
-"""A network in memory for whole nodes in one ``trio.run``: connections with delay, and links that can be cut.
+"""A network in memory for whole nodes in one ``trio.run``: connections with delays, and links that can be cut.
 
-A node's ``listen`` and ``connect`` come from here instead of TCP; everything above them is the real thing. Bytes on a
-link that is cut wait for it to heal, as TCP keeps sending them; nobody can connect through it meanwhile.
+A node gets its ``listen`` and ``dial`` from here instead of TCP. All layers above them are real. Bytes on a cut link
+wait until it heals, as TCP retransmits them. No connection can be opened through a cut link.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BEGINNING_MS = 1_700_000_000_000
 
 @attrs.frozen
 class VirtualClock(Clock):
-    """A wall clock that goes with the virtual one."""
+    """A wall clock that advances with the virtual clock."""
 
     def now_ms(self) -> int:
         return _BEGINNING_MS + int(trio.current_time() * 1000)
@@ -45,15 +45,15 @@ class VirtualClock(Clock):
 
 
 async def at_once(work: Callable[..., Any], *arguments: Any) -> Any:
-    """A worker thread that takes no time."""
+    """Do the work of a worker thread in no virtual time."""
     await trio.lowlevel.checkpoint()
     return work(*arguments)
 
 
 class VirtualNetwork:
-    """Hosts by name. A piece of data takes a delay from ``delay_s`` = (least, most), drawn from ``seed``.
+    """Hosts by name. Each piece of data has a delay in the range ``delay_s`` (seconds), drawn from ``seed``.
 
-    ``delay_s`` may change at any time; no piece overtakes another of its connection.
+    ``delay_s`` may change at any time. No piece overtakes another one of its connection.
     """
 
     def __init__(self, seed: int = 0, delay_s: tuple[float, float] = (0.0002, 0.002)) -> None:
@@ -67,9 +67,10 @@ class VirtualNetwork:
         self.healed = trio.Event()
 
     def world(self, host: str, in_thread: InThread) -> World:
-        """The world of a node on ``host``. All nodes of a network draw from one generator, in the order of their turns.
+        """Return the world of a node on ``host``. All nodes draw from one random generator, in the order of their
+        calls.
 
-        ``in_thread`` says what becomes of work for a worker thread, which virtual time does not see.
+        ``in_thread`` replaces worker threads, which virtual time does not see.
         """
         chance = self._random_of_nodes
         return World(
@@ -83,7 +84,7 @@ class VirtualNetwork:
         )
 
     def listen(self, host: str) -> Listen:
-        """What a node on ``host`` listens with."""
+        """Return the ``listen`` function for a node on ``host``."""
 
         async def listen(endpoint: Endpoint, settings: SocketSettings) -> Listener:
             await trio.lowlevel.checkpoint()
@@ -96,7 +97,7 @@ class VirtualNetwork:
         return listen
 
     def dial(self, host: str) -> Dial:
-        """What a node on ``host`` dials with."""
+        """Return the ``dial`` function for a node on ``host``."""
 
         async def dial(to: str, port: int) -> Transport:
             while (host, to) in self._cut or (to, host) in self._cut:
@@ -116,16 +117,16 @@ class VirtualNetwork:
         return dial
 
     def cut(self, *pairs: tuple[str, str]) -> None:
-        """Let nothing through from the first to the second of each pair."""
+        """Cut the link from the first to the second host of each pair."""
         self._cut.update(pairs)
 
     def isolate(self, host: str, others: list[str]) -> None:
-        """Cut every link of ``host``, both ways."""
+        """Cut every link of ``host`` in both directions."""
         for other in others:
             self.cut((host, other), (other, host))
 
     def heal(self, *pairs: tuple[str, str]) -> None:
-        """Mend the links of these pairs, or all."""
+        """Heal the links of these pairs, or all links."""
         self._cut.difference_update(pairs or set(self._cut))
         self.healed.set()
         self.healed = trio.Event()
@@ -133,7 +134,7 @@ class VirtualNetwork:
             pipe.change()
 
     def reset(self, host: str) -> None:
-        """Break every connection of ``host``; what was under way is lost."""
+        """Break every connection of ``host``. Data in flight is lost."""
         for pipe in self._pipes:
             if host in (pipe.source, pipe.target):
                 pipe.source_closed = pipe.target_closed = True
@@ -150,7 +151,7 @@ class VirtualNetwork:
 
 
 class VirtualListener:
-    """A place that one may connect to."""
+    """A listening host and port."""
 
     def __init__(self, network: VirtualNetwork, host: str, port: int) -> None:
         self._network = network
@@ -175,7 +176,7 @@ class VirtualListener:
 
 @attrs.define(eq=False)
 class Pipe:
-    """Bytes on their way from one host to another, each piece with the time when it arrives."""
+    """Bytes in flight from one host to another, in pieces with arrival times."""
 
     network: VirtualNetwork
     source: str
@@ -202,7 +203,7 @@ class Pipe:
         self.change()
 
     async def take(self, buffer: memoryview) -> int:
-        """Fill the front of ``buffer``; 0 once the source has closed and all is taken."""
+        """Fill the front of ``buffer`` and return the number of bytes: 0 at the end of the stream."""
         while True:
             if self.target_closed:
                 raise ConnectionResetError(f"{self.target} has closed the connection")
@@ -233,7 +234,7 @@ class Pipe:
 
 
 class VirtualTransport:
-    """One end of a connection: it takes from ``inward`` and puts into ``outward``."""
+    """One end of a connection. It reads from ``inward`` and writes to ``outward``."""
 
     def __init__(self, inward: Pipe, outward: Pipe) -> None:
         self._inward = inward

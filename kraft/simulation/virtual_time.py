@@ -1,10 +1,10 @@
-"""Trio in virtual time, the same way every time: the clock jumps, and the scheduler's dice have a seed.
+"""Runs Trio deterministically in virtual time: the clock jumps to the next deadline, and the scheduler has a seed.
 
-Trio's scheduler is all that is patched. Nodes get clock, randomness and ids from their world
+It patches only Trio's scheduler. Nodes get clock, randomness and ids from their world
 (``kraft.simulation.virtual_network.VirtualNetwork.world``).
 
-What a run does may not depend on sockets, worker threads, real time, or the order of a set of objects. Other threads of
-the process go on as ever.
+A run must not depend on sockets, worker threads, real time, or the order of a set of objects. Other threads of the
+process are not affected.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from trio._core._mock_clock import MockClock  # as in trio.testing, which import
 
 T = TypeVar("T")
 
-#: What Trio's scheduler throws its dice for.
+#: The random functions that Trio's scheduler calls.
 _THROWN = ("random", "shuffle", "uniform")
 
 
 class Process:
-    """Tasks that can stand still together, as a process does between SIGSTOP and SIGCONT: what wakes them waits."""
+    """Tasks that pause and resume together, like a process with SIGSTOP and SIGCONT. Wake-ups wait meanwhile."""
 
     def __init__(self) -> None:
         self._woken: list[tuple[Any, ...]] | None = None
 
     def enter(self) -> None:
-        """From now on the calling task is of this process, and so are the tasks that it starts."""
+        """Add the calling task to this process, and all tasks that it starts from now on."""
         _process.set(self)
 
     def pause(self) -> None:
@@ -48,10 +48,10 @@ class Process:
             trio.lowlevel.reschedule(*arguments)
 
     def holds(self, task: trio.lowlevel.Task, *how: Any) -> bool:
-        """Whether the task, which is to go on, has to wait for that."""
+        """Whether this process is paused. If so, the task is rescheduled at ``resume``."""
         if self._woken is None:
             return False
-        task._abort_func = None  # it is woken: nothing else may wake it a second time
+        task._abort_func = None  # Its wake-up has happened: nothing else may wake it again.
         self._woken.append((task, *how))
         return True
 
@@ -67,7 +67,7 @@ def _reschedule_unless_paused(runner: scheduler.Runner, task: trio.lowlevel.Task
 
 
 def in_this_thread(replacement: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
-    """``replacement`` for the thread that calls this, ``original`` for every other thread of the process."""
+    """Return a function that calls ``replacement`` in the current thread and ``original`` in every other thread."""
     mine = threading.get_ident()
 
     @functools.wraps(original)
@@ -78,7 +78,7 @@ def in_this_thread(replacement: Callable[..., Any], original: Callable[..., Any]
 
 
 def run(main: Callable[..., Awaitable[T]], *arguments: Any, seed: int = 0) -> T:
-    """``trio.run`` in virtual time. The same ``seed`` gives the same schedule."""
+    """Call ``trio.run`` in virtual time. The same ``seed`` gives the same schedule."""
     dice, dice_of_others = Random(seed), scheduler._r
     thrown = {name: in_this_thread(getattr(dice, name), getattr(dice_of_others, name)) for name in _THROWN}
     with (

@@ -25,7 +25,7 @@ _WAIT_FROM_SHARE = 0.7
 _LAST_WORDS_S = 2.0
 
 
-class World:
+class SimulatedWorld:
     """Nodes 1, 2, 3 and so on, voters first. ``run`` runs both phases and raises Violation if an invariant breaks."""
 
     def __init__(self, seed: int, knobs: Knobs, trace: Callable[[str], None] | None = None) -> None:

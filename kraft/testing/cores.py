@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from kraft.raft.events import Effects, RequestFailed, RequestReceived, ResponseReceived, Send, Timeout
 from kraft.raft.messages import Request
 from kraft.raft.timing import Timing
-from kraft.testing.driven import DrivenCore, Letter, Line
+from kraft.testing.driven import DrivenCore, InFlight, Line
 from kraft.testing.words import name_of
 
 _MOST_STEPS = 10_000
@@ -43,7 +43,7 @@ class Cores:
         self.timing = timing or Timing()
         self.say = say
         self.now = 0.0
-        self.mail: list[Letter] = []
+        self.mail: list[InFlight] = []
         self.sides: dict[int, int] = {}
         self.old: set[int] = set()
         self._values = itertools.count(1)
@@ -98,60 +98,60 @@ class Cores:
 
     # Messages.
 
-    def post(self, letter: Letter) -> bool:
+    def post(self, in_flight: InFlight) -> bool:
         """Send a message. Return False if the network partition loses it at once."""
-        if self._is_cut(letter):
+        if self._is_cut(in_flight):
             return False
-        self.mail.append(letter)
+        self.mail.append(in_flight)
         return True
 
     def cut(self, *sides: Iterable[int]) -> None:
         """Partition the network: only nodes on the same side reach each other. Without sides, heal the network."""
         self.sides = {node_id: number for number, side in enumerate(sides) for node_id in side}
-        self.mail = [letter for letter in self.mail if not self._is_cut(letter)]
+        self.mail = [in_flight for in_flight in self.mail if not self._is_cut(in_flight)]
 
-    def _is_cut(self, letter: Letter) -> bool:
-        return self.sides.get(letter.source) != self.sides.get(letter.target)
+    def _is_cut(self, in_flight: InFlight) -> bool:
+        return self.sides.get(in_flight.source) != self.sides.get(in_flight.target)
 
-    def may_arrive(self, letter: Letter) -> bool:
+    def may_arrive(self, in_flight: InFlight) -> bool:
         """Whether the receiver handles messages: not while it writes its election state."""
-        return self.nodes[letter.target].writing is None
+        return self.nodes[in_flight.target].writing is None
 
-    def deliver(self, letter: Letter, *, keep: bool = False) -> None:
+    def deliver(self, in_flight: InFlight, *, keep: bool = False) -> None:
         """Deliver a message. With ``keep`` it will arrive once more. A request to a stopped node fails at once."""
         if not keep:
-            self.mail.remove(letter)
-        target, message = self.nodes[letter.target], letter.message
-        forgotten = isinstance(message, ResponseReceived) and letter.life != target.life
+            self.mail.remove(in_flight)
+        target, message = self.nodes[in_flight.target], in_flight.message
+        forgotten = isinstance(message, ResponseReceived) and in_flight.life != target.life
         self.say(
-            f"{letter}{'' if target.up and not forgotten else ' (nobody hears it)'}", Line.ARRIVAL, message.request
+            f"{in_flight}{'' if target.up and not forgotten else ' (nobody hears it)'}", Line.ARRIVAL, message.request
         )
         if not target.up:
-            self._fail(letter)
+            self._fail(in_flight)
         elif isinstance(message, Send):
             number = next(self._requests)
-            target.callers[number] = letter
+            target.callers[number] = in_flight
             target.step(RequestReceived(number, message.request))
             if number in target.callers and target.free:
-                self.say(f"{letter.target} lets the {name_of(message.request)} wait", Line.DETAIL, message.request)
+                self.say(f"{in_flight.target} lets the {name_of(message.request)} wait", Line.DETAIL, message.request)
         elif not forgotten:
             target.step(message)
 
-    def fail(self, letter: Letter) -> None:
+    def fail(self, in_flight: InFlight) -> None:
         """Lose a message. The sender of a request is informed that it failed."""
-        self.mail.remove(letter)
-        self._fail(letter)
+        self.mail.remove(in_flight)
+        self._fail(in_flight)
 
-    def _fail(self, letter: Letter) -> None:
-        sender, message = self.nodes[letter.source], letter.message
-        if isinstance(message, Send) and sender.free and letter.life == sender.life:
+    def _fail(self, in_flight: InFlight) -> None:
+        sender, message = self.nodes[in_flight.source], in_flight.message
+        if isinstance(message, Send) and sender.free and in_flight.life == sender.life:
             sender.step(RequestFailed(message.number, message.to, message.request))
 
     def settle(self) -> None:
         """Deliver messages in the order of sending until none is left that can arrive."""
         for _ in range(_MOST_STEPS):
-            letter = next(filter(self.may_arrive, self.mail), None)
-            if letter is None:
+            in_flight = next(filter(self.may_arrive, self.mail), None)
+            if in_flight is None:
                 return
-            self.deliver(letter)
+            self.deliver(in_flight)
         raise AssertionError("the members never come to rest")

@@ -1,7 +1,7 @@
-"""One core driven by hand, with a disk that makes nothing durable while it is held.
+"""A Raft core driven step by step, with a disk that makes nothing durable while it is held.
 
-It performs effects by :func:`kraft.raft.perform.perform`, as the driver of a node and the simulation do. What happens
-is told in words to whoever asked for that.
+It performs effects with :func:`kraft.raft.perform.perform`, like the driver of a node and the simulation. It reports
+each event as a text to its host.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
 from kraft.simulation.machine import EMPTY_STATE, replay
 from kraft.testing.words import election_in_words, in_words, name_of, names, span
 
-#: What a snapshot weighs, and how much of it goes into one answer, in bytes.
+#: The size of every snapshot, and of a chunk in one response, in bytes.
 SNAPSHOT_SIZE, CHUNK_SIZE = 20, 10
 
 
 class Line(Enum):
-    """What a line of a report is about."""
+    """The subject of a line in a report."""
 
     ARRIVAL = "a message arrives"
     NEWS = "a state or a log changes for good"
@@ -62,10 +62,10 @@ class Line(Enum):
 
 
 @attrs.frozen
-class Letter:
-    """A message under way: a request (Send), or the answer to one.
+class InFlight:
+    """A message in flight: a request (Send), or the response to one.
 
-    ``life`` is that of the one who asked: if it was restarted since, it does not remember the question.
+    ``life`` counts the starts of the node that sent the request. After a restart that node no longer knows the request.
     """
 
     source: int
@@ -82,7 +82,7 @@ class Letter:
 
 @attrs.frozen
 class Flush:
-    """A flush that has begun, and what it covers."""
+    """A flush that has begun, and the extent of the log that it covers."""
 
     written: int
     end_offset: int
@@ -91,14 +91,14 @@ class Flush:
 
 @attrs.frozen
 class Snapshot:
-    """A snapshot that came in, and is not yet durable."""
+    """A fetched snapshot that is not durable yet."""
 
     snapshot: SnapshotId
     state: int
 
 
 class CoreHost(Protocol):
-    """What a driven core finds around itself: the time, who votes, whom it may write to, and who hears of it."""
+    """The surroundings of a driven core: clock, voters, network, and the receiver of its reports."""
 
     voters: tuple[int, ...]
     old: set[int]
@@ -109,14 +109,14 @@ class CoreHost(Protocol):
 
     def stepped(self, node: DrivenCore, effects: Effects) -> None: ...
 
-    def post(self, letter: Letter) -> bool: ...
+    def post(self, in_flight: InFlight) -> bool: ...
 
 
 class DrivenCore:
-    """A core, its disk, and what is not finished yet.
+    """A core, its disk, and its unfinished writes.
 
-    While the election state is being written (``writing``) the core gets no event but that it is written.
-    ``unfinished`` are the flushes of a disk that is ``held``, oldest first. ``callers`` wait for an answer.
+    While the disk writes the election state (``writing``), the core gets no event except the end of that write.
+    ``unfinished`` are the flushes of a ``held`` disk, oldest first. ``callers`` are the requests without a reply.
     """
 
     def __init__(self, around: CoreHost, node_id: int) -> None:
@@ -132,7 +132,7 @@ class DrivenCore:
         self.deadline = math.inf
         self.writing: ElectionState | None = None
         self.unfinished: deque[Flush | Snapshot] = deque()
-        self.callers: dict[int, Letter] = {}
+        self.callers: dict[int, InFlight] = {}
         self._performances: deque[Iterator[ElectionState]] = deque()
         self._performing = False
 
@@ -144,13 +144,13 @@ class DrivenCore:
     def _say(self, text: str, kind: Line = Line.DETAIL, about: Request | None = None) -> None:
         self.around.say(f"{self.node_id} {text}", kind, about)
 
-    # Life and death.
+    # Start and crash.
 
     def start(self) -> None:
-        """Boot from the disk."""
+        """Start from the disk."""
         self._forget()
         self.up, self.held, self.life = True, False, self.life + 1
-        # No chance, and yet no two nodes alike: a timer of node 1 is shorter than the same of node 2, and so on.
+        # Deterministic, but different for each node: a timer of node 1 is shorter than the same timer of node 2.
         jitter = itertools.cycle([((self.node_id - 1 + 2 * turn) % 9 + 1) / 10 for turn in range(9)])
         self.core = RaftCore(
             self.node_id,
@@ -164,16 +164,16 @@ class DrivenCore:
         self.step(Timeout())
 
     def crash(self, *, kept: int = 0) -> None:
-        """Pull the plug: what was not durable is gone, but for the first ``kept`` of the writes to the log."""
+        """Crash as in a power failure: unsynced writes are lost, except the first ``kept`` writes to the log."""
         self.disk.sync(self.disk.synced + kept)
         self.disk.forget_unsynced()
         self.up = False
         self._forget()
 
-    # Events in, effects out.
+    # Events and effects.
 
     def step(self, event: Event) -> None:
-        """Let the core take in an event, and do what it says."""
+        """Step the core with an event, and perform the effects."""
         effects = self.core.step(self.around.now, event)
         self.deadline = effects.deadline
         for transition in effects.transitions:
@@ -205,12 +205,12 @@ class DrivenCore:
             self.finish_writing()
 
     def finish_writing(self) -> None:
-        """The election state is durable."""
+        """Finish the write of the election state: it is durable."""
         assert self.writing is not None
         self.disk.election, self.writing = self.writing, None
         self.step(ElectionStateWritten(self.disk.election))
 
-    # The world that the effects of the core change: ``kraft.raft.perform.EffectsWorld``.
+    # The world that the core's effects change: ``kraft.raft.perform.EffectsWorld``.
 
     def stop(self, why: str) -> None:
         self._say(f"stops: {why}", Line.NEWS)
@@ -252,7 +252,9 @@ class DrivenCore:
             alike = tuple(group)
             old = [send for send in alike if name_of(request) == "PreVote" and send.to in self.around.old]
             posted = [send for send in alike if send not in old]
-            lost = [send.to for send in posted if not self.around.post(Letter(self.node_id, send.to, self.life, send))]
+            lost = [
+                send.to for send in posted if not self.around.post(InFlight(self.node_id, send.to, self.life, send))
+            ]
             remarks = f" (lost on the way to {names(lost)})" if lost else ""
             if old:
                 remarks += f" (unknown to {names(send.to for send in old)})"
@@ -266,7 +268,7 @@ class DrivenCore:
     # The log and its snapshots.
 
     def propose(self, values: Iterable[int]) -> bool:
-        """Append records with these values as one batch, if this node leads; return whether it does."""
+        """Append records with these values as one batch, if this node leads. Return whether it leads."""
         if not self.free or not isinstance(self.core.state, Leader):
             return False
         self._append(tuple(Entry(self.core.epoch, value) for value in values))
@@ -280,14 +282,14 @@ class DrivenCore:
         self.step(LogAppended(self.disk.log.end, entries[0].epoch))
 
     def work(self) -> None:
-        """Finish what has begun, unless the disk is held."""
+        """Finish all writes that have begun, unless the disk is held."""
         if self.writing is not None and not self.held:
             self.finish_writing()
         while self.unfinished and not self.held:
             self.finish_flush()
 
     def finish_flush(self) -> None:
-        """The oldest flush is done."""
+        """Finish the oldest flush."""
         done = self.unfinished.popleft()
         if isinstance(done, Flush):
             self.disk.sync(done.written)
@@ -297,7 +299,7 @@ class DrivenCore:
             self.step(SnapshotStored(done.snapshot))
 
     def create_snapshot(self) -> SnapshotId | None:
-        """Write a snapshot of all that is known to be committed, if there is something new."""
+        """Write a snapshot of all committed records, if there are new ones."""
         log, end = self.disk.log, min(self.core.high_watermark, self.disk.log.end)
         newest = self.core.log.snapshot
         if end <= max(log.start, newest.end_offset if newest else 0):
@@ -308,7 +310,7 @@ class DrivenCore:
         return snapshot
 
     def trim(self) -> bool:
-        """Delete from the log what the newest snapshot covers; return False if nothing can be deleted."""
+        """Delete the records that the newest snapshot covers. Return False if there are none."""
         snapshot, log = self.core.log.snapshot, self.disk.log
         if snapshot is None or snapshot.end_offset <= log.start or not self.disk.trim(snapshot):
             return False
@@ -326,13 +328,13 @@ class DrivenCore:
             payload = self.disk.snapshots.get(request.snapshot, EMPTY_STATE)
             response = attrs.evolve(response, length=CHUNK_SIZE, size=SNAPSHOT_SIZE)
         answer = ResponseReceived(asked.message.number, self.node_id, request, response, payload)
-        arrives = self.around.post(Letter(self.node_id, asked.source, asked.life, answer))
+        arrives = self.around.post(InFlight(self.node_id, asked.source, asked.life, answer))
         remark = "" if arrives else f" (lost on the way to {asked.source})"
         self._say(f"answers {asked.source}: {in_words(response)}{remark}", about=request)
 
 
 def state_at(disk: Disk, end: int) -> int:
-    """A digest of all records below ``end``, which tells any two histories apart."""
+    """Return a digest of all records below ``end``. Different histories have different digests."""
     log = disk.log
     before = disk.snapshots[SnapshotId(log.start, log.start_epoch)] if log.start else EMPTY_STATE
     return replay(before, log.read(log.start, end))

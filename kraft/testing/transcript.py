@@ -19,7 +19,7 @@ from kraft.raft.events import Resign, ShutDown
 from kraft.raft.messages import Request
 from kraft.raft.state import Follower, Leader
 from kraft.testing.cores import Cores
-from kraft.testing.driven import DrivenCore, Letter, Line
+from kraft.testing.driven import DrivenCore, InFlight, Line
 from kraft.testing.words import name_of
 
 _RULE = "----"
@@ -164,15 +164,15 @@ class Stage:
 
     def do_deliver(self, way: str = "*->*") -> None:
         """``deliver``, ``deliver 1->2``, ``deliver 1->*``: the messages in flight on these connections arrive."""
-        for letter in self._on(way):
-            self.cores.deliver(letter)
+        for in_flight in self._on(way):
+            self.cores.deliver(in_flight)
 
     def do_drop(self, way: str = "*->*") -> None:
         """``drop 1->2``: the messages in flight from node 1 to node 2 are lost."""
-        for letter in self._on(way):
-            self.cores.mail.remove(letter)
-            if name_of(letter.message.request) not in self._hidden:
-                self._lines.append(f"lost: {letter}")
+        for in_flight in self._on(way):
+            self.cores.mail.remove(in_flight)
+            if name_of(in_flight.message.request) not in self._hidden:
+                self._lines.append(f"lost: {in_flight}")
 
     def do_settle(self) -> None:
         """``settle``: deliver until no message is in flight. Only changes of states and logs are shown."""
@@ -182,13 +182,13 @@ class Stage:
 
     def do_mail(self) -> None:
         """``mail``: the messages in flight."""
-        shown = [letter for letter in self.cores.mail if name_of(letter.message.request) not in self._hidden]
+        shown = [in_flight for in_flight in self.cores.mail if name_of(in_flight.message.request) not in self._hidden]
         self._lines += map(str, shown) if shown else ["nothing is under way"]
 
-    def _on(self, way: str) -> list[Letter]:
+    def _on(self, way: str) -> list[InFlight]:
         source, target = way.split("->")
-        letters = filter(self.cores.may_arrive, self.cores.mail)
-        return [each for each in letters if source in ("*", f"{each.source}") and target in ("*", f"{each.target}")]
+        in_flight = filter(self.cores.may_arrive, self.cores.mail)
+        return [each for each in in_flight if source in ("*", f"{each.source}") and target in ("*", f"{each.target}")]
 
     def do_cut(self, *words: str) -> None:
         """``cut 1 | 2 3``: partition the network between node 1 and the others."""

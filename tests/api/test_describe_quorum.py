@@ -8,7 +8,7 @@ import pytest
 
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from kraft.quorum.description import Directories
-from kraft.quorum.wire import request_message
+from kraft.quorum.outbound_requests import request_message
 from kraft.raft.leader import MAX_OBSERVERS
 from kraft.raft.messages import FetchRequest
 from kraft.testing import embedded_node

@@ -15,8 +15,9 @@ from kraft.api.table import OFFERED
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.messages.registry import ApiKey
+from kraft.quorum.outbound_requests import request_message, response_value
+from kraft.quorum.rpcs import VERSIONS, Identity
 from kraft.quorum.trace import RequestRefused
-from kraft.quorum.wire import VERSIONS, Identity, request_message, response_value
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -115,7 +116,7 @@ async def test_a_refusal_without_the_core_is_logged_once_and_counted(
     """Whoever looks at this node sees why another finds no company here."""
     caplog.set_level(logging.WARNING)
     counted: list[str] = []
-    standby.plane.quorum.trace.subscribe(RequestRefused, lambda told: counted.append(told.refusal.doubt.name))
+    standby.plane.quorum.trace.subscribe(RequestRefused, lambda told: counted.append(told.refusal.reason.name))
     for _ in range(3):
         for cluster_id, voter_id in (("another", 1), (CLUSTER_ID, 7)):
             outbound = request_message(VoteRequest(9, 2, 0, 0), identity(2, VOTER_2), 1, standby.connection.versions)

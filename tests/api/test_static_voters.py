@@ -15,7 +15,7 @@ from kraft.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from kraft.messages.remove_raft_voter_request import RemoveRaftVoterRequest
 from kraft.messages.update_raft_voter_request import KRaftVersionFeature, UpdateRaftVoterRequest
 from kraft.messages.update_raft_voter_request import Listener as ToldListener
-from kraft.quorum.wire import request_message
+from kraft.quorum.outbound_requests import request_message
 from kraft.raft import messages as raft
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode

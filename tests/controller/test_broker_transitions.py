@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import Timeout
+from kraft.controller.core import DeadlineReached
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
@@ -48,7 +48,7 @@ def be_silent(toy: ToyCluster, *alive: int) -> None:
 def begin_to_fence(toy: ToyCluster) -> None:
     """1 is overdue, and out of the first partitions."""
     be_silent(toy, 2, 3)
-    toy.send(Timeout())
+    toy.send(DeadlineReached())
     assert 0 < left_to(toy, 1) < len(toy.topic().partitions)
 
 
@@ -77,7 +77,7 @@ def test_a_broker_of_many_partitions_is_fenced_in_bounded_decisions() -> None:
     while toy.core.deadline_ms <= toy.now_ms:
         length = len(toy.log)
         assert not toy.image.brokers[1].fenced
-        toy.send(Timeout())
+        toy.send(DeadlineReached())
         sizes.append(len(toy.log) - length)
         if len(sizes) % 4 == 0:
             check(toy.image)
@@ -160,7 +160,7 @@ def test_two_brokers_at_once_are_taken_out_one_after_the_other() -> None:
     be_silent(toy, 3)
     fenced = []
     while toy.core.deadline_ms <= toy.now_ms:
-        toy.send(Timeout())
+        toy.send(DeadlineReached())
         check(toy.image)
         fenced += [id for id in (1, 2) if toy.image.brokers[id].fenced and id not in fenced]
     assert fenced == [1, 2]

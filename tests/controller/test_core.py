@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import Activated, ControllerCore, Timeout
+from kraft.controller.core import Activated, ControllerCore, DeadlineReached
 from kraft.messages.abort_transaction_record import AbortTransactionRecord
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.alter_partition_reassignments_request import (
@@ -182,7 +182,7 @@ class AnyHistory(RuleBasedStateMachine):
     @rule()
     def go_on(self) -> None:
         if self.unfinished:
-            self.toy.send(Timeout())
+            self.toy.send(DeadlineReached())
 
     @property
     def unfinished(self) -> bool:

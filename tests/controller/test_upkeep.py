@@ -7,7 +7,7 @@ import math
 import pytest
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import Timeout
+from kraft.controller.core import DeadlineReached
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -78,7 +78,7 @@ def test_many_elections_are_made_in_portions() -> None:
     toy.now_ms += INTERVAL_MS
     for led_by_the_preferred in (2, 4, 5):
         assert toy.core.deadline_ms <= toy.now_ms
-        toy.send(Timeout())
+        toy.send(DeadlineReached())
         assert [toy.partition(index=index).leader for index in range(5)].count(1) == led_by_the_preferred
     assert math.isclose(toy.core.deadline_ms, SESSION_MS)
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_elected_is_passed_once() -> None:
     toy.now_ms += INTERVAL_MS
     for _ in range(3):
         assert toy.core.deadline_ms <= toy.now_ms
-        assert toy.send(Timeout()) is None
+        assert toy.send(DeadlineReached()) is None
     assert toy.core.deadline_ms == 2 * INTERVAL_MS
 
 
@@ -113,7 +113,7 @@ def test_a_broker_that_comes_back_leads_again_in_portions() -> None:
     assert not toy.heartbeat(1).is_fenced
     assert led(toy) == 2, "a few at once: a broker of few partitions leads them when it is unfenced"
     for count in (4, 5):
-        toy.send(Timeout())
+        toy.send(DeadlineReached())
         assert led(toy) == count
     assert toy.core.deadline_ms > toy.now_ms
 
@@ -126,7 +126,7 @@ def test_who_comes_back_while_a_look_is_under_way_is_looked_for_again() -> None:
     toy.heartbeat(2, fence=True)
     toy.settles = False
     toy.heartbeat(2)
-    toy.send(Timeout())
+    toy.send(DeadlineReached())
     toy.heartbeat(1)
     toy.settle()
     assert led(toy) == 5
@@ -136,7 +136,7 @@ def test_a_new_controller_finishes_what_it_does_not_know_was_begun() -> None:
     toy = leaderless(5)
     toy.settles = False
     toy.heartbeat(1)
-    toy.send(Timeout())
+    toy.send(DeadlineReached())
     successor = ToyCluster(toy.config, log=toy.log)
     assert led(successor) == 5
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import attrs
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import Activated, ControllerCore, Event, Request, Timeout
+from kraft.controller.core import Activated, ControllerCore, DeadlineReached, Event, Request
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -145,7 +145,7 @@ class ToyCluster:
         for _ in range(_MANY_TURNS):
             if self.core.deadline_ms > deadline_ms:
                 return
-            self.send(Timeout())
+            self.send(DeadlineReached())
         raise AssertionError("what was due must be done, or its driver spins")
 
     # Topics.

@@ -27,7 +27,7 @@ from kraft.messages.plain import to_plain
 from kraft.messages.registry import ApiKey, request_class, request_header_version, response_header_version
 from kraft.messages.vote_request import VoteRequest
 from kraft.messages.vote_response import VoteResponse
-from kraft.quorum.wire import NOBODY
+from kraft.quorum.rpcs import NOBODY
 from kraft.wire.codec import decode, encode
 from kraft.wire.errors import ErrorCode
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID

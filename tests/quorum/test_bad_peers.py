@@ -89,15 +89,15 @@ def test_a_follower_outlives_a_leader_that_talks_nonsense(
 def test_damaged_records_are_named_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     virtual_time.run(_catch_up, tmp_path, Leader([answer(), BAD_ANSWERS["a flipped bit in a record"]]))
-    assert ["1 sent records that cannot be used" in record.getMessage() for record in caplog.records] == [True]
+    assert ["1 sent invalid records" in record.getMessage() for record in caplog.records] == [True]
 
 
 ENDLESS = {
-    "damaged records": (BAD_ANSWERS["a flipped bit in a record"], "1 sent records that cannot be used"),
-    "half a batch": (BAD_ANSWERS["half a batch"], "1 sent records that cannot be used"),
+    "damaged records": (BAD_ANSWERS["a flipped bit in a record"], "1 sent invalid records"),
+    "half a batch": (BAD_ANSWERS["half a batch"], "1 sent invalid records"),
     "another cluster": (
         BAD_ANSWERS["a refusal of the whole"],
-        "answer to Fetch: INCONSISTENT_CLUSTER_ID",
+        "response to Fetch: INCONSISTENT_CLUSTER_ID",
     ),
     "an error that nobody knows": (BAD_ANSWERS["an error that nobody knows"], "refuses Fetch: UNKNOWN_SERVER_ERROR"),
 }
@@ -150,8 +150,8 @@ def test_a_leader_that_has_recovered_is_said_so(tmp_path: Path, caplog: pytest.L
     caplog.set_level(logging.INFO)
     bad = BAD_ANSWERS["a flipped bit in a record"]
     virtual_time.run(_catch_up, tmp_path, Leader([answer(), bad, bad, bad]))
-    assert sum("cannot be used" in message for message in caplog.messages) == 1
-    assert caplog.messages.count("1 gives good answers to Fetch again") == 1
+    assert sum("invalid records" in message for message in caplog.messages) == 1
+    assert caplog.messages.count("1 sends valid responses to Fetch again") == 1
 
 
 def test_a_leader_with_other_voters_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -60,7 +60,7 @@ def test_a_missing_file_beside_a_log_may_cost_a_vote(
     """As in Kafka the node starts in the epoch of its log. An observer has no vote to forget."""
     append(log, 4)
     assert ElectionFile(log, node_id, VOTERS).read() == ElectionState(4)
-    risk = "nobody knows whom this voter voted for, and it may vote a second time in one epoch"
+    risk = "the last vote of this voter is unknown, so it may vote a second time in one epoch"
     path = Path(log.directory) / FILE_NAME
     assert caplog.messages == [f"{path} is missing beside a log of epoch 4: {risk}"][:lines]
 

@@ -13,7 +13,7 @@ import pytest
 
 from kraft.quorum import journal as quorum_journal
 from kraft.quorum.journal import FILE_NAME, MAX_KINDS, OLDER_SUFFIX, REPEAT_MS, QuorumJournal
-from kraft.quorum.refusals import Asked, Doubt, Refusal
+from kraft.quorum.refusals import Refusal, RefusalReason, RequestSummary
 from kraft.raft.events import Effects, Reason, Transition, Verdict
 from kraft.raft.messages import BeginQuorumEpochRequest, VoteRequest
 
@@ -84,7 +84,7 @@ def test_a_verdict_is_a_line_that_names_the_reason_and_says_it_in_words(journal:
 
 def test_what_was_refused_without_the_core_is_such_a_line_too(journal: QuorumJournal, tmp_path: Path) -> None:
     for _ in range(3):
-        journal.note_refusal(Refusal(Asked("Vote", 3, 5, True), Doubt.OTHER_CLUSTER))
+        journal.note_refusal(Refusal(RequestSummary("Vote", 3, 5, True), RefusalReason.OTHER_CLUSTER))
         journal.note(Effects(transitions=[STOOD]))
     journal.stop()
     first, *changes, again, _ = lines(tmp_path)[1:]
@@ -169,4 +169,4 @@ def test_an_error_is_said_once_and_ends_the_journal(
         journal.close()
     (said,) = caplog.messages
     assert said.startswith(f"{tmp_path / FILE_NAME}: ")
-    assert said.endswith("the quorum goes on, and its journal ends here")
+    assert said.endswith("the journal ends here, the quorum is not affected")

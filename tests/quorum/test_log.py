@@ -262,7 +262,7 @@ def test_what_parts_from_the_leader_is_cut(tmp_path: Path) -> None:
 def test_a_cut_inside_of_a_batch_stops_the_node(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     append_records(log, [topic(1), topic(2)], 1, 0)
-    with pytest.raises(StorageError, match="cut at 1, and no batch ends there"):
+    with pytest.raises(StorageError, match="cannot truncate the log at 1, no batch ends there"):
         log.truncate(1)
 
 

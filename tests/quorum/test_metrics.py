@@ -9,7 +9,7 @@ import pytest
 
 from kraft.metrics import Registry
 from kraft.quorum.metrics import STATES, QuorumMetrics
-from kraft.quorum.refusals import Asked, Doubt, Refusal
+from kraft.quorum.refusals import Refusal, RefusalReason, RequestSummary
 from kraft.raft.events import Effects, FetchedRecords, Reason, Transition, Verdict
 from kraft.raft.messages import EpochEnd, LogSlice, VoteRequest
 from kraft.raft.state import TRANSITIONS, Follower, Leader, Prospective, State, Unattached
@@ -132,7 +132,7 @@ def test_an_election_lasts_from_one_leader_to_the_next(registry: Registry, clock
 def test_votes_are_counted_by_their_reasons(registry: Registry) -> None:
     metrics = QuorumMetrics(registry, Quorum(), is_voter=True)
     refused = Verdict(VoteRequest(2, 3, 0, 0), 3, False, Reason.SHORTER_LOG)
-    metrics.note_refusal(Refusal(Asked("Fetch", 3), Doubt.OTHER_CLUSTER))
+    metrics.note_refusal(Refusal(RequestSummary("Fetch", 3), RefusalReason.OTHER_CLUSTER))
     metrics.note(Effects(verdicts=[refused, refused], transitions=[Transition("Follower", "Prospective", 1, "")]))
     name = "kraft.server:type=QuorumVerdicts,name=VerdictsPerSec,request=Vote,granted=false,reason=SHORTER_LOG"
     assert registry.get(name).value == 2

@@ -10,7 +10,7 @@ import pytest
 from kraft.config.listeners import Voter
 from kraft.quorum.batches import leader_change_batch
 from kraft.quorum.peer_warnings import MAX_KINDS, QUIET_S, REPEAT_S, PeerWarnings
-from kraft.quorum.refusals import Asked, Doubt, Refusal
+from kraft.quorum.refusals import Refusal, RefusalReason, RequestSummary
 from kraft.raft.events import LeaderChange, Reason, Verdict
 from kraft.raft.messages import BeginQuorumEpochRequest, FetchRequest, VoteRequest
 from tests.support.quorums import identity
@@ -41,7 +41,7 @@ def test_what_lasts_is_said_once_and_then_seldom(
     warnings: PeerWarnings, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Thirty times a second for an hour."""
-    refusal = Refusal(Asked("Vote", 2, 7), Doubt.OTHER_CLUSTER)
+    refusal = Refusal(RequestSummary("Vote", 2, 7), RefusalReason.OTHER_CLUSTER)
     for number in range(30 * 3600 + 1):
         clock.now = 100.0 + number / 30
         warnings.note_refusal(refusal, "10.0.0.7")
@@ -52,10 +52,10 @@ def test_what_lasts_is_said_once_and_then_seldom(
 
 def test_each_peer_and_each_reason_is_news(warnings: PeerWarnings, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(3):
-        warnings.note_refusal(Refusal(Asked("Vote", 1, 7), Doubt.OTHER_CLUSTER), "10.0.0.7")
-        warnings.note_refusal(Refusal(Asked("Vote", 1, 7), Doubt.OTHER_VOTER), "10.0.0.7")
-        warnings.note_refusal(Refusal(Asked("Vote", 2, 7), Doubt.OTHER_VOTER), "10.0.0.8")
-        warnings.note_refusal(Refusal(Asked("Fetch", -1), Doubt.OTHER_LOG), "10.0.0.8")
+        warnings.note_refusal(Refusal(RequestSummary("Vote", 1, 7), RefusalReason.OTHER_CLUSTER), "10.0.0.7")
+        warnings.note_refusal(Refusal(RequestSummary("Vote", 1, 7), RefusalReason.OTHER_VOTER), "10.0.0.7")
+        warnings.note_refusal(Refusal(RequestSummary("Vote", 2, 7), RefusalReason.OTHER_VOTER), "10.0.0.8")
+        warnings.note_refusal(Refusal(RequestSummary("Fetch", -1), RefusalReason.OTHER_LOG), "10.0.0.8")
     assert len(caplog.messages) == 4
     assert caplog.messages[-1] == "10.0.0.8: Fetch refused: it is not about the metadata log alone"
 

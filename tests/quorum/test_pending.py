@@ -8,7 +8,7 @@ import trio
 import trio.testing
 
 from kraft.quorum.pending import PendingRequest, PendingRequests
-from kraft.quorum.wire import MAX_FETCH_BYTES
+from kraft.quorum.rpcs import MAX_FETCH_BYTES
 from kraft.raft.events import Reply
 from kraft.raft.messages import EpochEnd, FetchResponse, LogSlice, Response, VoteResponse
 from kraft.wire.errors import ErrorCode

@@ -59,7 +59,7 @@ def test_a_piece_that_does_not_fit_is_reported_as_a_rejected_snapshot(bench: Ben
 
 
 def test_a_node_stops_with_the_words_of_the_core(bench: Bench) -> None:
-    with pytest.raises(StorageError, match="the logs part at 3; this node stops, to keep its log as it is"):
+    with pytest.raises(StorageError, match="the logs part at 3; this node stops to protect its log"):
         bench.performer.stop("the logs part at 3")
 
 

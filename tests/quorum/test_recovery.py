@@ -167,7 +167,7 @@ def test_a_snapshot_that_parts_from_the_log_does_not_take_its_place_unless_it_is
         tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(snapshot._replace(epoch=1)),
     )
     with pytest.raises(
-        StorageError, match=r"epoch 2 ends at offset 21, and parts from .*end_offset=15, epoch=1"
+        StorageError, match=r"epoch 2 ends at offset 21, and diverges from .*end_offset=15, epoch=1"
     ) as damage:
         open_log(tmp_path)
     assert "\n" not in str(damage.value)
@@ -206,7 +206,7 @@ def test_a_snapshot_beyond_the_log_takes_its_place_whatever_the_epoch_of_the_log
     assert shape(log) == (25, 2, 25, [], snapshot)
     assert len(log.load_snapshot(snapshot).topics) == 23
     (line,) = caplog.messages
-    assert line.endswith(f"{snapshot} takes the place of the log from offset 0 to 9, whose last epoch is 3")
+    assert line.endswith(f"{snapshot} replaces the log from offset 0 to 9, whose last epoch is 3")
     log.close()
     caplog.clear()
     assert shape(open_log(tmp_path / "follower")) == (25, 2, 25, [], snapshot)
@@ -233,7 +233,7 @@ def test_a_log_that_reaches_beyond_a_snapshot_of_an_older_epoch_is_refused(tmp_p
     """
     _left_by_a_kill(tmp_path, tail)
     found = {path: path.read_bytes() for path in sorted((tmp_path / "follower" / CLUSTER_METADATA_PARTITION).iterdir())}
-    with pytest.raises(StorageError, match=r"epoch 3 ends at offset \d+, and parts from .*=25, epoch=2.* no newer"):
+    with pytest.raises(StorageError, match=r"epoch 3 ends at offset \d+, and diverges from .*=25, epoch=2.* not newer"):
         open_log(tmp_path / "follower")
     assert {path: path.read_bytes() for path in found} == found
 
@@ -272,7 +272,7 @@ def test_a_log_that_begins_late_without_a_snapshot_is_refused(tmp_path: Path) ->
     log.trim(snapshot)
     log.close()
     (tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(snapshot)).unlink()
-    with pytest.raises(StorageError, match=r"begins at offset 1\d, and no snapshot has what was before"):
+    with pytest.raises(StorageError, match=r"begins at offset 1\d, and no snapshot covers the earlier records"):
         open_log(tmp_path)
 
 

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 
 from kraft.raft.events import Resign
 from kraft.raft.state import Leader
-from kraft.testing.driven import DrivenCore, Letter
+from kraft.testing.driven import DrivenCore, InFlight
 from tests.raft.watched import WatchedCores, require
 from tests.simulation.mutants import MUTANTS
 
@@ -56,8 +56,8 @@ class QuorumMachine(RuleBasedStateMachine):
             return max(leaders, key=lambda node: node.core.epoch)
         return every[number % len(every)]
 
-    def letters(self) -> list[Letter]:
-        return [letter for letter in self.cores.mail if self.cores.may_arrive(letter)]
+    def in_flight(self) -> list[InFlight]:
+        return [in_flight for in_flight in self.cores.mail if self.cores.may_arrive(in_flight)]
 
     # Time.
 
@@ -97,23 +97,23 @@ class QuorumMachine(RuleBasedStateMachine):
     @rule(count=st.integers(1, 12))
     def deliver_in_order(self, count: int) -> None:
         for _ in range(count):
-            for letter in self.letters()[:1]:
-                self.cores.deliver(letter)
+            for in_flight in self.in_flight()[:1]:
+                self.cores.deliver(in_flight)
 
-    @precondition(lambda self: self.letters())
+    @precondition(lambda self: self.in_flight())
     @rule(number=numbers, again=st.booleans())
     def deliver_out_of_order(self, number: int, again: bool) -> None:
-        letters = self.letters()
-        self.cores.deliver(letters[number % len(letters)], keep=again)
+        in_flight = self.in_flight()
+        self.cores.deliver(in_flight[number % len(in_flight)], keep=again)
 
     @precondition(lambda self: self.cores.mail)
     @rule(number=numbers, noticed=st.booleans())
     def lose(self, number: int, noticed: bool) -> None:
-        letter = self.cores.mail[number % len(self.cores.mail)]
+        in_flight = self.cores.mail[number % len(self.cores.mail)]
         if noticed:
-            self.cores.fail(letter)
+            self.cores.fail(in_flight)
         else:
-            self.cores.mail.remove(letter)
+            self.cores.mail.remove(in_flight)
 
     @rule(node=nodes)
     def cut_off(self, node: int) -> None:

@@ -14,7 +14,7 @@ from kraft.raft.state import TRANSITIONS, Follower, Leader, State, Unattached
 from kraft.simulation.disk import Disk, Entry
 from kraft.simulation.machine import EMPTY_STATE, replay
 from kraft.testing.cores import Cores
-from kraft.testing.driven import DrivenCore, Letter, state_at
+from kraft.testing.driven import DrivenCore, InFlight, state_at
 
 _LEGAL = {(before.__name__, after.__name__) for before, after in TRANSITIONS}
 
@@ -93,21 +93,23 @@ class WatchedCores(Cores):
 
     # When a core sends a message.
 
-    def post(self, letter: Letter) -> bool:
-        node, message = self.nodes[letter.source], letter.message
+    def post(self, in_flight: InFlight) -> bool:
+        node, message = self.nodes[in_flight.source], in_flight.message
         epoch = message.request.epoch if isinstance(message, Send) else message.response.epoch
-        spoken = self.spoken.get(letter.source, 0)
-        require(epoch >= spoken, "MonotonicEpoch", f"{letter.source} speaks of epoch {epoch} after {spoken}")
-        self.spoken[letter.source] = epoch
+        spoken = self.spoken.get(in_flight.source, 0)
+        require(epoch >= spoken, "MonotonicEpoch", f"{in_flight.source} speaks of epoch {epoch} after {spoken}")
+        self.spoken[in_flight.source] = epoch
         match message:
             case Send(request=VoteRequest(pre_vote=False, candidate_id=candidate)):
                 self._check_vote(node, epoch, candidate)
             case Send(request=FetchRequest(fetch_offset=offset)):
                 durable = max([node.disk.durable.end, *(snapshot.end_offset for snapshot in node.disk.snapshots)])
-                require(offset <= durable, "FetchedIsDurable", f"{letter.source} fetches {offset}, and has {durable}")
+                require(
+                    offset <= durable, "FetchedIsDurable", f"{in_flight.source} fetches {offset}, and has {durable}"
+                )
             case ResponseReceived(request=VoteRequest(pre_vote=False) as request, response=VoteResponse(granted=True)):
                 self._check_vote(node, request.epoch, request.candidate_id)
-        return super().post(letter)
+        return super().post(in_flight)
 
     def _check_vote(self, node: DrivenCore, epoch: int, candidate: int) -> None:
         known = self.votes.setdefault((node.node_id, epoch), candidate)

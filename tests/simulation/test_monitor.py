@@ -13,18 +13,18 @@ from kraft.simulation.faults import schedule
 from kraft.simulation.invariants import Violation
 from kraft.simulation.node import SimulatedNode
 from kraft.simulation.plan import draw_knobs, draw_plan
-from kraft.simulation.world import World
+from kraft.simulation.world import SimulatedWorld
 
 
-def world_with_a_leader() -> World:
+def world_with_a_leader() -> SimulatedWorld:
     """A world without faults, at a time when all nodes follow one leader."""
-    world = World(4, draw_knobs(4))
+    world = SimulatedWorld(4, draw_knobs(4))
     world.run()
     assert world.leader() is not None
     return world
 
 
-def a_disk_names_another_leader(world: World) -> None:
+def a_disk_names_another_leader(world: SimulatedWorld) -> None:
     leader = world.leader()
     assert leader is not None
     node = next(node for node in world.nodes.values() if node is not leader)
@@ -32,7 +32,7 @@ def a_disk_names_another_leader(world: World) -> None:
     world.monitor.on_election_stored(node)
 
 
-def a_leader_becomes_a_candidate(world: World) -> None:
+def a_leader_becomes_a_candidate(world: SimulatedWorld) -> None:
     node = world.leader()
     assert node is not None
     assert isinstance(node.core.state, Leader)
@@ -40,7 +40,7 @@ def a_leader_becomes_a_candidate(world: World) -> None:
     world.monitor.after_step(node, node.core.state, Timeout(), Effects(transitions=[transition]))
 
 
-def a_follower_turns_away(world: World) -> None:
+def a_follower_turns_away(world: SimulatedWorld) -> None:
     leader = world.leader()
     assert leader is not None
     alive = list(world.nodes.values())
@@ -50,7 +50,7 @@ def a_follower_turns_away(world: World) -> None:
     world._check_stability(alive, {leader.core.epoch})
 
 
-BY_HAND: dict[str, Callable[[World], None]] = {
+BY_HAND: dict[str, Callable[[SimulatedWorld], None]] = {
     "SingleLeader": a_disk_names_another_leader,
     "LegalTransitions": a_leader_becomes_a_candidate,
     "StableLeadership": a_follower_turns_away,
@@ -68,7 +68,7 @@ def test_only_who_is_in_an_older_epoch_may_cut_what_a_newer_one_commits() -> Non
     node truncates them.
     """
     knobs = draw_knobs(4)
-    world = World(4, knobs)
+    world = SimulatedWorld(4, knobs)
     schedule(world, draw_plan(4, knobs))
     world.run()
     committed, committed_in = world.history.committed, world.history._committed_in

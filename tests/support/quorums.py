@@ -16,7 +16,7 @@ from kraft.control.metadata import Metadata, SnapshotPolicy
 from kraft.metadata.image import Image
 from kraft.quorum.driver import Lead, Quorum
 from kraft.quorum.log import MetadataLog
-from kraft.quorum.wire import Identity
+from kraft.quorum.rpcs import Identity
 from kraft.raft.timing import Timing
 from kraft.world.world import World
 

@@ -1,22 +1,16 @@
-"""The quorum's RPCs as a member says them to another (KIP-595, KIP-630, KIP-853, KIP-996).
+"""Encodes the quorum requests of this node and decodes the responses of peers (KIP-595, KIP-630, KIP-853, KIP-996).
 
-Values become requests, and responses values. ``kraft.raft.messages`` has what the protocol decides on; the messages of
-the wire say more, such as who a member is and where. The other half, for requests that come in, is
-``kraft.quorum.service``.
-
-The voters are static (kraft.version 0): a voter is known by its id alone, so the zero uuid stands for whatever
-directory it has, and the addresses that a response brings are not needed.
+The core works with the values of ``kraft.raft.messages``. The messages on the wire have more fields, such as the
+directory id and the endpoint of a member. ``kraft.quorum.inbound_requests`` decodes the requests of peers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
-from uuid import UUID
+from typing import Any
 
 import attrs
 
-from kraft.config.listeners import Voter
 from kraft.messages import begin_quorum_epoch_request as begin
 from kraft.messages import end_quorum_epoch_request as end
 from kraft.messages import fetch_request as fetch
@@ -28,51 +22,24 @@ from kraft.messages.fetch_response import FetchResponse
 from kraft.messages.fetch_snapshot_response import FetchSnapshotResponse
 from kraft.messages.registry import ApiKey
 from kraft.messages.vote_response import VoteResponse
+from kraft.quorum.rpcs import (
+    MAX_FETCH_BYTES,
+    PARTITION,
+    PRE_VOTE_VERSION,
+    REPLICA_STATE_VERSION,
+    VERSIONS,
+    Identity,
+    fetch_topic,
+    sole_partition,
+)
 from kraft.raft import messages as raft
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID
 from kraft.wire.schema import Message
 
-#: The one partition of the metadata log.
-PARTITION: Final = 0
-#: Stands for a leader that is not known.
-NOBODY: Final = -1
-#: A leader's answer to a Fetch or a FetchSnapshot is at most this large, a first batch aside.
-MAX_FETCH_BYTES: Final = 8 * 2**20
-#: From here on a Fetch names topics by their ids.
-TOPIC_IDS_VERSION: Final = 13
-#: From here on a Fetch says who asks in ``replica_state``.
-REPLICA_STATE_VERSION: Final = 15
-#: From here on a Vote can be a pre-vote.
-PRE_VOTE_VERSION: Final = 2
-
-#: The versions of each RPC that a quorum can be run with. Before its version 12 a Fetch knows no diverging epochs.
-VERSIONS: Final[Mapping[ApiKey, tuple[int, int]]] = {
-    ApiKey.VOTE: (0, 2),
-    ApiKey.BEGIN_QUORUM_EPOCH: (0, 1),
-    ApiKey.END_QUORUM_EPOCH: (0, 1),
-    ApiKey.FETCH: (12, 18),
-    ApiKey.FETCH_SNAPSHOT: (0, 1),
-}
-
 
 class BadResponse(Exception):
-    """A peer's response is of no use: it refuses the whole request, or is not about the metadata log."""
-
-
-@attrs.frozen
-class Identity:
-    """What a member says of itself and of the quorum.
-
-    ``directory_id`` is that of the directory with its metadata log; ``voters`` are by their ids; ``listener`` is the
-    name of the listener that they are reached by.
-    """
-
-    node_id: int
-    cluster_id: str
-    directory_id: UUID
-    voters: Mapping[int, Voter]
-    listener: str
+    """A response that cannot be used: it refuses the whole request, or is not about the metadata log."""
 
 
 @attrs.frozen
@@ -86,9 +53,9 @@ class Outbound:
 def request_message(
     request: raft.Request, identity: Identity, to: int, offered: Mapping[int, tuple[int, int]]
 ) -> Outbound:
-    """The message to voter ``to``, which offers these versions, lowest and highest by API key.
+    """Encode a request to voter ``to``. ``offered`` maps API keys to the lowest and highest version of that voter.
 
-    Raises KafkaError: UNSUPPORTED_VERSION if it offers none that can carry the request.
+    Raises KafkaError UNSUPPORTED_VERSION if no offered version can carry the request.
     """
     match request:
         case raft.VoteRequest():
@@ -196,10 +163,10 @@ def _fetch_snapshot(request: raft.FetchSnapshotRequest, identity: Identity) -> f
 
 
 def response_value(request: raft.Request, message: Message, version: int) -> tuple[raft.Response, bytes]:
-    """What the response to ``request`` says, and the bytes that it brings: of records, or of a snapshot.
+    """Decode the response to ``request``. Return it with the bytes of its records, or of its part of a snapshot.
 
-    ``records`` of a FetchResponse is left open: what of the bytes is a whole piece of log, the log has to judge. An
-    error code that is not known reads as UNKNOWN_SERVER_ERROR. Raises BadResponse.
+    ``records`` of a FetchResponse stays None: only the log can tell which bytes are whole batches. An unknown error
+    code is decoded as UNKNOWN_SERVER_ERROR. Raises BadResponse.
     """
     match message:
         case VoteResponse():
@@ -215,35 +182,11 @@ def response_value(request: raft.Request, message: Message, version: int) -> tup
             partition = _partition_of(message, message.responses, **fetch_topic(version))
             return _fetched(partition), bytes(partition.records or b"")
         case FetchSnapshotResponse():
-            assert isinstance(request, raft.FetchSnapshotRequest), "a response answers what was asked"
+            assert isinstance(request, raft.FetchSnapshotRequest), "the response has the type of its request"
             partition = _partition_of(message, message.topics, topic="name", index="index")
             data = bytes(partition.unaligned_records or b"")
             return _fetched_snapshot(request, partition, len(data)), data
-    raise BadResponse(f"{type(message).__name__} is no response of a quorum")
-
-
-def fetch_topic(version: int) -> dict[str, Any]:
-    """How a topic is named in a Fetch of this version, for ``sole_partition``."""
-    if version < TOPIC_IDS_VERSION:
-        return {"topic": "topic", "ours": CLUSTER_METADATA_TOPIC}
-    return {"topic": "topic_id", "ours": METADATA_TOPIC_ID}
-
-
-def sole_partition(
-    topics: Sequence[Any],
-    *,
-    topic: str = "topic_name",
-    ours: Any = CLUSTER_METADATA_TOPIC,
-    index: str = "partition_index",
-) -> Any | None:
-    """The partition of a request or a response, if it is the metadata log's and the only one; else None.
-
-    The messages have different names for the attributes that say which ``topic`` it is and which ``index`` it has.
-    """
-    if len(topics) != 1 or len(topics[0].partitions) != 1:
-        return None
-    partition = topics[0].partitions[0]
-    return partition if getattr(topics[0], topic) == ours and getattr(partition, index) == PARTITION else None
+    raise BadResponse(f"{type(message).__name__} is not a response of a quorum")
 
 
 def _partition_of(message: Any, topics: Sequence[Any], **names: Any) -> Any:
@@ -256,7 +199,7 @@ def _partition_of(message: Any, topics: Sequence[Any], **names: Any) -> Any:
 
 
 def _common(partition: Any, leader: Any) -> tuple[ErrorCode, int, int | None]:
-    """What every response says: the error, the epoch and its leader. ``leader`` has the last two."""
+    """Return the fields of every response: the error, the epoch and its leader. ``leader`` has the last two."""
     leader_id = None if leader.leader_id < 0 else leader.leader_id
     return ErrorCode(partition.error_code), leader.leader_epoch, leader_id
 
@@ -281,10 +224,10 @@ def _fetched_snapshot(request: raft.FetchSnapshotRequest, partition: Any, length
     if not partition.error_code:
         _check_numbers("snapshot", partition.position, partition.size)
         if snapshot != request.snapshot:
-            raise BadResponse(f"asked for {request.snapshot}, got a piece of {snapshot}")
+            raise BadResponse(f"requested {request.snapshot}, received a part of {snapshot}")
     return raft.FetchSnapshotResponse(*common, partition.position, length, partition.size)
 
 
 def _check_numbers(what: str, *numbers: int) -> None:
     if min(numbers) < 0:
-        raise BadResponse(f"{what} with the numbers {numbers}")
+        raise BadResponse(f"invalid {what} {numbers}")

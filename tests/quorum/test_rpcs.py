@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from kraft.config.listeners import Voter
 from kraft.messages.registry import ApiKey, request_class, response_class
-from kraft.quorum.service import RefusedRequest, request_value, response_message
-from kraft.quorum.wire import NOBODY, VERSIONS, BadResponse, Identity, request_message, response_value
+from kraft.quorum.inbound_requests import RefusedRequest, request_value, response_message
+from kraft.quorum.outbound_requests import BadResponse, request_message, response_value
+from kraft.quorum.rpcs import NOBODY, VERSIONS, Identity
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -266,7 +267,7 @@ def test_a_askedfor_another_voter_is_refused(
         return
     with pytest.raises(RefusedRequest) as refused:
         request_value(message, version, TWO)
-    _, response = refused.value.answer(9, 3)
+    _, response = refused.value.response(9, 3)
     assert (response.error, response.epoch, response.leader_id) == (ErrorCode.INVALID_VOTER_KEY, 9, 3)
     assert response_value(asked, answered(asked, response, version), version) == (response, b"")
 
@@ -375,7 +376,7 @@ def test_any_request_is_a_value_or_refused(key: ApiKey, version: int, data: st.D
         if refused.request is None:
             assert len(message.topics) != 1 or len(message.topics[0].partitions) != 1
         else:
-            encode(response_message(*refused.answer(9, 3), TWO, version), version)
+            encode(response_message(*refused.response(9, 3), TWO, version), version)
     else:
         assert type(value) is type(REQUESTS[key])
 

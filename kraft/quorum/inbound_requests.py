@@ -1,7 +1,6 @@
-"""The quorum's RPCs as a member hears them from another (KIP-595, KIP-630, KIP-853, KIP-996).
+"""Decodes the quorum requests of peers and encodes the responses to them (KIP-595, KIP-630, KIP-853, KIP-996).
 
-Requests become values, after the checks that the core does not make, and values responses.
-The other half, for requests of our own, is ``kraft.quorum.wire``.
+It makes the checks that the core does not make. ``kraft.quorum.outbound_requests`` encodes the requests of this node.
 """
 
 from __future__ import annotations
@@ -22,40 +21,39 @@ from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_snapshot_request import FetchSnapshotRequest
 from kraft.messages.vote_request import PartitionData as VotePartition
 from kraft.messages.vote_request import VoteRequest
-from kraft.quorum.refusals import Doubt, RefusedRequest
-from kraft.quorum.wire import (
-    NOBODY,
-    PARTITION,
-    REPLICA_STATE_VERSION,
-    Identity,
-    fetch_topic,
-    sole_partition,
-)
+from kraft.quorum.refusals import RefusalReason, RefusedRequest
+from kraft.quorum.rpcs import NOBODY, PARTITION, REPLICA_STATE_VERSION, Identity, fetch_topic, sole_partition
 from kraft.raft import messages as raft
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID
 from kraft.wire.schema import Message
 from kraft.wire.uuids import ZERO_UUID
 
-#: From here on a Fetch response says where the leader is.
+#: The first version of a Fetch response with the endpoint of the leader.
 _FETCH_ENDPOINTS_VERSION = 17
 _ENDPOINTS_VERSION = 1
-#: What a replica that takes no part in it says instead of its high watermark (KIP-1166).
+#: A replica without KIP-1166 sends this value instead of its high watermark.
 _NO_HIGH_WATERMARK = 2**63 - 1
 
 
 def request_value(message: Message, version: int, identity: Identity) -> raft.Request:
-    """What a request asks.
+    """Decode a request for the core.
 
-    Raises RefusedRequest: as a whole with INCONSISTENT_CLUSTER_ID if it is for another cluster, with INVALID_REQUEST
-    if it is not about the metadata log alone; else with INVALID_VOTER_KEY if it is meant for another voter, or this one
-    with another directory, and with INVALID_REQUEST for a wait that cannot be.
+    Raises RefusedRequest for a request as a whole:
+
+    - INCONSISTENT_CLUSTER_ID if it is for another cluster;
+    - INVALID_REQUEST if it is not about the metadata log alone.
+
+    Raises RefusedRequest for its partition:
+
+    - INVALID_VOTER_KEY if it is for another voter, or for this voter with another directory;
+    - INVALID_REQUEST if it has a negative wait.
     """
     partition = _partition_of(message, version)
-    asked = None if partition is None else _value(message, partition, version, identity)
-    doubt = _doubt(message, partition, identity)
-    if asked is None or doubt is not None:
-        raise RefusedRequest(message, asked, doubt or Doubt.OTHER_LOG)
-    return asked
+    request = None if partition is None else _value(message, partition, version, identity)
+    reason = _refusal_reason(message, partition, identity)
+    if request is None or reason is not None:
+        raise RefusedRequest(message, request, reason or RefusalReason.OTHER_LOG)
+    return request
 
 
 def _partition_of(message: Any, version: int) -> Any | None:
@@ -67,16 +65,16 @@ def _partition_of(message: Any, version: int) -> Any | None:
     return sole_partition(message.topics)
 
 
-def _doubt(message: Any, partition: Any | None, identity: Identity) -> Doubt | None:
+def _refusal_reason(message: Any, partition: Any | None, identity: Identity) -> RefusalReason | None:
     if message.cluster_id is not None and message.cluster_id != identity.cluster_id:
-        return Doubt.OTHER_CLUSTER
+        return RefusalReason.OTHER_CLUSTER
     match message:
         case VoteRequest() | BeginQuorumEpochRequest() if partition is not None and message.voter_id >= 0:
-            # An old request does not say whom it is for, and the sender of a new one need not know the directory.
+            # An old request does not name its receiver, and the sender of a new one need not know the directory id.
             is_known = partition.voter_directory_id in (ZERO_UUID, identity.directory_id)
-            return None if message.voter_id == identity.node_id and is_known else Doubt.OTHER_VOTER
+            return None if message.voter_id == identity.node_id and is_known else RefusalReason.OTHER_VOTER
         case FetchRequest() if message.max_wait_ms < 0:
-            return Doubt.IMPOSSIBLE_WAIT
+            return RefusalReason.IMPOSSIBLE_WAIT
     return None
 
 
@@ -94,7 +92,7 @@ def _value(message: Message, partition: Any, version: int, identity: Identity) -
             snapshot = raft.SnapshotId(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
             epoch, position = partition.current_leader_epoch, partition.position
             return raft.FetchSnapshotRequest(epoch, message.replica_id, snapshot, position)
-    raise AssertionError(f"{type(message).__name__} is no request to a quorum")
+    raise AssertionError(f"{type(message).__name__} is not a request to a quorum")
 
 
 def _vote(partition: VotePartition) -> raft.VoteRequest:
@@ -119,7 +117,7 @@ def _end(partition: EndedPartition, version: int, identity: Identity) -> raft.En
 
 
 def _successor(node_id: int, directory_id: UUID, identity: Identity) -> int:
-    """Nobody in the place of this voter, if its directory is not the one that is meant."""
+    """Return the id of a successor, or NOBODY if it is this voter with another directory."""
     is_other = node_id == identity.node_id and directory_id not in (ZERO_UUID, identity.directory_id)
     return NOBODY if is_other else node_id
 
@@ -145,7 +143,7 @@ def response_message(
     data: bytes = b"",
     log_start_offset: int = -1,
 ) -> Message:
-    """The message that says ``response``. ``data`` is what it brings of the log, or of the snapshot asked for."""
+    """Encode ``response``. ``data`` has the bytes of the records, or of the snapshot, that the peer requested."""
     leader_id = NOBODY if response.leader_id is None else response.leader_id
     since = _ENDPOINTS_VERSION
     module: ModuleType
@@ -170,7 +168,7 @@ def response_message(
             message = fetched.FetchResponse(responses=[topic])
         case raft.FetchSnapshotResponse():
             module = fetched_snapshot
-            assert isinstance(request, raft.FetchSnapshotRequest), "a response answers what was asked"
+            assert isinstance(request, raft.FetchSnapshotRequest), "the response has the type of its request"
             piece = _fetched_snapshot(request, response, leader_id, data)
             topics = [fetched_snapshot.TopicSnapshot(CLUSTER_METADATA_TOPIC, [piece])]
             message = fetched_snapshot.FetchSnapshotResponse(topics=topics)
