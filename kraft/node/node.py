@@ -148,7 +148,7 @@ class Node:
     broker: BrokerContext | None = attrs.field(default=None, init=False)
     """The broker role, set once it runs; for tests and tools that inspect a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
-    _incarnation_id: UUID = attrs.field(init=False)
+    _incarnation_id: UUID | None = attrs.field(init=False)
     """Of the broker: its registration names it, and the controller in this process recognises it."""
     _is_opened: bool = False
 
@@ -156,7 +156,7 @@ class Node:
         self.registry = Registry(self.world.seconds)
         self.trace = Trace(self.world.clock, self.config.node_id)
         self._quotas = ConnectionQuotas(connection_limits(self.config), self.world.seconds)
-        self._incarnation_id = self.world.new_uuid()
+        self._incarnation_id = self.world.new_uuid() if self.config.is_broker else None
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until ``stopping`` is set and the node has shut down in order.
@@ -386,6 +386,7 @@ class Node:
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)
+        assert self._incarnation_id is not None, "this node has the broker role"
         lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self._incarnation_id)
         return broker, lifecycle
 
