@@ -164,9 +164,10 @@ class Controller:
         MetadataError if a decision contradicts the image). No request is decided after it. A request that the core
         fails on is logged and answered with UNKNOWN_SERVER_ERROR.
         """
+        activated = False
         try:
             active = await self._activate(epoch)
-            self._active = active
+            self._active, activated = active, True
             logger.info("active controller of epoch %d", epoch)
             if self._activated.listeners:
                 self._activated.emit(ControllerActivated(*self._activated.now(), epoch))
@@ -176,7 +177,7 @@ class Controller:
             pass  # the quorum is about to cancel this task
         finally:
             self._active = None
-            if self._deactivated.listeners:
+            if activated and self._deactivated.listeners:
                 self._deactivated.emit(ControllerDeactivated(*self._deactivated.now(), epoch))
 
     async def _activate(self, epoch: int) -> _Active:
@@ -207,6 +208,8 @@ class Controller:
             await active.deadline_moved.wait()
             active.deadline_moved = trio.Event()
             return
+        if active.failure is not None:  # meanwhile
+            raise active.failure
         now = trio.current_time()
         if now >= core.deadline_ms / 1000:
             self._append(active, core.step(_now_ms(), DeadlineReached()).records)

@@ -247,6 +247,7 @@ class Quorum:
                     nursery.start_soon(peer.run, name=f"peer {number}")
                 nursery.start_soon(self._flusher.run, self._inbox.send, name="flusher")
                 nursery.start_soon(self._snapshot_check.run, self._snapshot_checked, name="snapshot check")
+                self._resumed_at = self._world.seconds()
                 await self._step(Timeout())
                 task_status.started()
                 while True:
@@ -329,13 +330,13 @@ class Quorum:
             self._shut_down_done.set()
 
     async def _perform(self, effects: Effects) -> None:
-        if isinstance(effects.append, LeaderChange):
-            self.appended_at = self._world.seconds()
         if effects.truncate is not None or effects.install is not None:
             await self._flusher.idle()
         for election in perform(effects, self._performer):
             await self._world.in_thread(self._election_file.write, election)
             self._performer.follow_ups.append(ElectionStateWritten(election))
+        if isinstance(effects.append, LeaderChange):
+            self.appended_at = self._world.seconds()
 
     def _wake_waiting(self) -> None:
         """Wake the tasks that wait for a change of the state."""

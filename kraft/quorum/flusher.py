@@ -1,7 +1,8 @@
 """Flushes the metadata log: one fsync at a time, for all records appended before it began.
 
-While the disk is fast the driver flushes on the event loop, otherwise on a worker thread. With a write cache, an fsync
-takes about as long as a round trip to a thread (0.15 ms), so the thread would save the event loop nothing.
+While the disk is fast, a follower or a single voter flushes on the event loop, and otherwise on a worker thread. With a
+write cache, an fsync takes about as long as a round trip to a thread (0.15 ms), so the thread would save the event loop
+nothing. A leader with other voters always flushes on the thread, while its followers fetch.
 """
 
 from __future__ import annotations

@@ -227,6 +227,31 @@ async def test_a_controller_whose_image_differs_from_its_log_stops_deciding(
         assert not metadata.image.topics
 
 
+async def test_a_controller_whose_append_failed_appends_nothing_at_its_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request may fail in the scheduler's turn in which the idle interval ends: nothing is decided after it."""
+    appended: list[int] = []
+
+    class Failure:
+        """The event of an earlier deadline, while whose wait an append fails."""
+
+        async def wait(self) -> None:
+            active.failure = OSError(errno.ENOSPC, "the disk is full")
+            appended.clear()
+            await trio.sleep_forever()
+
+    with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is full"), flatten_subgroups=True):
+        async with running(tmp_path, idle_ms=5) as (quorum, _metadata, controller):
+            append = quorum.append
+            monkeypatch.setattr(quorum, "append", lambda unit: appended.append(append(unit)))
+            active = controller._active
+            assert active is not None
+            active.deadline_moved = Failure()  # type: ignore[assignment]
+            await trio.sleep_forever()
+    assert appended == []
+
+
 async def test_a_request_that_is_not_for_controllers_is_unsupported(tmp_path: Path) -> None:
     async with running(tmp_path) as (_, _, controller):
         with pytest.raises(KafkaError) as error:
