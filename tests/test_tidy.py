@@ -122,7 +122,22 @@ def is_a_place_that_may_ask(path: Path) -> bool:
     return any((PACKAGE / place) in (path, *path.parents) for place in MAY_ASK)
 
 
+_CLAUSE_AS_SUBJECT = re.compile(r"(?:^|[.;!?] )(?:What|Who|Whoever|Whom|That which)\b(?![^.]*(?:\?|: ))")
+_HARD_TO_READ = re.compile(r"\b(?:but for|whereof|that which)\b", re.IGNORECASE)
+
+
+def hard_sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """A sentence has an actor, a verb and an object; one with a clause as its subject has to be read twice."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            text = " ".join(node.value.value.split())
+            for found in (_CLAUSE_AS_SUBJECT.search(text), _HARD_TO_READ.search(text)):
+                if found is not None:
+                    yield node.lineno, f"hard to read: {text[found.start() : found.start() + 60]}"
+
+
 CHECKS = [
+    hard_sentences,
     long_functions,
     unbounded_shields,
     stored_nurseries,
@@ -131,6 +146,7 @@ CHECKS = [
     worldly_things,
 ]
 FAULTS = {
+    "hard_sentences": '"""What was appended is sent."""',
     "long_functions": "def f():\n" + "    pass\n" * MAX_FUNCTION_LINES,
     "unbounded_shields": "with trio.CancelScope(shield=True): pass",
     "stored_nurseries": "self._nursery = nursery",

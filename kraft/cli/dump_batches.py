@@ -30,7 +30,7 @@ class Damage(Exception):
 
 @attrs.frozen
 class Printing:
-    """What is printed of a file. ``decode`` is None if keys and values are not printed."""
+    """The printed parts of a file. ``decode`` is None if keys and values are not printed."""
 
     deep: bool
     decode: Decoder | None

@@ -33,7 +33,7 @@ Values = dict[str, str]
 
 
 class Operation(IntEnum):
-    """What to do with a key, as IncrementalAlterConfigs numbers it."""
+    """The change of a key, as IncrementalAlterConfigs numbers it."""
 
     SET = 0
     DELETE = 1

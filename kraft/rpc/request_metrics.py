@@ -56,7 +56,7 @@ class PlaneMetrics:
     def __init__(self, registry: Registry, plane: Plane) -> None:
         self._registry = registry
         self.clock = registry.clock
-        """What the times of a request are read from."""
+        """The clock for the times of a request."""
         self._apis: dict[int, _ApiMetrics] = {}
         self._rates: dict[tuple[int, int], Meter] = {}
         prefix = plane.metric_prefix
