@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import ControllerCore, Event, Request, Timeout
+from kraft.controller.core import ControllerCore, DeadlineReached, Event, Request
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
@@ -201,7 +201,7 @@ def _fence(core: ControllerCore, offset: int) -> list[tuple[float, int]]:
         offset += len(records)
         core.replay(records, offset, EPOCH, 0)
         decisions.append((time.perf_counter() - started, len(records)))
-        event = Timeout()
+        event = DeadlineReached()
     return decisions
 
 
