@@ -229,7 +229,8 @@ class Fetcher:
     def _is_current(self, asked: _Asked) -> bool:
         partition = asked.partition
         return (
-            self._followed.get(partition) == asked.leader_epoch
+            self._followed.get(partition) == asked.leader_epoch == partition.state.leader_epoch
+            and not partition.is_leader
             and self.replicas.holds(partition)
             and partition.log.log_end_offset == asked.offset
         )

@@ -31,7 +31,7 @@ from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metrics import Registry
 from kraft.records.record import Record, encode_batch
 from kraft.replication.checkpoints import FILES, Checkpoints
-from kraft.replication.fetchers import EARLIEST, Fetchers
+from kraft.replication.fetchers import EARLIEST, Fetcher, Fetchers
 from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
 from kraft.rpc.client import connect
@@ -370,6 +370,30 @@ async def test_an_answer_that_is_too_late_is_not_taken(tmp_path: Path) -> None:
         await trio.sleep(3 * WAIT_MS / 1000)
         assert len(heir.asked) <= asked + 1
         assert not broker.replicas.holds(partition)
+
+
+@pytest.mark.parametrize("new_leader", [FOLLOWER, HEIR])
+async def test_a_response_of_a_former_leader_epoch_changes_no_log_before_the_fetcher_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_leader: int
+) -> None:
+    """A fetcher never changes a log whose leadership has moved. ``ReplicaManager.applyLocalLeadersDelta`` removes the
+    partition from its fetcher before the broker leads. Here the task that tells the fetcher runs later.
+    """
+    leader = Leader()
+    gate = trio.Event()
+
+    async def late() -> FetchResponse:
+        await gate.wait()
+        return _response(PartitionData(records=batches(0, b"late")))
+
+    leader.say(lambda wanted: Parked(late))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) == 1)
+        monkeypatch.setattr(Fetcher, "follow", lambda fetcher, partitions: None)
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=new_leader))
+        gate.set()
+        await until(lambda: len(leader.asked) >= 2)
+        assert broker.values == []
 
 
 async def test_a_leader_that_is_away_is_asked_when_it_is_back(tmp_path: Path) -> None:
