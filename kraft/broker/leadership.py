@@ -295,6 +295,8 @@ class Leadership:
         if event.partition_epoch < self.partition_epoch:
             return
         elected = event.leader_epoch > self.leader_epoch
+        if event.leader_epoch > self.leader_epoch + 1:
+            self.followers = {}  # the leader of a missed epoch may have truncated a follower
         if elected or event.partition_epoch > self.partition_epoch:
             self.pending = None
         self.replicas, self.isr, self.partition_epoch = event.replicas, event.isr, event.partition_epoch

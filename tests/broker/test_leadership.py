@@ -202,6 +202,24 @@ def test_a_re_elected_leader_gives_its_followers_new_time() -> None:
     assert leader.step(later + LAG_MS + 1, LagChecked()).proposal is not None
 
 
+@pytest.mark.parametrize(("leader_epoch", "high_watermark"), [(6, 100), (7, 80)])
+def test_a_leader_that_missed_an_epoch_forgets_the_end_offsets_of_its_followers(
+    leader_epoch: int, high_watermark: int
+) -> None:
+    """A follower truncates its log to that of a new leader (KIP-101). After a missed epoch 6, the second replica may
+    have lost records that it reported in epoch 5. Its old end offset must not advance the high watermark.
+    """
+    leader = leadership()
+    leader.step(NOW, Appended(100))
+    leader.step(NOW, fetched(SECOND, 100))
+    leader.step(NOW, fetched(THIRD, 80))
+    leader.step(NOW, Assignment(REPLICAS, (LEADER, SECOND), leader_epoch, 9))
+    assert leader.high_watermark == high_watermark
+    assert set(leader.followers) == {SECOND, THIRD}
+    leader.step(NOW, fetched(SECOND, 100))
+    assert leader.high_watermark == 100
+
+
 def test_replicas_come_and_go() -> None:
     leader = leadership(replicas=(LEADER, SECOND), isr=(LEADER, SECOND))
     leader.step(NOW, Assignment((LEADER, THIRD), (LEADER,), 5, 8))
