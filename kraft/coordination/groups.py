@@ -154,7 +154,7 @@ class Groups:
         await in_slices(shard.core.unload())
         if shard.must_reload:
             await trio.sleep(_RELOAD_AFTER_S)
-            if self._shards.get(shard.index) is shard:
+            if self._shards.get(shard.index) is shard and shard.partition.is_leader:
                 self.load(shard.index)
 
     async def _load(self, shard: Shard) -> None:
@@ -164,7 +164,7 @@ class Groups:
         await shard.committed()
         await in_slices(shard.core.begin(self.world.clock.now_ms()))
         await self._forget_missing(shard)
-        shard.is_active = True
+        shard.is_active = not shard.scope.cancel_called
 
     async def _forget_missing(self, shard: Shard) -> None:
         """Delete the offsets of topics that were deleted while no coordinator served the partition.

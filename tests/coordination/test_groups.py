@@ -7,12 +7,14 @@ from uuid import UUID
 
 import pytest
 import trio
+import trio.testing
 
 from kraft.api import list_groups
 from kraft.coordinator.records import CommittedOffset, OffsetRecord
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.records.record import Record, encode_batch
+from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode
 from kraft.wire.internal_topics import OFFSETS_TOPIC
 from tests.coordination.desk import (
@@ -26,6 +28,15 @@ from tests.coordination.desk import (
     settle,
     topic_records,
 )
+
+
+@pytest.fixture
+def autojump_clock() -> trio.testing.MockClock:
+    return trio.testing.MockClock(autojump_threshold=0)
+
+
+def fail(*_: object) -> None:
+    raise OSError("no space")
 
 
 def write_commits(desk: Desk, count: int, topic: str = "t") -> None:
@@ -107,3 +118,37 @@ class TestLoading:
             await desk.change(leader=LEADER)
             await settle()
             assert await desk.committed() == {"t": 7, "u": 0}
+
+    async def test_a_partition_whose_append_fails_meanwhile_is_not_served_before_it_is_loaded_again(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A shard that resigned while it deleted the offsets of missing topics never becomes active. No task would
+        serve its members (``CoordinatorRuntime`` makes only a context in state LOADING active).
+        """
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            write_commits(desk, 1)
+            write_commits(desk, 1, "u")
+            await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
+            with monkeypatch.context() as full:
+                full.setattr(Log, "append_as_leader", fail)
+                desk.publisher.registered(LEADER_EPOCH)
+                await settle()
+            assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            await trio.sleep(2)
+            assert await desk.committed() == {"u": 0}
+
+    async def test_a_partition_that_is_no_longer_led_is_not_loaded_again(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """After a failed append the reload may come due between the end of the leadership and :meth:`Groups.resign`. It
+        must not end the task of all groups.
+        """
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.lead()
+            with monkeypatch.context() as full:
+                full.setattr(Log, "append_as_leader", fail)
+                assert await desk.commit(5) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            desk.partition.follow(desk.partition.state)
+            await trio.sleep(2)
+            assert await desk.committed() == ErrorCode.NOT_COORDINATOR
+            assert not shard_tasks()
