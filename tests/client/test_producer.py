@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
+import attrs
 import pytest
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner import default as kafka_python
 
-from kraft.client.cluster import open_cluster
+from kraft.client.cluster import Cluster, open_cluster
 from kraft.client.producer import ALL_REPLICAS, NO_ACKNOWLEDGEMENT, Producer, murmur2
 from kraft.client.retry import GaveUp
+from kraft.messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
+from kraft.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.client.talk import TOPIC, lead_a_topic, relayed_node, values
 from tests.support.clusters import QUICK_LEASES, cluster_in
+
+
+@pytest.fixture
+def autojump_clock() -> trio.testing.MockClock:
+    return trio.testing.MockClock(autojump_threshold=0)
 
 
 @pytest.mark.parametrize(("acks", "copies"), [(ALL_REPLICAS, 1), (1, 2)])
@@ -47,6 +57,52 @@ async def test_records_without_an_acknowledgement_are_uncertain() -> None:
         with pytest.raises(RuntimeError, match="make another producer"):
             await producer.send([(None, b"d"), (None, b"e")])
         assert await values(cluster, 3) == [b"a", b"b", b"c"]
+
+
+@attrs.frozen
+class Refusing:
+    """A cluster, and the connection to its only broker, whose response to each Produce is ``code``."""
+
+    code: ErrorCode
+
+    async def topic(self, name: str, *, create: bool) -> MetadataResponseTopic:
+        return MetadataResponseTopic(name=name, partitions=[MetadataResponsePartition()])
+
+    async def leaders(self, topic: str) -> dict[int, int]:
+        return {0: 1}
+
+    async def connection(self, node_id: int) -> Refusing:
+        return self
+
+    def highest_common_version(self, message: object) -> int:
+        return 9
+
+    async def request(self, message: object, version: int) -> ProduceResponse:
+        answer = PartitionProduceResponse(index=0, error_code=self.code, base_offset=-1)
+        return ProduceResponse([TopicProduceResponse(TOPIC, partition_responses=[answer])])
+
+
+@pytest.mark.parametrize(
+    ("code", "uncertain"),
+    [
+        (ErrorCode.REQUEST_TIMED_OUT, 2),
+        (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 2),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, 2),
+        (ErrorCode.KAFKA_STORAGE_ERROR, 2),
+        (ErrorCode.NOT_ENOUGH_REPLICAS, 0),
+    ],
+)
+async def test_records_are_uncertain_after_an_error_that_may_follow_an_append(
+    autojump_clock: object, code: ErrorCode, uncertain: int
+) -> None:
+    """Apache's leader returns NOT_LEADER_OR_FOLLOWER both before an append and for a pending Produce whose leadership
+    ends (``Partition.checkEnoughReplicasReachOffset``). A storage error may come after a part of the write.
+    """
+    producer = Producer(cast(Cluster, Refusing(code)), TOPIC, acks=1, delivery_timeout_s=1.0)
+    await producer.start()
+    with pytest.raises(GaveUp):
+        await producer.send([(None, b"a"), (None, b"b")])
+    assert (producer.stored, producer.uncertain) == (0, uncertain)
 
 
 async def test_a_batch_that_the_leader_refuses_is_not_uncertain() -> None:
