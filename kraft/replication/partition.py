@@ -172,10 +172,12 @@ class HostedPartition:
         base_offset = parse_header(batches).base_offset
         if self.begins_within(base_offset):
             start_offset = log.log_start_offset
-            log.truncate_fully_and_start_at(base_offset)
-            log.append_as_follower(batches, now_ms)
-            log.delete_records(min(start_offset, log.log_end_offset))
-            self._cut_to(log.log_end_offset)
+            try:
+                log.truncate_fully_and_start_at(base_offset)
+                log.append_as_follower(batches, now_ms)
+                log.delete_records(min(start_offset, log.log_end_offset))
+            finally:
+                self._cut_to(log.log_end_offset)
         else:
             log.append_as_follower(batches, now_ms)
 
@@ -201,8 +203,10 @@ class HostedPartition:
             logger.warning(
                 "%s: truncated to offset %d, below the high watermark %d", self.name, offset, self.high_watermark
             )
-        self.log.truncate_to(offset, now_ms)
-        self._cut_to(self.log.log_end_offset)
+        try:
+            self.log.truncate_to(offset, now_ms)
+        finally:
+            self._cut_to(self.log.log_end_offset)
 
     def restart_at(self, offset: int) -> None:
         """Drop everything and continue at ``offset``, the start of the leader's log. Raises OSError."""

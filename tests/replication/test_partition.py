@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import uuid
 from pathlib import Path
 
+import pytest
+
 from kraft.metadata.partitions import Partition
+from kraft.records.record import Record, encode_batch
 from kraft.replication.partition import HostedPartition
 from kraft.storage.cleaner import Cleaning
+from kraft.storage.epochs import LeaderEpochs
 from kraft.storage.log import Log
 from tests.storage.logs import append, batch, config
 
@@ -36,3 +41,40 @@ def test_records_that_take_the_place_of_cut_ones_are_compacted_too(tmp_path: Pat
     partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, 2, cleaned_offset=2)
     partition.truncate_to(1, 0)
     assert (log.log_end_offset, partition.cleaned_offset) == (1, 1)
+
+
+class TestFullDisk:
+    """After a failed truncation or append, neither the high watermark nor the compacted part is beyond the log end.
+
+    ``UnifiedLog`` lowers its high watermark together with each truncation (``updateHighWatermark``).
+    """
+
+    def partition(self, path: Path) -> HostedPartition:
+        log = Log.open(path, "topic-0", config(cleanup_policy="compact"), now_ms=0)
+        for value in b"a", b"b", b"c":
+            append(log, batch([value]))
+        state = Partition(replicas=(1, 2), isr=(1, 2), leader=2, leader_epoch=0, partition_epoch=0, directories=())
+        return HostedPartition("topic", uuid.uuid4(), 0, log, state, 3, cleaned_offset=3)
+
+    def test_an_append_within_which_the_leader_s_log_begins(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        partition = self.partition(tmp_path)
+        partition.restart_at(5)
+        partition.cleaned_offset = 5
+        monkeypatch.setattr(Log, "append_as_follower", fail)
+        fetched = encode_batch([Record(offset, 1000, None, b"c") for offset in range(2, 6)], base_offset=2)
+        with pytest.raises(OSError, match="no space"):
+            partition.append_fetched(fetched, 0)
+        assert (partition.log.log_end_offset, partition.high_watermark, partition.cleaned_offset) == (2, 2, 2)
+
+    def test_a_truncation(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        partition = self.partition(tmp_path)
+        monkeypatch.setattr(LeaderEpochs, "truncate_from_end", fail)
+        with pytest.raises(OSError, match="no space"):
+            partition.truncate_to(1, 0)
+        assert (partition.log.log_end_offset, partition.high_watermark, partition.cleaned_offset) == (1, 1, 1)
+
+
+def fail(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "no space")
