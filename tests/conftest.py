@@ -3,6 +3,7 @@ seconds of each tier."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -53,6 +54,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "feature(client, feature): the test fills this cell of the report card")
     config.stash[CARD] = ReportCard()
+    _heed_signals()
+
+
+def _heed_signals() -> None:
+    """Undo what nohup, or a shell that runs the tests in the background, made every process of a test ignore."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -81,5 +81,8 @@ def test_ctrl_c_says_how_many_were_printed(bootstrap: str) -> None:
         assert process.stdout.readline() == NOT_TEXT + b"\t\\xc1\n"
         assert process.stdout.readline() == b"\t" + NOT_TEXT + b"\n"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, errors.decode()) == (130, "Printed 2 records of orders.\n")

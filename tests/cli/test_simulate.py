@@ -73,7 +73,10 @@ def test_ctrl_c_reports_the_seeds_that_are_done(jobs: str, tmp_path: Path) -> No
         while not re.match(rb"[1-9][0-9]* of 1000000 seeds", process.stderr.readline()):
             pass
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+        try:
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130, errors.decode()
     assert b"Traceback" not in errors
     *_, summary, _ = output.decode().splitlines()
