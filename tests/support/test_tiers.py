@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.tiers import CODECS, CORES, DRIVERS, INTEROP, PROCESS, SIMULATION, TOOLS, Durations, Tier, tier_of
+from tests.support.tiers import (
+    CODECS,
+    CORES,
+    DRIVERS,
+    INTEROP,
+    PROCESS,
+    SIMULATION,
+    TIERS,
+    TOOLS,
+    Durations,
+    Tier,
+    tier_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,3 +45,8 @@ def test_a_tier_over_its_budget_is_marked() -> None:
     assert first.endswith("OVER ITS BUDGET")
     assert slowest.endswith(f"{CODECS.budget_s + 1:.1f} s  tests/wire/test_codec.py::test_a")
     assert rest[0].startswith("cores")
+
+
+def test_the_budgets_of_the_test_command_are_eight_minutes_on_two_cores() -> None:
+    """CONTRIBUTING.md: the README's test command takes eight minutes on two cores."""
+    assert sum(tier.budget_s for tier in TIERS if tier is not INTEROP) == 2 * 8 * 60

@@ -1,7 +1,8 @@
 """How long each tier of tests took beside its budget, with its slowest tests, at the end of a run.
 
-A budget is a sum of seconds over all tests of a tier, whatever number of processes ran them. A tier over its budget is
-marked, and fails nothing: a timed assertion is a flaky test.
+A budget is a sum of seconds over all tests of a tier, whatever number of processes ran them, with branch coverage on.
+Those of the README's test command add up to 960 s: eight minutes on two cores. A tier over its budget is marked, and
+fails nothing: a timed assertion is a flaky test.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ class Tier:
 
 
 CODECS = Tier("codecs", 90)
-CORES = Tier("cores and transcripts", 60)
-DRIVERS = Tier("drivers, files and sockets", 120)
-SIMULATION = Tier("simulation", 90)
-TOOLS = Tier("tools, clients, examples", 120)
+CORES = Tier("cores and transcripts", 140)
+DRIVERS = Tier("drivers, files and sockets", 200)
+SIMULATION = Tier("simulation", 160)
+TOOLS = Tier("tools, clients, examples", 130)
 PROCESS = Tier("process", 240)
 INTEROP = Tier("interop", 1500)
 TIERS = (CODECS, CORES, DRIVERS, SIMULATION, TOOLS, PROCESS, INTEROP)
