@@ -109,7 +109,7 @@ def test_static_voters_are_not_changed(cluster: Cluster, apache: Apache, option:
     ):
         said = apache_tool_complaint(METADATA_QUORUM, *arguments, kind=apache)
         assert f"org.apache.kafka.common.errors.{why}Exception" in said
-        assert "kraft.version 1, and it is 0" in said or "its id and its directory" in said
+        assert "kraft.version 1, and it is 0" in said or "A voter needs an id and a directory" in said
 
 
 @BOTH_LINES
