@@ -1,4 +1,4 @@
-"""What is generated from the rows of the APIs: the table that a node starts with, and the page of the docs."""
+"""The table and the docs page are generated from the rows of the APIs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is tried again, for how long, and what is said of it."""
+"""The client retries passing errors for a bounded time, logs the cause, and then gives up."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ async def test_a_flush_goes_to_a_thread_if_the_caller_has_other_things_to_do(
 
 
 async def test_one_flush_at_a_time(tmp_path: Path, mock_clock: MockClock) -> None:
-    """What is appended while one is on its way is due after it, however quick the disk is."""
+    """A record that is appended during a flush is due for the next flush, however fast the disk is."""
     async with running(tmp_path, mock_clock) as disk:
         await disk.flush(ENOUGH)
         disk.ended = trio.Event()
