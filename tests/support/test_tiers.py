@@ -11,6 +11,7 @@ from tests.support.tiers import (
     INTEROP,
     PROCESS,
     SIMULATION,
+    SPARK,
     TIERS,
     TOOLS,
     Durations,
@@ -27,6 +28,7 @@ from tests.support.tiers import (
         ("tests/quorum/test_log.py", DRIVERS),
         ("tests/simulation/test_seeds.py", SIMULATION),
         ("tests/process/test_kill.py", PROCESS),
+        ("tests/spark/test_session.py", SPARK),
         ("tests/test_readme.py", TOOLS),
     ],
 )
@@ -49,4 +51,4 @@ def test_a_tier_over_its_budget_is_marked() -> None:
 
 def test_the_budgets_of_the_test_command_are_eight_minutes_on_two_cores() -> None:
     """CONTRIBUTING.md: the README's test command takes eight minutes on two cores."""
-    assert sum(tier.budget_s for tier in TIERS if tier is not INTEROP) == 2 * 8 * 60
+    assert sum(tier.budget_s for tier in TIERS if tier not in (INTEROP, SPARK)) == 2 * 8 * 60

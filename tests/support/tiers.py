@@ -32,7 +32,8 @@ SIMULATION = Tier("simulation", 160)
 TOOLS = Tier("tools, clients, examples", 130)
 PROCESS = Tier("process", 240)
 INTEROP = Tier("interop", 1500)
-TIERS = (CODECS, CORES, DRIVERS, SIMULATION, TOOLS, PROCESS, INTEROP)
+SPARK = Tier("spark", 600)
+TIERS = (CODECS, CORES, DRIVERS, SIMULATION, TOOLS, PROCESS, INTEROP, SPARK)
 
 
 def tier_of(path: str, *, interop: bool) -> Tier:
@@ -40,6 +41,8 @@ def tier_of(path: str, *, interop: bool) -> Tier:
     if interop:
         return INTEROP
     room = path.split("/")[1]
+    if room == "spark":
+        return SPARK
     if room in _DATA_ROOMS:
         return CODECS
     if room in _CORES:
