@@ -63,7 +63,7 @@ def test_the_functions_that_open_long_lived_nurseries_are_named() -> None:
         for path in PACKAGE.rglob("*.py")
         if "open_nursery(" in path.read_text() and path.parent.name not in ("simulation", "testing")
     }
-    for path in opening - {PACKAGE / "node" / "__main__.py"}:
+    for path in opening - {PACKAGE / "node" / "command.py"}:
         classes = set(re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE))
         assert any(f"`{name}.run`" in text for name in classes) or f"{path.parent.name}.{path.stem}" in text, path
 

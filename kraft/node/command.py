@@ -1,0 +1,136 @@
+"""``python -m kraft.node [FILE] [--override key=value …] [--tree]``: run a node until SIGTERM, SIGINT or SIGHUP.
+
+The first signal begins a controlled stop with exit status 0; a second SIGTERM or SIGINT ends the node at once. Without
+FILE the node is a broker and a controller on 127.0.0.1:9092 and :9093. It formats its own storage under ./kraft-data.
+An error of the configuration or the disk is one line, and exit status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import trio
+
+from kraft.config.broker import NodeConfig
+from kraft.config.defaults import DEFAULT_PROPERTIES
+from kraft.config.features import DEFAULT_METADATA_LEVEL
+from kraft.config.properties import from_mapping, parse_overrides, read_properties
+from kraft.config.setting import ConfigError
+from kraft.metadata.delta import MetadataError
+from kraft.node.node import Bound, Node, open_directories
+from kraft.node.tree import render
+from kraft.storage.errors import StorageError
+from kraft.storage.format import format_directories
+from kraft.wire.errors import KafkaError
+from kraft.wire.uuids import uuid_to_text
+from kraft.world.uuids import random_uuid
+
+logger = logging.getLogger("kraft.node")
+
+FAILED = 1
+ENDED_AT_ONCE = 130
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a node and return the exit status."""
+    options = _parse(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    try:
+        config = _configure(options)
+        if options.file is None:
+            _format_default(config)
+        _allow_many_files()
+        with open_directories(config) as directories:
+            return trio.run(_run, Node(config, directories), options.tree)
+    except (ConfigError, StorageError) as error:
+        print(error, file=sys.stderr)
+    except BaseExceptionGroup as group:
+        _explain(group)
+    except OSError as error:
+        print(_line(error), file=sys.stderr)
+    return FAILED
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m kraft.node", description="Run a Kafka broker and controller.")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a server.properties; without it a node to try out")
+    parser.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="beats the file's setting")
+    parser.add_argument("--tree", action="store_true", help="print the live nursery tree once the node is ready")
+    return parser.parse_args(arguments)
+
+
+def _configure(options: argparse.Namespace) -> NodeConfig:
+    values = DEFAULT_PROPERTIES if options.file is None else read_properties(options.file)
+    loaded = from_mapping({**values, **parse_overrides(options.override)})
+    for warning in loaded.warnings:
+        logger.warning("%s", warning)
+    return loaded.config
+
+
+def _format_default(config: NodeConfig) -> None:
+    """Format the storage of the default configuration. No other directory is formatted unless a user asks for it."""
+    if not any((Path(path) / "meta.properties").exists() for path in config.directories):
+        format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+
+
+def _allow_many_files() -> None:
+    """Raise the limit of open files to the hard limit, because each partition and each connection needs open files."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+async def _run(node: Node, show_tree: bool) -> int:
+    status = ENDED_AT_ONCE
+    async with trio.open_nursery() as outer:
+        outer.start_soon(_watch_signals, node, outer.cancel_scope, name="signals")
+        async with trio.open_nursery() as nursery:
+            bound: Bound | None = await nursery.start(node.run, name="node")
+            if bound is not None:
+                print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
+                if show_tree:
+                    print(render(), flush=True)
+        status = 0
+        outer.cancel_scope.cancel(reason="the node has stopped")
+    return status
+
+
+async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
+    watched = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup it is ignored; the JVM leaves it so too
+        watched.append(signal.SIGHUP)
+    with trio.open_signal_receiver(*watched) as signals:
+        async for number in signals:
+            name = signal.Signals(number).name
+            if not node.stopping.is_set():
+                logger.info("%s: controlled stop; SIGTERM or SIGINT now ends the node at once", name)
+                node.stopping.set()
+            elif number == signal.SIGHUP:  # closing a terminal sends two: one from the terminal, one from its shell
+                logger.info("%s: the controlled stop goes on", name)
+            else:
+                logger.warning("%s: ending at once", name)
+                scope.cancel(reason="second signal")
+                return
+
+
+def _explain(group: BaseExceptionGroup[BaseException]) -> None:
+    """Print one line for an error that an operator can correct; raise any other, with its traceback."""
+    known, rest = group.split((StorageError, MetadataError, OSError, ConfigError, KafkaError))
+    if rest is not None:
+        raise rest
+    assert known is not None
+    leaf: BaseException = known
+    while isinstance(leaf, BaseExceptionGroup):
+        leaf = leaf.exceptions[0]
+    print(_line(leaf), file=sys.stderr)
+
+
+def _line(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or 'cannot go on'}: {error.strerror or error}"
+    return str(error)
