@@ -112,7 +112,7 @@ def read_records(buffer: Buffer, position: int, header: BatchHeader, *, max_byte
 
     Raises CorruptBatch, perhaps after some records. A caller that must not act on half a batch makes a list first.
     """
-    return _decode_records(_payload(buffer, position, header, max_bytes), header)
+    return _decode_records(bytes(batch_payload(buffer, position, header, max_bytes)), header)
 
 
 def recompress(
@@ -125,7 +125,7 @@ def recompress(
     max_bytes: int,
 ) -> bytes:
     """Return the batch in another codec (the topic's ``compression.type``). Raises CorruptBatch as ``read_records``."""
-    payload = _payload(buffer, position, header, max_bytes)
+    payload = bytes(batch_payload(buffer, position, header, max_bytes))
     base_offset, _, leader_epoch, _, _, attributes, *fields = header
     checked = CHECKED.pack(attributes & ~CODEC_BITS | compression, *fields)
     return _join(base_offset, leader_epoch, checked, compress(compression, payload, level))
@@ -137,14 +137,18 @@ def _join(base_offset: int, leader_epoch: int, checked: bytes, payload: bytes) -
     return b"".join((UNCHECKED.pack(base_offset, length, leader_epoch, MAGIC, crc), checked, payload))
 
 
-def _payload(buffer: Buffer, position: int, header: BatchHeader, max_bytes: int) -> bytes:
-    """Return the encoded records of a batch, decompressed. They are copied once, so that fields are slices of bytes."""
+def batch_payload(buffer: Buffer, position: int, header: BatchHeader, max_bytes: int) -> Buffer:
+    """Return the encoded records of a batch, decompressed to at most ``max_bytes``. Without a codec they are a view.
+
+    Raises CorruptBatch.
+    """
     size = header.length + LOG_OVERHEAD
     if size > len(buffer) - position:
         raise TruncatedBatch(f"{len(buffer) - position} bytes left of a batch of {size}")
+    whole = memoryview(buffer)
     if not header.attributes & CODEC_BITS:
-        return bytes(memoryview(buffer)[position + HEADER_SIZE : position + size])
-    with memoryview(buffer) as whole, whole[position + HEADER_SIZE : position + size] as body:
+        return whole[position + HEADER_SIZE : position + size]
+    with whole, whole[position + HEADER_SIZE : position + size] as body:
         try:
             return decompress(header.compression, body, max_bytes)
         except DecodeError as error:
@@ -216,7 +220,7 @@ def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
             if data[position] == 0:
                 position += 1
             else:
-                headers, position = _read_headers(data, position, end)
+                headers, position = read_headers(data, position, end)
             if position != end:
                 raise CorruptBatch("the fields of a record do not add up to its length")
             if fixed_timestamp is not None:
@@ -247,7 +251,11 @@ def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int
     return data[position:stop], stop
 
 
-def _read_headers(data: bytes, position: int, end: int) -> tuple[Headers, int]:
+def read_headers(data: bytes, position: int, end: int) -> tuple[Headers, int]:
+    """Return the headers at ``position``, and the position after them.
+
+    Raises DecodeError, and IndexError if the bytes end first.
+    """
     count, position = read_varint(data, position)
     if not 0 <= count <= (end - position) // _MIN_HEADER_SIZE:
         raise CorruptBatch(f"{count} headers in {end - position} bytes")

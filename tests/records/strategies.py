@@ -7,10 +7,42 @@ import struct
 from crc32c import crc32c
 from hypothesis import strategies as st
 
-from kraft.records.record import Record
+from kraft.records.record import Record, encode_batch
 
 MIB = 1024 * 1024
 CAP = 16 * MIB
+
+ONE = encode_batch([Record(0, 1000, b"k", b"v")])
+"""A batch of one record. Its payload is 10 00 00 00 02 6b 02 76 00: length 8, attributes, deltas, key "k", value "v",
+no headers."""
+MALFORMED = {
+    "nothing": "",
+    "length without record": "10",
+    "length beyond the batch": "12000000026b027600",
+    "length below its fields": "0e000000026b027600",
+    "end before the key": "06000000",
+    "negative length": "01000000026b027600",
+    "length of six bytes": "ffffffffff7f0000",
+    "length of 35 bits": "ffffffff7f0000",
+    "bytes behind the last record": "10000000026b02760000",
+    "second record": "10000000026b02760010000000026b027600",
+    "negative offset delta": "10000001026b027600",
+    "offset delta beyond the last": "10000002026b027600",
+    "timestamp of eleven bytes": "2600ffffffffffffffffffff0100026b027600",
+    "timestamp of 65 bits": "22008080808080808080800200026b027600",
+    "byte behind the headers": "12000000026b02760000",
+    "timestamp overflow": "2200feffffffffffffffff0100026b027600",
+    "key beyond the record": "10000000206b027600",
+    "key of length -2": "10000000036b027600",
+    "value beyond the record": "10000000026b7e7600",
+    "negative header count": "10000000026b027601",
+    "more headers than bytes": "10000000026b027602",
+    "2^31 - 1 headers": "18000000026b0276feffffff0f",
+    "null header key": "14000000026b0276020101",
+    "header key beyond the record": "14000000026b02760204ff",
+    "cut in the header value": "14000000026b02760200",
+}
+"""Payloads of one record, in hexadecimal, that no batch with this header may have."""
 
 timestamps = st.integers(min_value=-1, max_value=2**62)
 header_names = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)

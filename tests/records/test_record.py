@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kraft.records.batch import CorruptBatch, TimestampType, check_batch, parse_header
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch, read_records, recompress
-from tests.records.strategies import CAP, forge, record_lists
+from tests.records.strategies import CAP, MALFORMED, ONE, forge, record_lists
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its resources in the old way
@@ -23,7 +23,6 @@ with warnings.catch_warnings():
     from kafka.codec import has_snappy
 
 compressions = st.sampled_from(Compression)
-ONE = encode_batch([Record(0, 1000, b"k", b"v")])
 
 
 def read(batch: bytes, max_bytes: int = CAP) -> list[Record]:
@@ -88,36 +87,7 @@ def test_offsets_must_rise_within_the_batch(offsets: list[int]) -> None:
         encode_batch([])
 
 
-# A record is 10 00 00 00 02 6b 02 76 00 in ONE: length 8, attributes, deltas, key "k", value "v", no headers.
-@pytest.mark.parametrize(
-    "payload",
-    {
-        "nothing": "",
-        "length without record": "10",
-        "length beyond the batch": "12000000026b027600",
-        "length below its fields": "0e000000026b027600",
-        "end before the key": "06000000",
-        "negative length": "01000000026b027600",
-        "length of six bytes": "ffffffffff7f0000",
-        "length of 35 bits": "ffffffff7f0000",
-        "bytes behind the last record": "10000000026b02760000",
-        "second record": "10000000026b02760010000000026b027600",
-        "negative offset delta": "10000001026b027600",
-        "offset delta beyond the last": "10000002026b027600",
-        "timestamp of eleven bytes": "2600ffffffffffffffffffff0100026b027600",
-        "timestamp overflow": "2200feffffffffffffffff0100026b027600",
-        "key beyond the record": "10000000206b027600",
-        "key of length -2": "10000000036b027600",
-        "value beyond the record": "10000000026b7e7600",
-        "negative header count": "10000000026b027601",
-        "more headers than bytes": "10000000026b027602",
-        "2^31 - 1 headers": "18000000026b0276feffffff0f",
-        "null header key": "14000000026b0276020101",
-        "header key beyond the record": "14000000026b02760204ff",
-        "cut in the header value": "14000000026b02760200",
-    }.items(),
-    ids=lambda case: case[0],
-)
+@pytest.mark.parametrize("payload", MALFORMED.items(), ids=lambda case: case[0])
 def test_malformed_records_are_corrupt(payload: tuple[str, str]) -> None:
     """The checksum is right: only the reader of the records can see it."""
     batch = forge(ONE, bytes.fromhex(payload[1]))
