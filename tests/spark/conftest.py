@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.spark_connector import connector_jars
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -24,10 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session on two cores."""
+    """A session on two cores, with Spark's own Kafka connector as ``format("kafka")``."""
     from kraft.spark.session import local_session
 
-    settings = {"spark.sql.shuffle.partitions": "2", "spark.sql.ansi.enabled": "true"}
+    settings = {
+        "spark.jars": connector_jars(),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.ansi.enabled": "true",
+    }
     session = local_session("tests", cores=2, settings=settings)
     yield session
     session.stop()
