@@ -141,7 +141,7 @@ class RaftCore:
                     leader.resign(member, now, "the controller gave up")
             case ShutDown():
                 _shut_down(member, now)
-        follower.ask_if_due(member, now)
+        follower.request_if_due(member, now)
         return member.take_effects()
 
 
@@ -158,9 +158,9 @@ def _first_state(member: Member, election: ElectionState, now: float) -> State:
         return Resigned(epoch, member.node_id, now + timeout, member.others, others, end_at=now)
     if election.leader_id is not None and election.leader_id in member.others:
         fetch_deadline = now + member.timing.fetch_timeout_s
-        return Follower(epoch, election.leader_id, fetch_deadline, election.voted_for, ask_at=now)
+        return Follower(epoch, election.leader_id, fetch_deadline, election.voted_for, request_at=now)
     deadline = now + timeout if member.is_voter else math.inf
-    return Unattached(epoch, deadline, election.voted_for, ask_at=now)
+    return Unattached(epoch, deadline, election.voted_for, request_at=now)
 
 
 def _answer(member: Member, now: float, request_id: int, request: object) -> None:
@@ -207,7 +207,7 @@ def _take_timeout(member: Member, now: float) -> None:
                 voting.seek_votes(member, now, "the election was lost", state.retries + 1)
             else:
                 voting.back_off(member, now, state)
-        case Prospective(ask_at=ask_at) | Candidate(ask_at=ask_at) as state if now >= ask_at:
+        case Prospective(request_at=request_at) | Candidate(request_at=request_at) as state if now >= request_at:
             voting.ask_again(member, state)
         case Resigned() as state:
             if leader.leave_resigned(member, now, state):
@@ -220,6 +220,6 @@ def _shut_down(member: Member, now: float) -> None:
     if isinstance(state, Leader):
         leader.resign(member, now, "the node is about to stop")
     elif isinstance(state, Prospective | Candidate):
-        member.state = attrs.evolve(state, election_deadline=math.inf, ask_at=math.inf)
+        member.state = attrs.evolve(state, election_deadline=math.inf, request_at=math.inf)
     elif not isinstance(state, Follower):
         member.state = attrs.evolve(state, election_deadline=math.inf)

@@ -38,23 +38,23 @@ from kraft.wire.errors import ErrorCode
 # Requests.
 
 
-def ask_if_due(member: Member, now: float) -> None:
+def request_if_due(member: Member, now: float) -> None:
     """Send the next Fetch or FetchSnapshot, once its time has come and the whole log is durable."""
     state = member.state
-    if not isinstance(state, (Follower, Unattached)) or now < state.ask_at or not member.log.all_durable:
+    if not isinstance(state, (Follower, Unattached)) or now < state.request_at or not member.log.all_durable:
         return
     again_at = now + member.timing.request_timeout_s
     if isinstance(state, Unattached):
         voter = member.others[int(member.jitter() * len(member.others))]
         number = member.send(voter, _fetch(member, max_wait_s=0.0))
-        member.state = attrs.evolve(state, asked=number, ask_at=again_at)
+        member.state = attrs.evolve(state, pending_request=number, request_at=again_at)
     elif state.download is not None:
         download = state.download
         request = FetchSnapshotRequest(state.epoch, member.node_id, download.snapshot, download.position)
-        member.state = state.asking(member.send(state.leader_id, request), again_at)
+        member.state = state.requesting(member.send(state.leader_id, request), again_at)
     else:
         wait_s = member.timing.fetch_max_wait_s
-        member.state = state.asking(member.send(state.leader_id, _fetch(member, wait_s)), again_at + wait_s)
+        member.state = state.requesting(member.send(state.leader_id, _fetch(member, wait_s)), again_at + wait_s)
 
 
 def _fetch(member: Member, max_wait_s: float) -> FetchRequest:
@@ -69,16 +69,16 @@ def take_failure(member: Member, now: float, event: RequestFailed) -> None:
     is gone, or that they lead no more. The response to the next Fetch will.
     """
     state = member.state
-    if isinstance(state, Follower) and state.asked == event.number:
+    if isinstance(state, Follower) and state.pending_request == event.number:
         badly = state.answered_badly or event.answered or event.unsupported
         download = None if event.answered else state.download
         _retry(member, now, attrs.evolve(state, answered_badly=badly, download=download))
-    elif isinstance(state, Unattached) and state.asked == event.number:
-        member.state = attrs.evolve(state, asked=None, ask_at=member.next_question_at(now))
+    elif isinstance(state, Unattached) and state.pending_request == event.number:
+        member.state = attrs.evolve(state, pending_request=None, request_at=member.next_request_at(now))
 
 
 def _retry(member: Member, now: float, state: Follower) -> None:
-    member.state = attrs.evolve(state, asked=None, ask_at=now + member.timing.retry_backoff_s)
+    member.state = attrs.evolve(state, pending_request=None, request_at=now + member.timing.retry_backoff_s)
 
 
 def take_timeout(member: Member, now: float, state: Follower) -> bool:
@@ -94,7 +94,7 @@ def take_timeout(member: Member, now: float, state: Follower) -> bool:
         return False
     if member.may_stand:
         return True
-    member.become(Unattached(state.epoch, math.inf, state.voted_for, ask_at=now), why_given_up(member, state))
+    member.become(Unattached(state.epoch, math.inf, state.voted_for, request_at=now), why_given_up(member, state))
     return False
 
 
@@ -119,7 +119,7 @@ def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> 
     state = _expected(member, now, event)
     if state is None:
         return
-    member.state = state = state.heard(now, now + member.timing.fetch_timeout_s)
+    member.state = state = state.fetched(now, now + member.timing.fetch_timeout_s)
     if response.diverging is not None:
         _cut(member, now, state, response.diverging)
     elif response.snapshot is not None:
@@ -137,14 +137,14 @@ def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> 
 
 def _expected(member: Member, now: float, event: ResponseReceived) -> Follower | None:
     """Learn from a response; return the state if it is a good response to the pending request."""
-    response, asked = event.response, member.state
+    response, before = event.response, member.state
     member.learn(now, response.epoch, response.leader_id, event.to)
     state = member.state
-    if state is not asked:
+    if state is not before:
         return None
-    if isinstance(state, Unattached) and state.asked == event.number:
-        member.state = attrs.evolve(state, asked=None, ask_at=member.next_question_at(now))
-    if not isinstance(state, Follower) or state.asked != event.number:
+    if isinstance(state, Unattached) and state.pending_request == event.number:
+        member.state = attrs.evolve(state, pending_request=None, request_at=member.next_request_at(now))
+    if not isinstance(state, Follower) or state.pending_request != event.number:
         return None
     if response.error is not ErrorCode.NONE or response.epoch != state.epoch:
         _begin_again(member, now, state)
@@ -204,12 +204,12 @@ def take_snapshot_response(member: Member, now: float, event: ResponseReceived) 
     if download is None or response.position != download.position or response.length <= 0:
         _begin_again(member, now, state)
         return
-    state = state.heard(now, now + member.timing.fetch_timeout_s)
+    state = state.fetched(now, now + member.timing.fetch_timeout_s)
     position = download.position + response.length
     complete = position >= response.size
     member.effects.store = StoreChunk(download.snapshot, download.position, complete, event.payload)
     download = SnapshotDownload(download.snapshot, position, complete)
-    member.state = attrs.evolve(state, download=download, ask_at=math.inf if complete else now)
+    member.state = attrs.evolve(state, download=download, request_at=math.inf if complete else now)
 
 
 def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> None:
@@ -232,7 +232,7 @@ def take_stored_snapshot(member: Member, now: float, event: SnapshotStored) -> N
 def _asking_again(member: Member, now: float, state: Follower) -> Follower:
     """Return a state in which the next request is due at once, and the leader has time to respond."""
     deadline = now + member.timing.fetch_timeout_s if math.isinf(state.fetch_deadline) else state.fetch_deadline
-    return attrs.evolve(state, download=None, asked=None, ask_at=now, fetch_deadline=deadline)
+    return attrs.evolve(state, download=None, pending_request=None, request_at=now, fetch_deadline=deadline)
 
 
 def take_rejected_snapshot(member: Member, now: float, event: SnapshotRejected) -> None:
@@ -289,7 +289,13 @@ def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEp
     state = member.state
     if isinstance(state, Follower) and state.leader_id == leader:
         member.state = attrs.evolve(
-            state, fetch_deadline=stand_at, has_fetched=False, resigned=True, asked=None, ask_at=math.inf, download=None
+            state,
+            fetch_deadline=stand_at,
+            has_fetched=False,
+            resigned=True,
+            pending_request=None,
+            request_at=math.inf,
+            download=None,
         )
     member.judge(request, leader, True, Reason.FROM_LEADER)
     member.reply(request_id, member.respond(EndQuorumEpochResponse, ErrorCode.NONE))

@@ -123,7 +123,7 @@ class Member:
 
         While the check of a snapshot takes too long, no timeout runs.
         """
-        self.become(Unattached(epoch, self._election_deadline(now), ask_at=self.next_question_at(now)), why)
+        self.become(Unattached(epoch, self._election_deadline(now), request_at=self.next_request_at(now)), why)
 
     def _election_deadline(self, now: float) -> float:
         if not self.may_stand:
@@ -137,14 +137,14 @@ class Member:
                 return deadline
         return now + self.timing.election_timeout(self.jitter())
 
-    def next_question_at(self, now: float) -> float:
+    def next_request_at(self, now: float) -> float:
         """Return when a member without a leader sends its next Fetch to a voter."""
         return now + self.timing.fetch_max_wait_s if self.others else math.inf
 
     def follow(self, now: float, epoch: int, leader_id: int, why: str) -> None:
         """Follow ``leader_id`` in ``epoch`` and fetch from it at once."""
         voted_for = self.state.voted_for if epoch == self.epoch else None
-        self.become(Follower(epoch, leader_id, now + self.timing.fetch_timeout_s, voted_for, ask_at=now), why)
+        self.become(Follower(epoch, leader_id, now + self.timing.fetch_timeout_s, voted_for, request_at=now), why)
         snapshot, self.unused_snapshot = self.unused_snapshot, None
         if snapshot is not None and snapshot.end_offset > self.log.end_offset:
             self.install(snapshot)

@@ -29,14 +29,14 @@ class Unattached:
     """No leader is known in ``epoch``. The member sends Fetches to voters; a voter seeks votes at
     ``election_deadline``.
 
-    ``asked`` is the number of the pending Fetch, ``ask_at`` the time of the next one.
+    ``pending_request`` is the number of the pending Fetch, ``request_at`` the time of the next one.
     """
 
     epoch: int
     election_deadline: float
     voted_for: int | None = None
-    ask_at: float = math.inf
-    asked: int | None = None
+    request_at: float = math.inf
+    pending_request: int | None = None
 
     @property
     def leader_id(self) -> int | None:
@@ -44,7 +44,7 @@ class Unattached:
 
     @property
     def deadline(self) -> float:
-        return min(self.election_deadline, self.ask_at)
+        return min(self.election_deadline, self.request_at)
 
 
 @attrs.frozen
@@ -52,8 +52,8 @@ class Prospective:
     """Seeks pre-votes, to learn whether it could win, before it enters a new epoch (KIP-996). It may know the leader of
     ``epoch``.
 
-    ``resigned``: that leader resigned. ``unheard`` are the voters whose request failed; they get another one at
-    ``ask_at``.
+    ``resigned``: that leader resigned. ``unreached`` are the voters whose request failed; they get another one at
+    ``request_at``.
     """
 
     epoch: int
@@ -64,12 +64,12 @@ class Prospective:
     granted: frozenset[int] = frozenset()
     refused: frozenset[int] = frozenset()
     retries: int = 0
-    unheard: frozenset[int] = frozenset()
-    ask_at: float = math.inf
+    unreached: frozenset[int] = frozenset()
+    request_at: float = math.inf
 
     @property
     def deadline(self) -> float:
-        return min(self.election_deadline, self.ask_at)
+        return min(self.election_deadline, self.request_at)
 
 
 @attrs.frozen
@@ -77,7 +77,7 @@ class Candidate:
     """Seeks votes in ``epoch``. ``granted`` are its voters; its own vote counts once it is durable.
 
     After the refusal of a majority it waits until ``election_deadline``; ``retries`` counts the lost elections. The
-    voters of ``unheard`` get another request at ``ask_at``.
+    voters of ``unreached`` get another request at ``request_at``.
     """
 
     epoch: int
@@ -87,8 +87,8 @@ class Candidate:
     refused: frozenset[int] = frozenset()
     retries: int = 0
     backing_off: bool = False
-    unheard: frozenset[int] = frozenset()
-    ask_at: float = math.inf
+    unreached: frozenset[int] = frozenset()
+    request_at: float = math.inf
 
     @property
     def leader_id(self) -> int | None:
@@ -96,7 +96,7 @@ class Candidate:
 
     @property
     def deadline(self) -> float:
-        return min(self.election_deadline, self.ask_at)
+        return min(self.election_deadline, self.request_at)
 
 
 @attrs.define
@@ -168,9 +168,9 @@ class SnapshotDownload:
 class Follower:
     """Fetches the log of ``leader_id``. A voter without a good response by ``fetch_deadline`` seeks votes.
 
-    Only one request is pending: ``asked`` is its number, and ``ask_at`` the time of the next one. ``has_fetched``: this
-    leader has responded, so the voter grants no pre-vote (KIP-996). ``resigned``: the leader resigned.
-    ``answered_badly``: the leader responded since its last good response, but unusably.
+    Only one request is pending: ``pending_request`` is its number, and ``request_at`` the time of the next one.
+    ``has_fetched``: this leader has responded, so the voter grants no pre-vote (KIP-996). ``resigned``: the leader
+    resigned. ``answered_badly``: the leader responded since its last good response, but unusably.
     """
 
     epoch: int
@@ -180,15 +180,15 @@ class Follower:
     has_fetched: bool = False
     resigned: bool = False
     answered_badly: bool = False
-    asked: int | None = None
-    ask_at: float = math.inf
+    pending_request: int | None = None
+    request_at: float = math.inf
     download: SnapshotDownload | None = None
 
     @property
     def deadline(self) -> float:
-        return min(self.fetch_deadline, self.ask_at)
+        return min(self.fetch_deadline, self.request_at)
 
-    def asking(self, number: int, again_at: float) -> Follower:
+    def requesting(self, number: int, again_at: float) -> Follower:
         """Return this state with another pending request. Each commit calls it; ``attrs.evolve`` would take much
         longer.
         """
@@ -200,12 +200,12 @@ class Follower:
             self.has_fetched,
             self.resigned,
             self.answered_badly,
-            asked=number,
-            ask_at=again_at,
+            pending_request=number,
+            request_at=again_at,
             download=self.download,
         )
 
-    def heard(self, now: float, fetch_deadline: float) -> Follower:
+    def fetched(self, now: float, fetch_deadline: float) -> Follower:
         """Return this state after a good response: the leader is alive, and the next request is due at once."""
         return Follower(
             self.epoch,
@@ -214,7 +214,7 @@ class Follower:
             self.voted_for,
             has_fetched=True,
             resigned=self.resigned,
-            ask_at=now,
+            request_at=now,
             download=self.download,
         )
 

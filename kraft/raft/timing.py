@@ -40,14 +40,14 @@ class Timing:
         """The interval at which a leader sends BeginQuorumEpoch to voters that do not fetch."""
         return self.fetch_timeout_s / 2
 
-    def election_timeout(self, chance: float) -> float:
-        """Return the duration of one election. ``chance``, from [0, 1), differs from voter to voter."""
-        return self.election_timeout_s * (1 + chance)
+    def election_timeout(self, jitter: float) -> float:
+        """Return the duration of one election. ``jitter``, from [0, 1), differs from voter to voter."""
+        return self.election_timeout_s * (1 + jitter)
 
-    def election_backoff(self, retries: int, chance: float) -> float:
+    def election_backoff(self, retries: int, jitter: float) -> float:
         """Return the pause after the ``retries``-th lost election: binary exponential, random, bounded, and never 0."""
         longest = min(self.backoff_max_s, float(_BACKOFF_BASE_S * 2.0 ** min(retries, _BACKOFF_MAX_EXPONENT)))
-        return min(longest, max(longest * chance, _BACKOFF_MIN_S))
+        return min(longest, max(longest * jitter, _BACKOFF_MIN_S))
 
     def succession_delay(self, rank: int, successors: int) -> float:
         """Return how long the successor of this rank, counted from 0, waits for those before it.

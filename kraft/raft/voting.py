@@ -171,8 +171,8 @@ def give_way(member: Member, now: float, state: Prospective, why: str) -> None:
         member.follow(now, state.epoch, state.leader_id, why)
         return
     deadline = now + member.timing.election_timeout(member.jitter())
-    ask_at = member.next_question_at(now)
-    member.become(Unattached(state.epoch, deadline, voted_for=state.voted_for, ask_at=ask_at), why)
+    request_at = member.next_request_at(now)
+    member.become(Unattached(state.epoch, deadline, voted_for=state.voted_for, request_at=request_at), why)
 
 
 def count_vote(member: Member, now: float, state: Candidate, voter: int) -> None:
@@ -194,7 +194,7 @@ def back_off(member: Member, now: float, state: Candidate) -> None:
     """Pause after a lost election, longer each time."""
     pause = member.timing.election_backoff(state.retries, member.jitter())
     member.state = attrs.evolve(
-        state, backing_off=True, election_deadline=now + pause, unheard=frozenset(), ask_at=math.inf
+        state, backing_off=True, election_deadline=now + pause, unreached=frozenset(), request_at=math.inf
     )
 
 
@@ -210,8 +210,8 @@ def take_vote_failure(member: Member, now: float, event: RequestFailed) -> None:
     if isinstance(state, Prospective) and event.unsupported:
         stand(member, now, state, f"{event.to} knows no pre-vote")
     elif event.to not in state.granted | state.refused and member.may_stand:
-        ask_at = min(state.ask_at, now + member.timing.retry_backoff_s)
-        member.state = attrs.evolve(state, unheard=state.unheard | {event.to}, ask_at=ask_at)
+        request_at = min(state.request_at, now + member.timing.retry_backoff_s)
+        member.state = attrs.evolve(state, unreached=state.unreached | {event.to}, request_at=request_at)
 
 
 def _is_of(state: Prospective | Candidate, request: VoteRequest) -> bool:
@@ -223,9 +223,9 @@ def _is_of(state: Prospective | Candidate, request: VoteRequest) -> bool:
 def ask_again(member: Member, state: Prospective | Candidate) -> None:
     """Send the request again to the voters that did not answer."""
     request = VoteRequest(state.epoch, *_claim(member), pre_vote=isinstance(state, Prospective))
-    for voter in sorted(state.unheard):
+    for voter in sorted(state.unreached):
         member.send(voter, request)
-    member.state = attrs.evolve(state, unheard=frozenset(), ask_at=math.inf)
+    member.state = attrs.evolve(state, unreached=frozenset(), request_at=math.inf)
 
 
 def _is_lost(member: Member, refused: frozenset[int]) -> bool:

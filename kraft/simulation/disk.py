@@ -9,7 +9,7 @@ import attrs
 from kraft.raft.log_view import LogView
 from kraft.raft.messages import SnapshotId
 from kraft.raft.state import ElectionState
-from kraft.simulation.chance import Chance
+from kraft.simulation.random_stream import RandomStream
 
 
 class Entry(NamedTuple):
@@ -130,15 +130,15 @@ class Disk:
         self.durable.trim(snapshot)
         return True
 
-    def lose_power(self, chance: Chance) -> bool:
+    def lose_power(self, rng: RandomStream) -> bool:
         """Cut the power: keep a random number of unsynced writes. Return whether the next write was torn."""
-        kept = chance.below(len(self.unsynced) + 1)
+        kept = rng.below(len(self.unsynced) + 1)
         torn = None
-        if kept < len(self.unsynced) and chance.happens(0.5):
+        if kept < len(self.unsynced) and rng.happens(0.5):
             torn = self.unsynced[kept]
         self.sync(self.synced + kept)
         if isinstance(torn, Append):
-            self.durable.entries.extend(torn.entries[: chance.below(len(torn.entries))])
+            self.durable.entries.extend(torn.entries[: rng.below(len(torn.entries))])
         self.forget_unsynced()
         return isinstance(torn, Append) and len(torn.entries) > 1
 

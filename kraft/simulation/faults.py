@@ -48,7 +48,7 @@ def _crash(world: SimulatedWorld, node: SimulatedNode, duration: float) -> None:
 def _black_out(world: SimulatedWorld, node: SimulatedNode, duration: float) -> None:
     for each in world.nodes.values():
         each.kill()
-        each.restart_later(duration * world.timeline.chance.between(0.1, 1.0))
+        each.restart_later(duration * world.timeline.rng.between(0.1, 1.0))
 
 
 def _doom(world: SimulatedWorld, node: SimulatedNode, duration: float) -> None:
@@ -89,7 +89,7 @@ def _mute(world: SimulatedWorld, node: SimulatedNode, duration: float) -> None:
 
 
 def _split(world: SimulatedWorld, node: SimulatedNode, duration: float) -> None:
-    side = {other for other in world.nodes if world.timeline.chance.happens(0.5)} | {node.node_id}
+    side = {other for other in world.nodes if world.timeline.rng.happens(0.5)} | {node.node_id}
     far = [other for other in world.nodes if other not in side]
     near = sorted(side)
     world.network.cut([(a, b) for a in near for b in far] + [(b, a) for a in near for b in far], duration)

@@ -38,7 +38,7 @@ class Monitor:
         self._high_watermarks: dict[int, int] = {}
         self._durable_epochs: dict[int, int] = {}
         self._spoken_epochs: dict[int, int] = {}
-        self._heard: dict[tuple[int, int], dict[int, float]] = {}
+        self._fetched_at: dict[tuple[int, int], dict[int, float]] = {}
 
     # Start, kill and new disks.
 
@@ -97,14 +97,14 @@ class Monitor:
     def _check_quorum(self, node: Observed, state: Leader, event: Event) -> None:
         """Check that a leader resigns if no majority fetches for 1.5 times the fetch timeout."""
         life = (node.node_id, state.epoch)
-        heard = self._heard.get(life)
-        if heard is None:
-            heard = self._heard[life] = dict.fromkeys(self.history.voters, node.now())
+        fetched_at = self._fetched_at.get(life)
+        if fetched_at is None:
+            fetched_at = self._fetched_at[life] = dict.fromkeys(self.history.voters, node.now())
         if isinstance(event, RequestReceived):
             if isinstance(event.request, FetchRequest | FetchSnapshotRequest):
-                heard[event.request.replica_id] = node.now()
+                fetched_at[event.request.replica_id] = node.now()
         elif isinstance(event, Timeout) and len(self.history.voters) > 1:
-            others = sorted((heard[voter] for voter in self.history.voters if voter != node.node_id), reverse=True)
+            others = sorted((fetched_at[voter] for voter in self.history.voters if voter != node.node_id), reverse=True)
             limit = 1.5 * self._timing.fetch_timeout_s + 0.001
             if others[self.history.majority - 2] < node.now() - limit:
                 raise Violation("CheckQuorum", f"node {node.node_id} leads epoch {state.epoch} without fetches")

@@ -9,8 +9,8 @@ import attrs
 
 from kraft.raft.events import Event, RequestFailed, ResponseReceived
 from kraft.raft.messages import Request, VoteRequest
-from kraft.simulation.chance import Chance
 from kraft.simulation.plan import LONGEST_DELAY_S, Knobs
+from kraft.simulation.random_stream import RandomStream
 from kraft.simulation.timeline import Timeline
 
 _CALM_BATCH_LIMIT = 100
@@ -45,12 +45,12 @@ class Network:
         self.timeline = timeline
         self._loss = knobs.loss
         self.batch_limit = knobs.batch_limit
-        self.unheard: set[int] = set()
-        """Those whom no voter hears."""
+        self.cut_from_voters: set[int] = set()
+        """The nodes whose messages reach no voter."""
         self._knobs = knobs
         self._voters = voters
         self._hosts = hosts
-        self._chance = Chance(seed, "network")
+        self._rng = RandomStream(seed, "network")
         self._cut: dict[tuple[int, int], int] = {}
 
     def send_request(self, to: int, caller: Caller) -> None:
@@ -58,7 +58,7 @@ class Network:
         request = caller.request
         receiver = self._hosts[to]
         too_old = self._knobs.old_peers and to == 1 and isinstance(request, VoteRequest) and request.pre_vote
-        if too_old or (not receiver.up and self._chance.happens(0.5)):
+        if too_old or (not receiver.up and self._rng.happens(0.5)):
             failure = RequestFailed(caller.number, to, request, unsupported=too_old)
             self.timeline.call_in(self._knobs.delay_s, self._hosts[caller.node_id].receive, caller.life, failure)
             return
@@ -69,19 +69,19 @@ class Network:
         self._carry(answer.to, caller.node_id, receiver.receive, caller.life, answer)
 
     def _carry(self, source: int, target: int, deliver: Callable[..., None], *arguments: Any) -> None:
-        chance, knobs, calm = self._chance, self._knobs, self.timeline.faults_over
-        if (source, target) in self._cut or chance.happens(self._loss):
+        rng, knobs, calm = self._rng, self._knobs, self.timeline.faults_over
+        if (source, target) in self._cut or rng.happens(self._loss):
             return
-        copies = 2 if chance.happens(knobs.duplication) and not calm else 1
+        copies = 2 if rng.happens(knobs.duplication) and not calm else 1
         for _ in range(copies):
-            delay = knobs.delay_s * chance.between(0.5, 1.5)
-            if chance.happens(knobs.straggler) and not calm:
-                delay += chance.between(0, LONGEST_DELAY_S)
+            delay = knobs.delay_s * rng.between(0.5, 1.5)
+            if rng.happens(knobs.straggler) and not calm:
+                delay += rng.between(0, LONGEST_DELAY_S)
             self.timeline.call_in(delay, self._arrive, source, target, deliver, arguments)
 
     def _arrive(self, source: int, target: int, deliver: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        unheard = source in self.unheard and target in self._voters
-        if (source, target) not in self._cut and not unheard:
+        is_cut = source in self.cut_from_voters and target in self._voters
+        if (source, target) not in self._cut and not is_cut:
             deliver(*arguments)
 
     def cut(self, links: Sequence[tuple[int, int]], duration: float) -> None:

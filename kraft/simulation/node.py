@@ -35,13 +35,13 @@ from kraft.raft.events import (
 from kraft.raft.messages import FetchRequest, SnapshotId
 from kraft.raft.perform import perform
 from kraft.raft.state import ElectionState, Leader
-from kraft.simulation.chance import Chance
 from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
 from kraft.simulation.machine import StateMachine
-from kraft.simulation.mail import filled
 from kraft.simulation.monitor import Monitor
 from kraft.simulation.network import Caller, Network
+from kraft.simulation.payload import filled
 from kraft.simulation.plan import LONGEST_DELAY_S, Knobs
+from kraft.simulation.random_stream import RandomStream
 
 _MAX_BACKLOG = 10_000
 
@@ -56,9 +56,9 @@ class SimulatedNode:
         self.timeline = network.timeline
         self.monitor = monitor
         self.history = monitor.history
-        self.chance = Chance(seed, f"node {node_id}")
-        self.clock_offset = self.chance.between(0, 1000)
-        self.clock_rate = 1 + knobs.clock_skew * self.chance.between(-1, 1)
+        self.rng = RandomStream(seed, f"node {node_id}")
+        self.clock_offset = self.rng.between(0, 1000)
+        self.clock_rate = 1 + knobs.clock_skew * self.rng.between(-1, 1)
         self.disk = Disk()
         self.slow_until = 0.0
         self.fail_next_fsync = False
@@ -101,7 +101,7 @@ class SimulatedNode:
             self.disk.election,
             log,
             self.now(),
-            jitter=self.chance.random,
+            jitter=self.rng.random,
             timing=self.knobs.timing,
         )
         self.monitor.on_start(self)
@@ -114,10 +114,10 @@ class SimulatedNode:
         if not self.up:
             return
         self.up = False
-        if self.writing and self.chance.happens(0.5):
+        if self.writing and self.rng.happens(0.5):
             self._store_election()
         if keep_unsynced:
-            if self.disk.lose_power(self.chance):
+            if self.disk.lose_power(self.rng):
                 self.timeline.cover("torn write")
         else:
             self.disk.forget_unsynced()
@@ -272,7 +272,7 @@ class SimulatedNode:
     def store(self, chunk: StoreChunk) -> None:
         """Store a chunk of a leader's snapshot. After the last one, check the snapshot and keep it if it is valid."""
         if chunk.last:
-            sound, fetched = not self.chance.happens(0.1), (chunk.snapshot, chunk.payload)
+            sound, fetched = not self.rng.happens(0.1), (chunk.snapshot, chunk.payload)
             self.timeline.call_in(self._check_time(), self._snapshot_checked, self.life, *fetched, sound)
 
     def reply(self, replies: list[Reply]) -> None:
@@ -337,9 +337,9 @@ class SimulatedNode:
     def fsync_time(self) -> float:
         """Draw the duration of one fsync, in seconds."""
         knobs = self.knobs
-        stalls = self.chance.happens(knobs.stall) and not self.timeline.faults_over
+        stalls = self.rng.happens(knobs.stall) and not self.timeline.faults_over
         slow = 100.0 if stalls or self.timeline.now < self.slow_until else 1.0
-        return min(knobs.fsync_s * self.chance.between(0.5, 2.0) * slow, LONGEST_DELAY_S)
+        return min(knobs.fsync_s * self.rng.between(0.5, 2.0) * slow, LONGEST_DELAY_S)
 
     def _fsync_fails(self) -> bool:
         """Return whether the fsync fails. The content of the disk is then unknown, so the node stops and unsynced data
@@ -351,12 +351,12 @@ class SimulatedNode:
         self.writing = False
         self.timeline.cover("failed fsync")
         self.kill(keep_unsynced=False)
-        self.restart_later(self.timeline.chance.between(0.1, 3))
+        self.restart_later(self.timeline.rng.between(0.1, 3))
         return True
 
     def _die_if_doomed(self) -> None:
         if self.dies_in_fsync_for is not None:
-            delay = self.knobs.fsync_s * self.chance.random() / 2
+            delay = self.knobs.fsync_s * self.rng.random() / 2
             self.timeline.call_in(delay, self._die, self.life, self.dies_in_fsync_for)
             self.dies_in_fsync_for = None
 
@@ -374,7 +374,7 @@ class SimulatedNode:
         self.history.on_disk_changed()
         self.flushing = False
         self.receive(life, LogFlushed(end_offset, truncations))
-        if self.up and (self.flush_again or self.chance.happens(self.knobs.idle_flush)):
+        if self.up and (self.flush_again or self.rng.happens(self.knobs.idle_flush)):
             self.flush_again = False
             self.flush()
 
@@ -388,7 +388,7 @@ class SimulatedNode:
         self.receive(life, SnapshotCreated(snapshot))
         log, busy = self.disk.log, self.writing or self.paused
         useful = log.start < snapshot.end_offset and log.holds(snapshot)
-        if useful and not busy and self.chance.happens(0.7) and self.disk.trim(snapshot):
+        if useful and not busy and self.rng.happens(0.7) and self.disk.trim(snapshot):
             self.timeline.cover("log trimmed")
             self.receive(life, LogTrimmed(snapshot))
             self.history.check_epochs(self)
@@ -396,7 +396,7 @@ class SimulatedNode:
     def _check_time(self) -> float:
         """Draw the duration of a snapshot check. During faults it may exceed several fetch timeouts."""
         longest = 0.0 if self.timeline.faults_over else self.knobs.check_s
-        return self.fsync_time() + self.chance.between(0, longest)
+        return self.fsync_time() + self.rng.between(0, longest)
 
     def _snapshot_checked(self, life: int, snapshot: SnapshotId, state: int, sound: bool) -> None:
         if not self.up or life != self.life:

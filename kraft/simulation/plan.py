@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from kraft.raft.timing import Timing
-from kraft.simulation.chance import Chance
+from kraft.simulation.random_stream import RandomStream
 
 #: The target of a fault that strikes the current leader.
 LEADER = 0
@@ -135,40 +135,40 @@ _MIX = (*(Profile.SWARM,) * 4, *(Profile.EVERYTHING,) * 2, Profile.LEADERS, Prof
 
 def draw_knobs(seed: int) -> Knobs:
     """Draw the settings of a seed's world."""
-    chance = Chance(seed, "knobs")
-    profile = chance.pick(_MIX)
-    return _draw_elections(chance) if profile is Profile.ELECTIONS else _draw_mixed(chance, profile)
+    rng = RandomStream(seed, "knobs")
+    profile = rng.pick(_MIX)
+    return _draw_elections(rng) if profile is Profile.ELECTIONS else _draw_mixed(rng, profile)
 
 
-def _draw_mixed(chance: Chance, profile: Profile) -> Knobs:
+def _draw_mixed(rng: RandomStream, profile: Profile) -> Knobs:
     kinds = tuple(FaultKind)
     if profile is Profile.SWARM:
-        kinds = tuple(kind for kind in kinds if not chance.happens(_SKIP_PROBABILITY))
+        kinds = tuple(kind for kind in kinds if not rng.happens(_SKIP_PROBABILITY))
     return Knobs(
         profile=profile,
-        voters=chance.pick((1, 3, 3, 3, 3, 3, 5, 5)),
-        observers=chance.pick((0, 0, 1, 2)),
-        safety_s=chance.between(20, 60),
-        delay_s=chance.pick((0.001, 0.005, 0.02, 0.1)),
-        straggler=chance.pick((0.0, 0.01, 0.1)),
-        loss=chance.pick((0.0, 0.0, 0.01, 0.05)),
-        duplication=chance.pick((0.0, 0.01, 0.1)),
-        fsync_s=chance.pick((0.0005, 0.005, 0.05)),
-        stall=chance.pick((0.0, 0.0, 0.02)),
-        idle_flush=chance.pick((0.0, 0.3)),
-        append_interval_s=chance.pick((0.2, 0.5, 1.0, 3.0)),
-        snapshot_interval=chance.pick((5, 10, 30, 1000)),
-        batch_limit=chance.pick((1, 3, 100)),
-        clock_skew=chance.pick((0.0, 0.01, 0.1)),
-        old_peers=chance.happens(0.15),
-        knows_high_watermark=chance.happens(0.5),
+        voters=rng.pick((1, 3, 3, 3, 3, 3, 5, 5)),
+        observers=rng.pick((0, 0, 1, 2)),
+        safety_s=rng.between(20, 60),
+        delay_s=rng.pick((0.001, 0.005, 0.02, 0.1)),
+        straggler=rng.pick((0.0, 0.01, 0.1)),
+        loss=rng.pick((0.0, 0.0, 0.01, 0.05)),
+        duplication=rng.pick((0.0, 0.01, 0.1)),
+        fsync_s=rng.pick((0.0005, 0.005, 0.05)),
+        stall=rng.pick((0.0, 0.0, 0.02)),
+        idle_flush=rng.pick((0.0, 0.3)),
+        append_interval_s=rng.pick((0.2, 0.5, 1.0, 3.0)),
+        snapshot_interval=rng.pick((5, 10, 30, 1000)),
+        batch_limit=rng.pick((1, 3, 100)),
+        clock_skew=rng.pick((0.0, 0.01, 0.1)),
+        old_peers=rng.happens(0.15),
+        knows_high_watermark=rng.happens(0.5),
         kinds=kinds,
-        fault_interval_s=chance.pick((0.7, 2.0, 5.0)),
+        fault_interval_s=rng.pick((0.7, 2.0, 5.0)),
         fault_spans=(0.05, 0.5, 2.0, 6.0),
         aim_at_leader=0.8 if profile is Profile.LEADERS else 0.3,
         timing=Timing(retry_backoff_s=0.1),
-        bad_moment=chance.happens(0.5),
-        check_s=chance.pick((0.0, 0.0, 1.0, 8.0)),
+        bad_moment=rng.happens(0.5),
+        check_s=rng.pick((0.0, 0.0, 1.0, 8.0)),
     )
 
 
@@ -182,31 +182,31 @@ _ELECTION_FAULTS = (
 )
 
 
-def _draw_elections(chance: Chance) -> Knobs:
+def _draw_elections(rng: RandomStream) -> Knobs:
     """Draw a world in which about one fault strikes per election, and messages of one election arrive in the next."""
     timeout_s = 0.2
     return Knobs(
         profile=Profile.ELECTIONS,
-        voters=chance.pick((3, 3, 5)),
+        voters=rng.pick((3, 3, 5)),
         observers=0,
-        safety_s=chance.between(20, 40),
-        delay_s=chance.pick((0.005, 0.02, 0.05)),
-        straggler=chance.pick((0.05, 0.2, 0.4)),
-        loss=chance.pick((0.0, 0.05, 0.2)),
-        duplication=chance.pick((0.1, 0.4)),
-        fsync_s=chance.pick((0.005, 0.02, 0.05)),
-        stall=chance.pick((0.0, 0.05)),
+        safety_s=rng.between(20, 40),
+        delay_s=rng.pick((0.005, 0.02, 0.05)),
+        straggler=rng.pick((0.05, 0.2, 0.4)),
+        loss=rng.pick((0.0, 0.05, 0.2)),
+        duplication=rng.pick((0.1, 0.4)),
+        fsync_s=rng.pick((0.005, 0.02, 0.05)),
+        stall=rng.pick((0.0, 0.05)),
         idle_flush=0.5,
-        append_interval_s=chance.pick((0.5, 2.0, 5.0)),
-        snapshot_interval=chance.pick((5, 1000, 1000)),
-        batch_limit=chance.pick((1, 1, 3)),
-        clock_skew=chance.pick((0.0, 0.1)),
-        old_peers=chance.happens(0.3),
-        knows_high_watermark=chance.happens(0.5),
-        kinds=chance.pick(_ELECTION_FAULTS),
-        fault_interval_s=chance.pick((0.2, 0.5, 1.0)),
+        append_interval_s=rng.pick((0.5, 2.0, 5.0)),
+        snapshot_interval=rng.pick((5, 1000, 1000)),
+        batch_limit=rng.pick((1, 1, 3)),
+        clock_skew=rng.pick((0.0, 0.1)),
+        old_peers=rng.happens(0.3),
+        knows_high_watermark=rng.happens(0.5),
+        kinds=rng.pick(_ELECTION_FAULTS),
+        fault_interval_s=rng.pick((0.2, 0.5, 1.0)),
         fault_spans=(0.02, 0.1, 0.4, 1.0),
-        aim_at_leader=chance.pick((0.3, 0.8)),
+        aim_at_leader=rng.pick((0.3, 0.8)),
         timing=Timing(
             election_timeout_s=timeout_s,
             fetch_timeout_s=2 * timeout_s,
@@ -215,22 +215,22 @@ def _draw_elections(chance: Chance) -> Knobs:
             retry_backoff_s=timeout_s / 4,
             fetch_max_wait_s=timeout_s / 2,
         ),
-        bad_moment=chance.happens(0.5),
-        check_s=chance.pick((0.0, 8 * timeout_s)),
+        bad_moment=rng.happens(0.5),
+        check_s=rng.pick((0.0, 8 * timeout_s)),
     )
 
 
 def draw_plan(seed: int, knobs: Knobs) -> tuple[Fault, ...]:
     """Draw the faults of a seed, in time order."""
-    chance = Chance(seed, "faults")
+    rng = RandomStream(seed, "faults")
     plan: list[Fault] = []
-    at = chance.between(0, knobs.fault_interval_s)
+    at = rng.between(0, knobs.fault_interval_s)
     while knobs.kinds and at < knobs.safety_s:
-        aimed = chance.happens(knobs.aim_at_leader)
-        target = LEADER if aimed else 1 + chance.below(knobs.voters + knobs.observers)
-        duration = chance.pick(knobs.fault_spans) * chance.between(0.5, 1.5)
-        plan.append(Fault(round(at, 3), chance.pick(knobs.kinds), target, round(duration, 3)))
-        at += chance.between(0.05, 2 * knobs.fault_interval_s)
+        aimed = rng.happens(knobs.aim_at_leader)
+        target = LEADER if aimed else 1 + rng.below(knobs.voters + knobs.observers)
+        duration = rng.pick(knobs.fault_spans) * rng.between(0.5, 1.5)
+        plan.append(Fault(round(at, 3), rng.pick(knobs.kinds), target, round(duration, 3)))
+        at += rng.between(0.05, 2 * knobs.fault_interval_s)
     return tuple(plan)
 
 

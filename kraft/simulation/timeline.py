@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kraft.raft.core import RaftCore
-from kraft.simulation.chance import Chance
 from kraft.simulation.invariants import Violation
+from kraft.simulation.random_stream import RandomStream
 
 #: The most events of one seed. A world with more has a message storm.
 MAX_EVENTS = 60_000
@@ -20,7 +20,7 @@ class Timeline:
     """A queue of future events, in seconds from 0, and a hash of the past ones. ``trace`` receives each past one as a
     line.
 
-    ``chance`` is the random stream of the world as a whole. ``faults_over`` is true once no fault strikes any more.
+    ``rng`` is the random stream of the world as a whole. ``faults_over`` is true once no fault strikes any more.
     ``coverage`` counts how often the world reached each state of interest.
     """
 
@@ -29,7 +29,7 @@ class Timeline:
         self.events = 0
         self.coverage: dict[str, int] = {}
         self.faults_over = False
-        self.chance = Chance(seed, "world")
+        self.rng = RandomStream(seed, "world")
         self._queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._scheduled = 0
         self._trace = trace

@@ -72,12 +72,12 @@ class VirtualNetwork:
 
         ``in_thread`` replaces worker threads, which virtual time does not see.
         """
-        chance = self._random_of_nodes
+        rng = self._random_of_nodes
         return World(
             clock=VirtualClock(),
             seconds=trio.current_time,
-            random=chance,
-            new_uuid=lambda: random_uuid(lambda: UUID(int=chance.getrandbits(128), version=4)),
+            random=rng,
+            new_uuid=lambda: random_uuid(lambda: UUID(int=rng.getrandbits(128), version=4)),
             listen=self.listen(host),
             dial=self.dial(host),
             in_thread=in_thread,

@@ -22,7 +22,7 @@ STABLE_S = 6.0
 #: After this share of the safety phase, a seed with ``bad_moment`` waits for voters that are ahead of the leader.
 _WAIT_FROM_SHARE = 0.7
 #: The longest time until the voters that are ahead die.
-_LAST_WORDS_S = 2.0
+_DIES_WITHIN_S = 2.0
 
 
 class SimulatedWorld:
@@ -50,7 +50,7 @@ class SimulatedWorld:
         - Liveness: a minority of the voters is dead for good, no other fault strikes, and the workload continues.
         """
         for node in self.nodes.values():
-            self.timeline.call_at(self.timeline.chance.between(0, 1), node.start)
+            self.timeline.call_at(self.timeline.rng.between(0, 1), node.start)
         self.timeline.call_at(self.knobs.append_interval_s, self._work)
         self.timeline.run_until(_WAIT_FROM_SHARE * self.knobs.safety_s)
         self.timeline.run_until(self.knobs.safety_s, self._ahead if self.knobs.bad_moment else None)
@@ -70,17 +70,17 @@ class SimulatedWorld:
 
     def _work(self) -> None:
         for node in self.nodes.values():
-            count = 1 + self.timeline.chance.below(3)
+            count = 1 + self.timeline.rng.below(3)
             if node.propose(range(self._values, self._values + count)):
                 self._values += count
-        self.timeline.call_in(self.knobs.append_interval_s * self.timeline.chance.between(0.5, 1.5), self._work)
+        self.timeline.call_in(self.knobs.append_interval_s * self.timeline.rng.between(0.5, 1.5), self._work)
 
     def _check_liveness(self, ahead: Sequence[int]) -> None:
         """Check that the living nodes elect a leader, commit and apply new values, and then keep the leader."""
         self.timeline.faults_over = True
         self.timeline.tell("the faults are over")
         self.network.calm()
-        dead = self._bury(ahead)
+        dead = self._kill_minority(ahead)
         for node in self.nodes.values():
             node.slow_until, node.fail_next_fsync, node.dies_in_fsync_for = 0.0, False, None
             if node.node_id not in dead:
@@ -121,23 +121,23 @@ class SimulatedWorld:
         seeking = any(isinstance(node.core.state, Prospective) for node in alive)
         return "NotStuckInProspective" if seeking else "EventuallyLeaderElected"
 
-    def _bury(self, ahead: Sequence[int]) -> frozenset[int]:
-        """Choose the minority that stays dead: voters with lost disks, voters that are ahead, and random ones.
+    def _kill_minority(self, ahead: Sequence[int]) -> frozenset[int]:
+        """Kill the minority that stays dead: voters with lost disks, voters that are ahead, and random ones.
 
-        A voter that is ahead dies up to ``_LAST_WORDS_S`` later. Until then observers receive its messages, but no
+        A voter that is ahead dies up to ``_DIES_WITHIN_S`` later. Until then observers receive its messages, but no
         voter does. Its epoch must not keep these observers from the log.
         """
         lost = list(dict.fromkeys((*ahead, *self._lost())))
         candidates = [voter for voter in self.voters if voter not in lost]
-        while len(lost) < self.minority and self.timeline.chance.happens(0.7):
-            lost.append(candidates.pop(self.timeline.chance.below(len(candidates))))
+        while len(lost) < self.minority and self.timeline.rng.happens(0.7):
+            lost.append(candidates.pop(self.timeline.rng.below(len(candidates))))
         for voter in lost:
             if voter in ahead:
                 self.timeline.cover("those ahead die")
-                self.timeline.call_in(self.timeline.chance.between(0, _LAST_WORDS_S), self.nodes[voter].kill)
+                self.timeline.call_in(self.timeline.rng.between(0, _DIES_WITHIN_S), self.nodes[voter].kill)
             else:
                 self.nodes[voter].kill()
-        self.network.unheard.update(ahead)
+        self.network.cut_from_voters.update(ahead)
         for node in self.nodes.values():
             if node.disk.rotten and node.node_id not in self.voters:
                 node.renew()

@@ -1,6 +1,6 @@
 """Several Raft cores in one process, and the messages in flight between them.
 
-Nothing is random, and no thread runs. A message waits in ``mail`` until a caller delivers it. A timer fires when a
+Nothing is random, and no thread runs. A message waits in ``in_flight`` until a caller delivers it. A timer fires when a
 caller fires it. Transcripts, examples and property tests are built on this.
 """
 
@@ -43,7 +43,7 @@ class Cores:
         self.timing = timing or Timing()
         self.say = say
         self.now = 0.0
-        self.mail: list[InFlight] = []
+        self.in_flight: list[InFlight] = []
         self.sides: dict[int, int] = {}
         self.old: set[int] = set()
         self._values = itertools.count(1)
@@ -102,13 +102,13 @@ class Cores:
         """Send a message. Return False if the network partition loses it at once."""
         if self._is_cut(in_flight):
             return False
-        self.mail.append(in_flight)
+        self.in_flight.append(in_flight)
         return True
 
     def cut(self, *sides: Iterable[int]) -> None:
         """Partition the network: only nodes on the same side reach each other. Without sides, heal the network."""
         self.sides = {node_id: number for number, side in enumerate(sides) for node_id in side}
-        self.mail = [in_flight for in_flight in self.mail if not self._is_cut(in_flight)]
+        self.in_flight = [each for each in self.in_flight if not self._is_cut(each)]
 
     def _is_cut(self, in_flight: InFlight) -> bool:
         return self.sides.get(in_flight.source) != self.sides.get(in_flight.target)
@@ -120,7 +120,7 @@ class Cores:
     def deliver(self, in_flight: InFlight, *, keep: bool = False) -> None:
         """Deliver a message. With ``keep`` it will arrive once more. A request to a stopped node fails at once."""
         if not keep:
-            self.mail.remove(in_flight)
+            self.in_flight.remove(in_flight)
         target, message = self.nodes[in_flight.target], in_flight.message
         forgotten = isinstance(message, ResponseReceived) and in_flight.life != target.life
         self.say(
@@ -139,7 +139,7 @@ class Cores:
 
     def fail(self, in_flight: InFlight) -> None:
         """Lose a message. The sender of a request is informed that it failed."""
-        self.mail.remove(in_flight)
+        self.in_flight.remove(in_flight)
         self._fail(in_flight)
 
     def _fail(self, in_flight: InFlight) -> None:
@@ -150,7 +150,7 @@ class Cores:
     def settle(self) -> None:
         """Deliver messages in the order of sending until none is left that can arrive."""
         for _ in range(_MOST_STEPS):
-            in_flight = next(filter(self.may_arrive, self.mail), None)
+            in_flight = next(filter(self.may_arrive, self.in_flight), None)
             if in_flight is None:
                 return
             self.deliver(in_flight)

@@ -170,7 +170,7 @@ class Stage:
     def do_drop(self, way: str = "*->*") -> None:
         """``drop 1->2``: the messages in flight from node 1 to node 2 are lost."""
         for in_flight in self._on(way):
-            self.cores.mail.remove(in_flight)
+            self.cores.in_flight.remove(in_flight)
             if name_of(in_flight.message.request) not in self._hidden:
                 self._lines.append(f"lost: {in_flight}")
 
@@ -182,12 +182,14 @@ class Stage:
 
     def do_mail(self) -> None:
         """``mail``: the messages in flight."""
-        shown = [in_flight for in_flight in self.cores.mail if name_of(in_flight.message.request) not in self._hidden]
+        shown = [
+            in_flight for in_flight in self.cores.in_flight if name_of(in_flight.message.request) not in self._hidden
+        ]
         self._lines += map(str, shown) if shown else ["nothing is under way"]
 
     def _on(self, way: str) -> list[InFlight]:
         source, target = way.split("->")
-        in_flight = filter(self.cores.may_arrive, self.cores.mail)
+        in_flight = filter(self.cores.may_arrive, self.cores.in_flight)
         return [each for each in in_flight if source in ("*", f"{each.source}") and target in ("*", f"{each.target}")]
 
     def do_cut(self, *words: str) -> None:

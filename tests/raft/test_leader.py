@@ -73,7 +73,7 @@ def test_a_new_leader_tells_no_high_watermark_before_it_has_committed_something(
 def test_nothing_is_committed_without_a_majority() -> None:
     quorum = leading()
     quorum.append(1)
-    quorum.mail.clear()
+    quorum.in_flight.clear()
     assert quorum.nodes[1].core.high_watermark == 1
     assert answer(quorum.nodes[1].core, fetch(2), quorum.now) is None
     assert quorum.nodes[1].core.high_watermark == 2
@@ -96,7 +96,7 @@ def test_only_its_fetches_tell_how_far_a_follower_is() -> None:
 def test_observers_do_not_count() -> None:
     quorum = leading(observers=(4,))
     quorum.append(1)
-    quorum.mail.clear()
+    quorum.in_flight.clear()
     answer(quorum.nodes[1].core, fetch(2, replica=4), quorum.now)
     assert quorum.nodes[1].core.high_watermark == 1
 

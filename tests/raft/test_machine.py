@@ -57,7 +57,7 @@ class QuorumMachine(RuleBasedStateMachine):
         return every[number % len(every)]
 
     def in_flight(self) -> list[InFlight]:
-        return [in_flight for in_flight in self.cores.mail if self.cores.may_arrive(in_flight)]
+        return [in_flight for in_flight in self.cores.in_flight if self.cores.may_arrive(in_flight)]
 
     # Time.
 
@@ -106,14 +106,14 @@ class QuorumMachine(RuleBasedStateMachine):
         in_flight = self.in_flight()
         self.cores.deliver(in_flight[number % len(in_flight)], keep=again)
 
-    @precondition(lambda self: self.cores.mail)
+    @precondition(lambda self: self.cores.in_flight)
     @rule(number=numbers, noticed=st.booleans())
     def lose(self, number: int, noticed: bool) -> None:
-        in_flight = self.cores.mail[number % len(self.cores.mail)]
+        in_flight = self.cores.in_flight[number % len(self.cores.in_flight)]
         if noticed:
             self.cores.fail(in_flight)
         else:
-            self.cores.mail.remove(in_flight)
+            self.cores.in_flight.remove(in_flight)
 
     @rule(node=nodes)
     def cut_off(self, node: int) -> None:

@@ -11,8 +11,16 @@ from kraft.raft.state import Follower, SnapshotDownload
 def test_a_follower_that_asks_or_is_answered_forgets_nothing_else() -> None:
     """Both methods copy the state field by field; here no field has its default."""
     download = SnapshotDownload(SnapshotId(7, 2))
-    state = Follower(3, 2, 9.0, voted_for=2, resigned=True, answered_badly=True, asked=5, ask_at=4.0, download=download)
+    state = Follower(
+        3, 2, 9.0, voted_for=2, resigned=True, answered_badly=True, pending_request=5, request_at=4.0, download=download
+    )
     unlike = attrs.evolve(state, has_fetched=True)
-    assert unlike.asking(6, 8.0) == attrs.evolve(unlike, asked=6, ask_at=8.0)
-    heard = {"fetch_deadline": 3.5, "has_fetched": True, "answered_badly": False, "asked": None, "ask_at": 1.5}
-    assert state.heard(1.5, 3.5) == attrs.evolve(state, **heard)
+    assert unlike.requesting(6, 8.0) == attrs.evolve(unlike, pending_request=6, request_at=8.0)
+    fetched = {
+        "fetch_deadline": 3.5,
+        "has_fetched": True,
+        "answered_badly": False,
+        "pending_request": None,
+        "request_at": 1.5,
+    }
+    assert state.fetched(1.5, 3.5) == attrs.evolve(state, **fetched)

@@ -17,13 +17,13 @@ bounds = st.floats(0.001, 3600.0)
 @example(1.0, 0, 0.0)
 @example(0.001, 0, 0.0)
 def test_the_pause_after_a_lost_election_is_neither_nothing_nor_beyond_its_bound(
-    bound: float, retries: int, chance: float
+    bound: float, retries: int, jitter: float
 ) -> None:
     """KIP-595: ``controller.quorum.election.backoff.max.ms`` is the maximum of the binary exponential back-off.
 
     A deadline that is not in the future when it is set would not let the voter wait at all.
     """
-    pause = Timing(backoff_max_s=bound).election_backoff(retries, chance)
+    pause = Timing(backoff_max_s=bound).election_backoff(retries, jitter)
     assert 0.0 < pause <= bound
 
 

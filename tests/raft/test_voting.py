@@ -149,7 +149,7 @@ def test_who_gave_no_answer_is_asked_again() -> None:
     respond(core, to_3, VoteResponse(ErrorCode.NONE, 0, None, granted=True), 1.6)
     assert isinstance(core.state, Candidate)
     core.step(1.6, RequestFailed(again.number, 2, again.request))
-    assert core.state.ask_at == math.inf, "that was about another election"
+    assert core.state.request_at == math.inf, "that was about another election"
     vote = VoteRequest(1, 1, 0, 0)
     core.step(1.7, RequestFailed(again.number + 1, 2, vote))
     (again,) = core.step(1.8, Timeout()).sends
@@ -158,7 +158,7 @@ def test_who_gave_no_answer_is_asked_again() -> None:
         respond(core, Send(again.number, voter, vote), VoteResponse(ErrorCode.NONE, 1, None, granted=False), 1.9)
     core.step(1.9, RequestFailed(again.number, 2, vote))
     assert core.state.backing_off
-    assert core.state.ask_at == math.inf
+    assert core.state.request_at == math.inf
 
 
 def test_one_that_is_cut_off_does_not_raise_its_epoch() -> None:

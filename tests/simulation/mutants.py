@@ -148,7 +148,11 @@ def forgets_cuts(flushed: Any) -> Any:
 
 def no_commit_bound(_: Any) -> Any:
     def take(member: Any, now: float, event: Any) -> None:
-        if isinstance(member.state, Follower) and member.state.asked == event.number and event.response.error == 0:
+        if (
+            isinstance(member.state, Follower)
+            and member.state.pending_request == event.number
+            and event.response.error == 0
+        ):
             member.commit(event.response.high_watermark)
         ORIGINAL_FETCH_RESPONSE(member, now, event)
 
@@ -172,7 +176,9 @@ def asks_anew(expected: Any) -> Any:
     def expect(member: Any, now: float, event: Any) -> Any:
         state = member.state
         if isinstance(state, Follower):
-            event = attrs.evolve(event, number=state.asked if state.asked is not None else event.number)
+            event = attrs.evolve(
+                event, number=state.pending_request if state.pending_request is not None else event.number
+            )
         return expected(member, now, event)
 
     return expect
@@ -278,7 +284,7 @@ def installs_whatever_it_is(_: Any) -> Any:
             member.effects.install = event.snapshot
             member.commit(event.snapshot.end_offset)
         if isinstance(member.state, Follower):
-            member.state = attrs.evolve(member.state, download=None, ask_at=now)
+            member.state = attrs.evolve(member.state, download=None, request_at=now)
 
     return take_stored
 

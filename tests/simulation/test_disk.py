@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kraft.raft.messages import SnapshotId
-from kraft.simulation.chance import Chance
 from kraft.simulation.disk import Append, Cut, Disk, Entry, Reset
+from kraft.simulation.random_stream import RandomStream
 
 
 def entries(*epochs: int) -> tuple[Entry, ...]:
@@ -20,7 +20,7 @@ def test_what_was_synced_survives_and_the_rest_is_a_prefix_of_the_writes() -> No
         disk.write(Append(entries(1)))
         disk.write(Cut(1))
         disk.write(Append(entries(2, 2, 2)))
-        disk.lose_power(Chance(seed, "test"))
+        disk.lose_power(RandomStream(seed, "test"))
         found = [entry.epoch for entry in disk.log.entries]
         assert found in ([1, 1], [1, 1, 1], [1], [1, 2], [1, 2, 2], [1, 2, 2, 2])
         ends.add(tuple(found))

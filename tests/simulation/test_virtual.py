@@ -117,7 +117,7 @@ async def controllers(directory: Path, count: int = 3, seed: int = 1, **settings
 
 
 def virtually(test: Callable[[Path, int], Awaitable[None]]) -> Callable[[Path, int], None]:
-    """Run a test in virtual time; the seed is that of the scheduler, the network and every chance."""
+    """Run a test in virtual time; the seed is that of the scheduler, the network and every random choice."""
 
     def run(tmp_path: Path, seed: int) -> None:
         virtual_time.run(test, tmp_path, seed, seed=seed)

@@ -23,7 +23,7 @@ import attrs
 import trio
 
 from kraft.simulation import virtual_time
-from kraft.simulation.chance import Chance
+from kraft.simulation.random_stream import RandomStream
 
 
 class Kind(Enum):
@@ -105,32 +105,32 @@ class Plan:
 
 
 def draw_plan(seed: int) -> Plan:
-    chance = Chance(seed, "virtual plan")
-    voters = chance.pick((3, 3, 5))
-    slowest_s = chance.pick((0.002, 0.002, 0.05))
+    rng = RandomStream(seed, "virtual plan")
+    voters = rng.pick((3, 3, 5))
+    slowest_s = rng.pick((0.002, 0.002, 0.05))
     return Plan(
         seed,
         voters,
         (slowest_s / 10, slowest_s),
-        chance.pick((0.0005, 0.001, 0.02)),
-        chance.pick((1_500, 5_000, 2**20)),
-        chance.pick((1_000, 2**20)),
-        tuple(_draw_round(chance, voters) for _ in range(4)),
-        chance.below((voters - 1) // 2 + 1),
+        rng.pick((0.0005, 0.001, 0.02)),
+        rng.pick((1_500, 5_000, 2**20)),
+        rng.pick((1_000, 2**20)),
+        tuple(_draw_round(rng, voters) for _ in range(4)),
+        rng.below((voters - 1) // 2 + 1),
     )
 
 
-def _draw_round(chance: Chance, voters: int) -> Round:
-    of_minority = chance.happens(0.4)
+def _draw_round(rng: RandomStream, voters: int) -> Round:
+    of_minority = rng.happens(0.4)
     kinds = OF_ONE if of_minority else tuple(Kind)
-    longest_s = chance.pick(SPANS_S)
+    longest_s = rng.pick(SPANS_S)
     faults = []
-    for _ in range(1 + chance.below(5)):
-        at_s = chance.between(0, 1 if of_minority else longest_s)
+    for _ in range(1 + rng.below(5)):
+        at_s = rng.between(0, 1 if of_minority else longest_s)
         targets = (voters - 1) // 2 if of_minority else voters
-        target = 0 if chance.happens(0.4) else chance.below(targets)
-        lasts_s = chance.between(0, longest_s)
-        faults.append(Fault(at_s, lasts_s, chance.pick(kinds), target, chance.below(2**voters)))
+        target = 0 if rng.happens(0.4) else rng.below(targets)
+        lasts_s = rng.between(0, longest_s)
+        faults.append(Fault(at_s, lasts_s, rng.pick(kinds), target, rng.below(2**voters)))
     return Round(of_minority, tuple(sorted(faults, key=lambda fault: fault.at_s)))
 
 

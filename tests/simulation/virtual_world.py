@@ -27,7 +27,7 @@ from kraft.quorum.trace import CoreStepped
 from kraft.raft.events import Effects
 from kraft.raft.state import Candidate, Leader, State
 from kraft.records.batch import iter_headers
-from kraft.simulation.chance import Chance
+from kraft.simulation.random_stream import RandomStream
 from kraft.simulation.virtual_cluster import CLUSTER_ID, VirtualNode, VirtualObserver, quorum_voters, virtual_nodes
 from kraft.simulation.virtual_network import VirtualNetwork
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -322,22 +322,22 @@ class World:
                     return
                 await trio.sleep(TICK_S)
 
-    def channel(self, chance: Chance) -> ControllerChannel:
+    def channel(self, rng: RandomStream) -> ControllerChannel:
         """The observer's, or that of a node: if it leads, there is no network between client and controller."""
-        node = self.alive().get(1 + chance.below(2 * self.plan.voters))
+        node = self.alive().get(1 + rng.below(2 * self.plan.voters))
         return self.observer.channel if node is None else node.parts.channel
 
     async def create(self, client: int) -> None:
         """Create topics, and now and then one that is there already."""
-        chance = Chance(self.plan.seed, f"client {client}")
+        rng = RandomStream(self.plan.seed, f"client {client}")
         for number in itertools.count():
-            await trio.sleep(chance.between(0.05, 0.6))
-            again = bool(self.acknowledged) and chance.happens(0.1)
-            name = chance.pick(self.acknowledged)[0] if again else f"topic-{client}-{number}"
+            await trio.sleep(rng.between(0.05, 0.6))
+            again = bool(self.acknowledged) and rng.happens(0.1)
+            name = rng.pick(self.acknowledged)[0] if again else f"topic-{client}-{number}"
             topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
             request = CreateTopicsRequest(topics=[topic], timeout_ms=CLIENT_TIMEOUT_MS)
             try:
-                (result,) = (await self.channel(chance).request(request, timeout_ms=CLIENT_TIMEOUT_MS)).topics
+                (result,) = (await self.channel(rng).request(request, timeout_ms=CLIENT_TIMEOUT_MS)).topics
             except KafkaError as failure:
                 if failure.code is not ErrorCode.REQUEST_TIMED_OUT:
                     raise

@@ -10,7 +10,7 @@ from typing import TypeVar
 _Item = TypeVar("_Item")
 
 
-class Chance:
+class RandomStream:
     """One stream of random numbers."""
 
     def __init__(self, seed: int, name: str) -> None:
