@@ -63,8 +63,7 @@ _NOTHING = b""
 
 async def at_broker(broker: BrokerContext, request: Request, message: FetchRequest) -> Reply:
     by_id = request.api_version >= TOPIC_IDS_VERSION
-    now_ms = broker.clock.now_ms()
-    context = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now_ms=now_ms)
+    context = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now=broker.clock.now_s())
     poll = _Poll(broker, message, context, request.api_version)
     answers, size, failed = poll.read(first=True)
     if failed or size >= message.min_bytes or message.max_wait_ms <= 0 or not context.wanted:
@@ -179,7 +178,7 @@ class _Poll:
             records = log.read(wanted.fetch_offset, size, upper, min_one_message=first)
         if self._is_follower and counts:
             event = Fetched(self._replica_id, self._broker_epoch, wanted.fetch_offset, wanted.log_start_offset)
-            partition.fetched(self._broker.clock.now_ms(), event)
+            partition.fetched(self._broker.clock.now_s(), event)
         return self._answer(partition, wanted, records)
 
     def _answer(self, partition: HostedPartition, wanted: FetchPartition, records: Records) -> PartitionData:

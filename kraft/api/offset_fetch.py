@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.inquiry import NO_OFFSET, fetched
+from kraft.coordinator.offsets import NO_OFFSET, fetched
 from kraft.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,

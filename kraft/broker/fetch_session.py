@@ -76,8 +76,8 @@ class FetchSession:
     uses_topic_ids: bool
     is_follower: bool = False
     epoch: int = 1
-    last_used_ms: int = 0
-    created_ms: int = 0
+    last_used_at: float = 0.0
+    created_at: float = 0.0
     partitions: OrderedDict[tuple[TopicKey, int], CachedPartition] = attrs.Factory(OrderedDict)
 
     def update(self, request: FetchRequest) -> None:
@@ -159,23 +159,23 @@ def grouped_by_topic(answers: Iterable[Answered]) -> list[FetchableTopicResponse
 class FetchSessionCache:
     """The fetch sessions of a broker, at most ``slots`` of them (``max.incremental.fetch.session.cache.slots``).
 
-    When all slots are taken, a new session first evicts a session that was idle for more than ``eviction_ms``. Without
+    When all slots are taken, a new session first evicts a session that was idle for more than ``eviction_s``. Without
     such a session it evicts the lightest one, if that one is lighter than itself:
 
     - A follower outweighs a consumer.
     - Of two sessions of the same kind, the one with more partitions outweighs the other.
-    - Only a follower evicts a session that is younger than ``eviction_ms``, and only a consumer's.
+    - Only a follower evicts a session that is younger than ``eviction_s``, and only a consumer's.
 
-    A client that gets no session sends full requests.
+    A client that gets no session sends full requests. Times are seconds on the caller's clock.
     """
 
     slots: int
     new_id: Callable[[], int]
-    eviction_ms: int = 120_000
+    eviction_s: float = 120.0
     sessions: OrderedDict[int, FetchSession] = attrs.Factory(OrderedDict)
     evictions: int = 0
 
-    def context(self, request: FetchRequest, *, uses_topic_ids: bool, now_ms: int) -> FetchContext:
+    def context(self, request: FetchRequest, *, uses_topic_ids: bool, now: float) -> FetchContext:
         """Find, open, change or close the session that ``request`` names.
 
         Raises:
@@ -186,7 +186,7 @@ class FetchSessionCache:
             wanted = list(named_partitions(request))
             if request.session_epoch == FINAL_EPOCH:
                 return FetchContext(wanted)
-            session = self._open(request, len(wanted), uses_topic_ids, now_ms)
+            session = self._open(request, len(wanted), uses_topic_ids, now)
             return FetchContext(wanted, session, INITIAL_EPOCH)
         session = self.sessions.get(request.session_id)
         if session is None:
@@ -200,15 +200,15 @@ class FetchSessionCache:
             del self.sessions[session.session_id]
             return FetchContext([])
         session.epoch = next_epoch(session.epoch)
-        session.last_used_ms = now_ms
+        session.last_used_at = now
         self.sessions.move_to_end(session.session_id)
         return FetchContext(list(session.wanted()), session, request.session_epoch)
 
-    def _open(self, request: FetchRequest, size: int, uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
+    def _open(self, request: FetchRequest, size: int, uses_topic_ids: bool, now: float) -> FetchSession | None:
         # From version 15 on the request has its replica id in ``replica_state`` (KIP-903).
         is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
         if len(self.sessions) >= self.slots:
-            victim = self._victim(is_follower, size, now_ms)
+            victim = self._victim(is_follower, size, now)
             if victim is None:
                 return None
             del self.sessions[victim.session_id]
@@ -216,22 +216,22 @@ class FetchSessionCache:
         session_id = self.new_id()
         while session_id == NO_SESSION or session_id in self.sessions:
             session_id = self.new_id()
-        session = FetchSession(session_id, uses_topic_ids, is_follower, last_used_ms=now_ms, created_ms=now_ms)
+        session = FetchSession(session_id, uses_topic_ids, is_follower, last_used_at=now, created_at=now)
         session.update(request)
         self.sessions[session_id] = session
         return session
 
-    def _victim(self, is_follower: bool, size: int, now_ms: int) -> FetchSession | None:
+    def _victim(self, is_follower: bool, size: int, now: float) -> FetchSession | None:
         """Return the session to evict. Scans all sessions, but runs only when no slot is free."""
         if not self.sessions:
             return None
         idlest = next(iter(self.sessions.values()))
-        if now_ms - idlest.last_used_ms > self.eviction_ms:
+        if now - idlest.last_used_at > self.eviction_s:
             return idlest
         mature = [
             each
             for each in self.sessions.values()
-            if now_ms - each.created_ms > self.eviction_ms or (is_follower and not each.is_follower)
+            if now - each.created_at > self.eviction_s or (is_follower and not each.is_follower)
         ]
         lightest = min(mature, key=_weight, default=None)
         return lightest if lightest is not None and (is_follower, size) > _weight(lightest) else None

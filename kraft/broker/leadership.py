@@ -4,7 +4,7 @@ Every replica of the ISR holds every record below the high watermark. Only the c
 proposes one change at a time (AlterPartition, KIP-497). While a proposal is pending, the leader counts its members as
 in sync, too. This can delay the high watermark, but never advance it too far.
 
-``step(now_ms, event) -> effects``, pure. Times are milliseconds on the caller's clock.
+``step(now, event) -> LeadershipEffects``, pure. Times are seconds on the caller's clock.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Conditions:
     """The state outside the partition that its leadership depends on. Also the event of a change of it.
 
     ``active_epochs`` maps each broker that may be in an ISR to its broker epoch (KIP-631). ``min_isr`` is
-    ``min.insync.replicas``. ``lag_max_ms`` is ``replica.lag.time.max.ms``.
+    ``min.insync.replicas``. ``lag_max_s`` is ``replica.lag.time.max.ms``.
     """
 
     node_id: int
-    lag_max_ms: int
+    lag_max_s: float
     active_epochs: Mapping[int, int]
     min_isr: int
 
@@ -111,7 +111,7 @@ Event = Appended | Fetched | LagChecked | Settled | ProposalRefused | Assignment
 
 
 @attrs.frozen
-class Effects:
+class LeadershipEffects:
     """``high_watermark`` is set if it advanced, ``proposal`` if the driver must send one to the controller."""
 
     high_watermark: int | None = None
@@ -119,38 +119,38 @@ class Effects:
 
 
 @attrs.frozen
-class Follower:
+class FollowerState:
     """The progress of a follower since this leadership began.
 
-    ``caught_up_at_ms`` is the last time at which the follower held the whole log of the leader. If the follower reaches
+    ``caught_up_at`` is the last time at which the follower held the whole log of the leader. If the follower reaches
     the current log end, that is now. If it reaches the log end of its previous fetch, that is the time of that fetch.
     """
 
-    caught_up_at_ms: float
+    caught_up_at: float
     end_offset: int = UNKNOWN_OFFSET
     log_start_offset: int = UNKNOWN_OFFSET
     broker_epoch: int | None = None
-    fetched_at_ms: float = NEVER
+    fetched_at: float = NEVER
     leader_end_offset: int = UNKNOWN_OFFSET
     """The leader's log end offset at the follower's last fetch."""
 
-    def fetched(self, now_ms: float, event: Fetched, leader_end_offset: int) -> Follower:
-        caught_up_at_ms = self.caught_up_at_ms
+    def fetched(self, now: float, event: Fetched, leader_end_offset: int) -> FollowerState:
+        caught_up_at = self.caught_up_at
         if event.end_offset >= leader_end_offset:
-            caught_up_at_ms = now_ms
+            caught_up_at = now
         elif event.end_offset >= self.leader_end_offset:
-            caught_up_at_ms = max(caught_up_at_ms, self.fetched_at_ms)
-        return Follower(
-            caught_up_at_ms,
+            caught_up_at = max(caught_up_at, self.fetched_at)
+        return FollowerState(
+            caught_up_at,
             event.end_offset,
             event.log_start_offset,
             event.broker_epoch,
-            now_ms,
+            now,
             max(leader_end_offset, self.leader_end_offset),
         )
 
-    def is_caught_up(self, now_ms: float, leader_end_offset: int, lag_max_ms: int) -> bool:
-        return self.end_offset == leader_end_offset or now_ms - self.caught_up_at_ms <= lag_max_ms
+    def is_caught_up(self, now: float, leader_end_offset: int, lag_max_s: float) -> bool:
+        return self.end_offset == leader_end_offset or now - self.caught_up_at <= lag_max_s
 
 
 class Leadership:
@@ -161,7 +161,7 @@ class Leadership:
     """
 
     def __init__(
-        self, conditions: Conditions, assignment: Assignment, end_offset: int, high_watermark: int, now_ms: float
+        self, conditions: Conditions, assignment: Assignment, end_offset: int, high_watermark: int, now: float
     ) -> None:
         self._conditions = conditions
         self.replicas = assignment.replicas
@@ -171,28 +171,28 @@ class Leadership:
         self.epoch_start_offset = self.end_offset = end_offset
         self.high_watermark = high_watermark
         self.pending: Proposal | None = None
-        self.followers = {replica: self._newcomer(replica, now_ms) for replica in self._others()}
-        self._advance(now_ms)
+        self.followers = {replica: self._newcomer(replica, now) for replica in self._others()}
+        self._advance(now)
 
-    def step(self, now_ms: float, event: Event) -> Effects:
+    def step(self, now: float, event: Event) -> LeadershipEffects:
         """Apply one event. A Settled or ProposalRefused for another proposal than ``pending`` changes nothing."""
         proposal: Proposal | None = None
         match event:
             case Appended():
                 self.end_offset = event.end_offset
             case Fetched():
-                proposal = self._fetched(now_ms, event)
+                proposal = self._fetched(now, event)
             case LagChecked():
-                proposal = self._without_laggards(now_ms)
+                proposal = self._without_laggards(now)
             case Settled():
                 self._settled(event)
             case ProposalRefused():
                 proposal = self._refused(event)
             case Assignment():
-                self._assigned(now_ms, event)
+                self._assigned(now, event)
             case Conditions():
                 self._conditions = event
-        return Effects(self._advance(now_ms), proposal)
+        return LeadershipEffects(self._advance(now), proposal)
 
     # Queries.
 
@@ -234,12 +234,12 @@ class Leadership:
     def _others(self) -> tuple[int, ...]:
         return tuple(replica for replica in self.replicas if replica != self._conditions.node_id)
 
-    def _newcomer(self, replica_id: int, now_ms: float) -> Follower:
-        """A member of the ISR counts as caught up now: it has ``lag_max_ms`` to fetch."""
-        return Follower(now_ms if replica_id in self.isr else NEVER)
+    def _newcomer(self, replica_id: int, now: float) -> FollowerState:
+        """A member of the ISR counts as caught up now: it has ``lag_max_s`` to fetch."""
+        return FollowerState(now if replica_id in self.isr else NEVER)
 
-    def _fetched(self, now_ms: float, event: Fetched) -> Proposal | None:
-        follower = self.followers[event.replica_id].fetched(now_ms, event, self.end_offset)
+    def _fetched(self, now: float, event: Fetched) -> Proposal | None:
+        follower = self.followers[event.replica_id].fetched(now, event, self.end_offset)
         self.followers[event.replica_id] = follower
         in_sync = follower.end_offset >= max(self.high_watermark, self.epoch_start_offset)
         if self.pending is None and event.replica_id not in self.isr and in_sync and self._may_join(event.replica_id):
@@ -251,14 +251,14 @@ class Leadership:
         fetched_in = self.followers[replica_id].broker_epoch
         return active is not None and fetched_in in (ANY_BROKER_EPOCH, active)
 
-    def _without_laggards(self, now_ms: float) -> Proposal | None:
+    def _without_laggards(self, now: float) -> Proposal | None:
         if self.pending is not None:
             return None
         left = tuple(
             replica
             for replica in self.isr
             if replica not in self.followers
-            or self.followers[replica].is_caught_up(now_ms, self.end_offset, self._conditions.lag_max_ms)
+            or self.followers[replica].is_caught_up(now, self.end_offset, self._conditions.lag_max_s)
         )
         return None if left == self.isr else self._propose(left)
 
@@ -285,7 +285,7 @@ class Leadership:
             self.pending = None
         return self.pending
 
-    def _assigned(self, now_ms: float, event: Assignment) -> None:
+    def _assigned(self, now: float, event: Assignment) -> None:
         """Apply the partition's state in the metadata, unless it is older than the controller's last response.
 
         A response does not list the replicas, so metadata of the same partition epoch applies, too
@@ -303,20 +303,18 @@ class Leadership:
         self.leader_epoch = event.leader_epoch
         if elected:
             self.epoch_start_offset = self.end_offset
-        self.followers = {replica: self._known(replica, now_ms, elected) for replica in self._others()}
+        self.followers = {replica: self._known(replica, now, elected) for replica in self._others()}
 
-    def _known(self, replica_id: int, now_ms: float, elected: bool) -> Follower:
+    def _known(self, replica_id: int, now: float, elected: bool) -> FollowerState:
         follower = self.followers.get(replica_id)
         if follower is None:
-            return self._newcomer(replica_id, now_ms)
+            return self._newcomer(replica_id, now)
         if not elected:
             return follower
-        shown_at_ms = now_ms if replica_id in self.isr else NEVER
-        return attrs.evolve(
-            follower, caught_up_at_ms=shown_at_ms, fetched_at_ms=shown_at_ms, leader_end_offset=self.end_offset
-        )
+        shown_at = now if replica_id in self.isr else NEVER
+        return attrs.evolve(follower, caught_up_at=shown_at, fetched_at=shown_at, leader_end_offset=self.end_offset)
 
-    def _advance(self, now_ms: float) -> int | None:
+    def _advance(self, now: float) -> int | None:
         """Advance the high watermark to the lowest log end of the replicas that are in sync or about to join the ISR.
 
         It stays if fewer than ``min_isr`` replicas are in sync (KIP-966). It waits for a follower that is about to
@@ -327,11 +325,11 @@ class Leadership:
         high_watermark = self.end_offset
         if self.followers:
             maximal_isr = self.maximal_isr
-            lag_max_ms = self._conditions.lag_max_ms
+            lag_max_s = self._conditions.lag_max_s
             for replica, follower in self.followers.items():
                 if follower.end_offset < high_watermark and (
                     replica in maximal_isr
-                    or (follower.is_caught_up(now_ms, self.end_offset, lag_max_ms) and self._may_join(replica))
+                    or (follower.is_caught_up(now, self.end_offset, lag_max_s) and self._may_join(replica))
                 ):
                     high_watermark = follower.end_offset
         if high_watermark <= self.high_watermark:

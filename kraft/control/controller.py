@@ -65,6 +65,8 @@ class Controller:
     appended nothing for ``max_idle_interval_ms`` (metadata.max.idle.interval.ms) appends a NoOpRecord, so that
     followers can tell an idle controller from a dead one (KIP-835); 0 turns this off.
 
+    The core's time is Trio's clock, so a step of the system's clock ends no session.
+
     ``directories`` has the directory ids of the replicas, as the quorum's service receives them, for DescribeQuorum.
     """
 
@@ -126,7 +128,7 @@ class Controller:
             raise KafkaError(ErrorCode.NOT_CONTROLLER)
         version = message.VALID_VERSIONS[1] if version is None else version
         try:
-            decision = active.core.step(_now_ms(), Request(message, version))
+            decision = active.core.step(trio.current_time(), Request(message, version))
         except Exception:
             logger.exception("cannot decide %r, answering UNKNOWN_SERVER_ERROR", message)
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
@@ -138,7 +140,7 @@ class Controller:
             raise
         except Exception as failure:  # ``lead`` raises it
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from failure
-        if active.core.deadline_ms / 1000 < active.wakes_at:
+        if active.core.deadline < active.wakes_at:
             active.deadline_moved.set()
         return Decided(decision.response, self._quorum.end_offset - 1, active.epoch)
 
@@ -187,10 +189,11 @@ class Controller:
         await self._quorum.committed_as_leader(end_offset - 1, epoch)
         await self._metadata.replayed(end_offset)
         loader = self._metadata.standby()
-        chance = Random(self._world.random.getrandbits(64))
-        core = ControllerCore(self._config, loader, end_offset, self._world.new_uuid, chance, _now_ms())
-        active = _Active(core, epoch, trio.current_time())
-        self._append(active, core.step(_now_ms(), Activated(self._bootstrap)).records)
+        rng = Random(self._world.random.getrandbits(64))
+        now = trio.current_time()
+        core = ControllerCore(self._config, loader, end_offset, self._world.new_uuid, rng, now)
+        active = _Active(core, epoch, now)
+        self._append(active, core.step(now, Activated(self._bootstrap)).records)
         lowest, highest = WRITABLE_LEVELS
         if not lowest <= core.image.metadata_version <= highest:
             level = core.image.metadata_version
@@ -203,7 +206,7 @@ class Controller:
             raise active.failure
         core = active.core
         idle_at = active.last_append + self._max_idle_s
-        active.wakes_at = min(core.deadline_ms / 1000, idle_at)
+        active.wakes_at = min(core.deadline, idle_at)
         with trio.move_on_at(active.wakes_at):
             await active.deadline_moved.wait()
             active.deadline_moved = trio.Event()
@@ -211,8 +214,8 @@ class Controller:
         if active.failure is not None:  # meanwhile
             raise active.failure
         now = trio.current_time()
-        if now >= core.deadline_ms / 1000:
-            self._append(active, core.step(_now_ms(), DeadlineReached()).records)
+        if now >= core.deadline:
+            self._append(active, core.step(now, DeadlineReached()).records)
         elif now >= active.last_append + self._max_idle_s:
             self._append(active, (NoOpRecord(),))
 
@@ -237,8 +240,3 @@ class Controller:
             active.deadline_moved.set()
             raise
         active.last_append = trio.current_time()
-
-
-def _now_ms() -> float:
-    """Trio's clock in milliseconds. Sessions are measured on it, because it does not jump with the system's clock."""
-    return trio.current_time() * 1000

@@ -42,10 +42,10 @@ class ControllerConfig:
     voter_ids: tuple[int, ...] = ()
     num_partitions: int = 1
     default_replication_factor: int = 1
-    broker_session_timeout_ms: int = 9_000
+    broker_session_timeout_s: float = 9.0
     delete_topic_enable: bool = True
     auto_leader_rebalance_enable: bool = True
-    leader_imbalance_check_interval_ms: int = 300_000
+    leader_imbalance_check_interval_s: float = 300.0
     static_values: Mapping[str, str] = attrs.field(factory=dict)
     partitions_at_once: int = 250
     local_incarnation_id: UUID | None = None
@@ -65,7 +65,7 @@ class Context:
     sessions: Sessions
     transitions: BrokerTransitions
     next_offset: int
-    now_ms: float
+    now: float
     version: int
     new_uuid: Callable[[], UUID]
     random: Randomness

@@ -1,6 +1,6 @@
 """The active controller: one object that lives as long as its node leads the quorum.
 
-``step(now_ms, event) -> Decision`` decides. The driver passes the records to ``replay`` and appends them before the
+``step(now, event) -> Decision`` decides. The driver passes the records to ``replay`` and appends them before the
 next step, so every decision is based on the ones before it, committed or not. The driver responds only when the
 records, and all before them, are committed. ``step`` itself changes sessions and transitions: they are not in the log,
 and end with this object.
@@ -88,7 +88,7 @@ class Request:
 
 @attrs.frozen
 class DeadlineReached:
-    """``deadline_ms`` has passed: continue an unfinished decision, or do the next work that is due."""
+    """``deadline`` has passed: continue an unfinished decision, or do the next work that is due."""
 
 
 Event = Activated | Request | DeadlineReached
@@ -98,7 +98,7 @@ class ControllerCore:
     """The active controller of the cluster.
 
     ``loader`` has replayed the log to its end, ``next_offset``. ``new_uuid`` and ``random`` are its only sources of
-    randomness. Times are milliseconds on the caller's clock.
+    randomness. Times are seconds on the caller's clock.
     """
 
     def __init__(
@@ -108,19 +108,19 @@ class ControllerCore:
         next_offset: int,
         new_uuid: Callable[[], UUID],
         random: Randomness,
-        now_ms: float,
+        now: float,
     ) -> None:
         self.config = config
         self._loader = loader
         self._next_offset = next_offset
         self._new_uuid = new_uuid
         self._random = random
-        self._sessions = Sessions(config.broker_session_timeout_ms)
+        self._sessions = Sessions(config.broker_session_timeout_s)
         for broker in loader.image.brokers.values():
             if not broker.fenced:
-                self._sessions.touch(broker.id, broker.epoch, -1, False, now_ms)
+                self._sessions.touch(broker.id, broker.epoch, -1, False, now)
         self._transitions = BrokerTransitions()
-        self._upkeep = Upkeep(config, now_ms)
+        self._upkeep = Upkeep(config, now)
         self._active_of: object = None
         self._active_brokers: frozenset[int] = frozenset()
 
@@ -130,23 +130,23 @@ class ControllerCore:
         return self._loader.image
 
     @property
-    def deadline_ms(self) -> float:
+    def deadline(self) -> float:
         """The time of the next DeadlineReached: infinity for never, minus infinity for right after other tasks."""
         if any(self._transitions):
             return -math.inf
-        return min(self._sessions.next_deadline_ms(), self._upkeep.deadline_ms(self.image))
+        return min(self._sessions.next_deadline(), self._upkeep.deadline(self.image))
 
-    def step(self, now_ms: float, event: Event) -> Decision:
+    def step(self, now: float, event: Event) -> Decision:
         """Decide on one event. Raises KeyError for a request that no handler takes."""
-        self._upkeep.skip(now_ms, self.image)
+        self._upkeep.skip(now, self.image)
         match event:
             case Activated(bootstrap):
-                context = attrs.evolve(self._context(now_ms), image=self._loader.settled())
+                context = attrs.evolve(self._context(now), image=self._loader.settled())
                 return Decision(activation_records(context, self._loader.in_transaction, bootstrap), None)
             case Request(message, version):
-                return HANDLERS[type(message)](self._context(now_ms, version), message)
+                return HANDLERS[type(message)](self._context(now, version), message)
             case DeadlineReached():
-                return Decision(self._due(now_ms), None)
+                return Decision(self._due(now), None)
 
     def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
         """Replay the records of a decision; the log will end at ``next_offset``."""
@@ -154,14 +154,14 @@ class ControllerCore:
         self._loader.load(records, next_offset - 1, epoch, timestamp_ms)
         self._upkeep.replayed(records)
 
-    def _due(self, now_ms: float) -> tuple[Any, ...]:
+    def _due(self, now: float) -> tuple[Any, ...]:
         """The next records that are due: expired sessions first, the longest expired before the others."""
-        for broker_id in self._sessions.expired(now_ms):
+        for broker_id in self._sessions.expired(now):
             self._sessions.forget(broker_id)
             broker = self.image.brokers.get(broker_id)
             if broker is not None and not broker.fenced:
                 self._transitions.begin(self.image, broker, Goal.FENCED)
-        context = self._context(now_ms)
+        context = self._context(now)
         for transition in self._transitions:
             records = next_records(context, transition)
             if transition.walk.finished:
@@ -181,7 +181,7 @@ class ControllerCore:
             self._active_brokers = frozenset(broker.id for broker in brokers.values() if broker.active)
         return self._active_brokers
 
-    def _context(self, now_ms: float, version: int = 0) -> Context:
+    def _context(self, now: float, version: int = 0) -> Context:
         image = self._foreseen()
         return Context(
             config=self.config,
@@ -190,7 +190,7 @@ class ControllerCore:
             sessions=self._sessions,
             transitions=self._transitions,
             next_offset=self._next_offset,
-            now_ms=now_ms,
+            now=now,
             version=version,
             new_uuid=self._new_uuid,
             random=self._random,

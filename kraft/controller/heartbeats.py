@@ -42,7 +42,7 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
         records, fenced = _fenced(context, broker, request)
     else:
         records, fenced = _unfenced(context, broker, request)
-    context.sessions.touch(broker.id, broker.epoch, request.current_metadata_offset, fenced, context.now_ms)
+    context.sessions.touch(broker.id, broker.epoch, request.current_metadata_offset, fenced, context.now)
     has_shut_down = broker.in_controlled_shutdown and not broker.fenced
     return Decision(
         tuple(records),

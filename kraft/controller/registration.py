@@ -56,7 +56,7 @@ def register_broker(context: Context, request: BrokerRegistrationRequest) -> Dec
                 return _refused(ErrorCode.DUPLICATE_BROKER_REGISTRATION, records)
         record = _record(context, request, context.next_offset + len(records))
     records.append(record)
-    context.sessions.touch(request.broker_id, record.broker_epoch, -1, record.fenced, context.now_ms)
+    context.sessions.touch(request.broker_id, record.broker_epoch, -1, record.fenced, context.now)
     response = BrokerRegistrationResponse(error_code=ErrorCode.NONE, broker_epoch=record.broker_epoch)
     return Decision(tuple(records), response)
 
@@ -103,7 +103,7 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
         existing is not None
         and request.incarnation_id != context.config.local_incarnation_id
         and not existing.in_controlled_shutdown
-        and context.sessions.is_alive(existing.id, existing.epoch, context.now_ms)
+        and context.sessions.is_alive(existing.id, existing.epoch, context.now)
     ):
         raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
     if request.is_migrating_zk_broker:

@@ -1,7 +1,7 @@
 """The sessions of brokers, renewed by heartbeats.
 
 Sessions are the controller's only state outside of the log. They end with the controller, and a new one gives every
-unfenced broker a full session. Times are milliseconds on the caller's clock.
+unfenced broker a full session. Times are seconds on the caller's clock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Session:
     """The session of one incarnation of a broker."""
 
     broker_epoch: int
-    deadline_ms: float
+    deadline: float
     metadata_offset: int
     fenced: bool
     shutdown_offset: int | None = None
@@ -24,18 +24,18 @@ class Session:
 
 
 class Sessions:
-    """The sessions of all brokers. A session lasts ``timeout_ms`` (broker.session.timeout.ms) from a heartbeat."""
+    """The sessions of all brokers. A session lasts ``timeout_s`` (broker.session.timeout.ms) from a heartbeat."""
 
-    def __init__(self, timeout_ms: int) -> None:
-        self._timeout_ms = timeout_ms
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
         self._sessions: dict[int, Session] = {}
 
-    def touch(self, broker_id: int, broker_epoch: int, metadata_offset: int, fenced: bool, now_ms: float) -> None:
+    def touch(self, broker_id: int, broker_epoch: int, metadata_offset: int, fenced: bool, now: float) -> None:
         """Renew a session. ``metadata_offset``: up to where the broker has replayed the log, -1 if unknown."""
         former = self._sessions.get(broker_id)
         shutdown_offset = former.shutdown_offset if former is not None and former.broker_epoch == broker_epoch else None
         self._sessions[broker_id] = Session(
-            broker_epoch, now_ms + self._timeout_ms, metadata_offset, fenced, shutdown_offset
+            broker_epoch, now + self._timeout_s, metadata_offset, fenced, shutdown_offset
         )
 
     def begin_shutdown(self, broker_id: int, offset: int) -> None:
@@ -62,16 +62,16 @@ class Sessions:
     def forget(self, broker_id: int) -> None:
         self._sessions.pop(broker_id, None)
 
-    def is_alive(self, broker_id: int, broker_epoch: int, now_ms: float) -> bool:
+    def is_alive(self, broker_id: int, broker_epoch: int, now: float) -> bool:
         """Whether this incarnation sent a heartbeat within the session timeout, fenced or not."""
         session = self._sessions.get(broker_id)
-        return session is not None and session.broker_epoch == broker_epoch and now_ms < session.deadline_ms
+        return session is not None and session.broker_epoch == broker_epoch and now < session.deadline
 
-    def expired(self, now_ms: float) -> list[int]:
+    def expired(self, now: float) -> list[int]:
         """The unfenced brokers whose sessions have expired, the longest expired first."""
-        late = [(s.deadline_ms, id) for id, s in self._sessions.items() if not s.fenced and s.deadline_ms <= now_ms]
+        late = [(s.deadline, id) for id, s in self._sessions.items() if not s.fenced and s.deadline <= now]
         return [broker_id for _, broker_id in sorted(late)]
 
-    def next_deadline_ms(self) -> float:
+    def next_deadline(self) -> float:
         """When the next session of an unfenced broker expires; infinity if there is none."""
-        return min((s.deadline_ms for s in self._sessions.values() if not s.fenced), default=math.inf)
+        return min((s.deadline for s in self._sessions.values() if not s.fenced), default=math.inf)

@@ -22,7 +22,7 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.image import Image
 from kraft.metadata.index import LEADERLESS, NOT_PREFERRED
 
-_LEADERLESS_INTERVAL_MS = 300_000
+_LEADERLESS_INTERVAL_S = 300.0
 _UNFENCED = -1
 
 Records = tuple[PartitionChangeRecord, ...]
@@ -30,24 +30,24 @@ Records = tuple[PartitionChangeRecord, ...]
 
 @attrs.define
 class _Check:
-    """A periodic check of the partitions under a key of the index, due again at ``due_ms`` if there are any."""
+    """A periodic check of the partitions under a key of the index, due again at ``due_at`` if there are any."""
 
     key: int
     elect: Callable[[Context, Found], PartitionChangeRecord | None]
-    interval_ms: float
-    due_ms: float
+    interval_s: float
+    due_at: float
     walk: Walk | None = None
 
-    def deadline_ms(self, image: Image) -> float:
+    def deadline(self, image: Image) -> float:
         if self.walk is not None:
             return -math.inf
-        return self.due_ms if self.key in image.index else math.inf
+        return self.due_at if self.key in image.index else math.inf
 
     def do(self, context: Context) -> Records:
         """The records of the next partitions."""
         if self.walk is None:
             self.walk = Walk(context.image, self.key)
-            self.due_ms = context.now_ms + self.interval_ms
+            self.due_at = context.now + self.interval_s
         found = self.walk.some(context.image, context.config.partitions_at_once)
         if self.walk.finished:
             self.walk = None
@@ -56,34 +56,34 @@ class _Check:
 
 
 class Upkeep:
-    """The schedule of the checks. Times are milliseconds on the caller's clock."""
+    """The schedule of the checks. Times are seconds on the caller's clock."""
 
-    def __init__(self, config: ControllerConfig, now_ms: float) -> None:
-        interval_ms = config.leader_imbalance_check_interval_ms if config.auto_leader_rebalance_enable else math.inf
-        self._balance = _Check(NOT_PREFERRED, preferred, interval_ms, now_ms + interval_ms)
-        self._leaderless = _Check(LEADERLESS, led_again, _LEADERLESS_INTERVAL_MS, -math.inf)
+    def __init__(self, config: ControllerConfig, now: float) -> None:
+        interval_s = config.leader_imbalance_check_interval_s if config.auto_leader_rebalance_enable else math.inf
+        self._balance = _Check(NOT_PREFERRED, preferred, interval_s, now + interval_s)
+        self._leaderless = _Check(LEADERLESS, led_again, _LEADERLESS_INTERVAL_S, -math.inf)
 
-    def deadline_ms(self, image: Image) -> float:
+    def deadline(self, image: Image) -> float:
         """When the next check is due; infinity for never, and minus infinity while a check is unfinished."""
-        return min(check.deadline_ms(image) for check in self._checks())
+        return min(check.deadline(image) for check in self._checks())
 
-    def skip(self, now_ms: float, image: Image) -> None:
+    def skip(self, now: float, image: Image) -> None:
         """Put off the checks that were due without a partition to examine: a partition that comes later waits for an
         interval.
         """
         for check in self._checks():
-            if check.due_ms <= now_ms and check.key not in image.index:
-                check.due_ms = now_ms + check.interval_ms
+            if check.due_at <= now and check.key not in image.index:
+                check.due_at = now + check.interval_s
 
     def replayed(self, records: Iterable[object]) -> None:
         """Make the check of partitions without a leader due, if one of ``records`` may bring a leader."""
         if any(map(_may_bring_leaders, records)):
-            self._leaderless.due_ms = -math.inf
+            self._leaderless.due_at = -math.inf
 
     def do(self, context: Context) -> Records:
         """The records of the next step of a check that is due, if one is."""
         for check in self._checks():
-            if check.deadline_ms(context.image) <= context.now_ms:
+            if check.deadline(context.image) <= context.now:
                 return check.do(context)
         return ()
 

@@ -162,7 +162,7 @@ class Groups:
         async with self._loading:
             await shard.load()
         await shard.committed()
-        await in_slices(shard.core.begin(self.world.clock.now_ms()))
+        await in_slices(shard.core.begin(self.world.clock.now_s()))
         await self._forget_missing(shard)
         shard.is_active = not shard.scope.cancel_called
 

@@ -18,7 +18,7 @@ import trio
 
 from kraft.broker.leadership import Leadership
 from kraft.coordinator.core import Committed, DeadlineReached, Event, GroupCoordinator
-from kraft.coordinator.effects import Effects, GroupRequest
+from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.records import CoordinatorRecord
 from kraft.records.record import Record, encode_batch
 from kraft.replication.partition import HostedPartition
@@ -104,7 +104,7 @@ class Shard:
     scope: trio.CancelScope = attrs.Factory(trio.CancelScope)
     _leadership: Leadership | None = attrs.field(init=False)
     _uncommitted: deque[Written] = attrs.Factory(deque)
-    _deadline_ms: int = 0
+    _deadline: float = 0.0
     _woken: trio.Event = attrs.Factory(trio.Event)
     """Wakes :meth:`serve`: when the high watermark advances, while records are uncommitted, and for an earlier
     deadline.
@@ -152,7 +152,7 @@ class Shard:
 
     def step(self, event: Event) -> int:
         """Step the core and perform its effects. Return the number of records appended."""
-        effects = self.core.step(self.clock.now_ms(), event)
+        effects = self.core.step(self.clock.now_s(), event)
         if effects.append:
             try:
                 self._append(effects)
@@ -162,11 +162,11 @@ class Shard:
         else:
             _answer(effects.replies_once_committed)
         _answer(effects.replies)
-        if self.core.deadline_ms < self._deadline_ms:
+        if self.core.deadline < self._deadline:
             self._woken.set()
         return len(effects.append)
 
-    def _append(self, effects: Effects) -> None:
+    def _append(self, effects: CoordinatorEffects) -> None:
         """Append the records of a step as one batch.
 
         Raises:
@@ -185,7 +185,7 @@ class Shard:
             self.step(Committed(effects.append))
             _answer(effects.replies_once_committed)
             return
-        deadline_s = trio.current_time() + self.core.settings.offsets_commit_timeout_ms / 1000
+        deadline_s = trio.current_time() + self.core.settings.offsets_commit_timeout_s
         for slot, _ in effects.replies_once_committed:
             assert isinstance(slot, ReplySlot)
             slot.deadline_s = deadline_s
@@ -193,7 +193,7 @@ class Shard:
             self._stop_watching = self.partition.watch(self._woken)
         self._uncommitted.append(Written(end_offset, effects.append, effects.replies_once_committed))
 
-    def _append_failed(self, effects: Effects, error: Exception) -> None:
+    def _append_failed(self, effects: CoordinatorEffects, error: Exception) -> None:
         """Discard the core, whose state is ahead of the log, and reload the partition. Clients retry."""
         logger.error(
             "cannot append to %s: %s; its groups are unavailable until it is loaded again", self.partition.name, error
@@ -225,10 +225,10 @@ class Shard:
             self._replay_committed()
             if self._uncommitted:
                 self._stop_watching = self.partition.watch(self._woken)
-            if self.core.deadline_ms <= self.clock.now_ms():
+            if self.core.deadline <= self.clock.now_s():
                 self.step(DeadlineReached())
-            self._deadline_ms = self.core.deadline_ms
-            with trio.move_on_after(max(self._deadline_ms - self.clock.now_ms(), 0) / 1000):
+            self._deadline = self.core.deadline
+            with trio.move_on_after(max(self._deadline - self.clock.now_s(), 0.0)):
                 await self._woken.wait()
 
     def _replay_committed(self) -> None:

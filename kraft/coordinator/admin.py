@@ -1,11 +1,11 @@
-"""OffsetFetch, DescribeGroups and ListGroups; DeleteGroups and OffsetDelete."""
+"""The requests of an administrator: DescribeGroups, ListGroups, DeleteGroups and OffsetDelete."""
 
 from __future__ import annotations
 
 from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import CONSUMER_PROTOCOL, Group, GroupState
-from kraft.coordinator.offsets import Offsets, bury, forget
-from kraft.coordinator.rebalance import Turn
+from kraft.coordinator.offsets import Offsets, delete_group, forget
+from kraft.coordinator.rebalance import Step
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
@@ -18,52 +18,11 @@ from kraft.messages.offset_delete_response import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup
-from kraft.messages.offset_fetch_response import (
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
-    OffsetFetchResponseTopics,
-)
 from kraft.wire.errors import ErrorCode, shortened
 
-NO_OFFSET = -1
 NOT_FOUND_SAID_VERSION = 6
 """The first version in which DescribeGroups returns GROUP_ID_NOT_FOUND. Before, an unknown group is Dead (KIP-1043)."""
 GROUP_TYPE = "classic"
-
-
-def fetched(offsets: Offsets, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    """Return the committed offsets of one group, -1 for a partition without one. Null topics request all."""
-    table = offsets.of(wanted.group_id)
-    answer = OffsetFetchResponseGroup(group_id=wanted.group_id)
-    if wanted.topics is None:
-        asked: dict[str, list[int]] = {}
-        for name, index in sorted(table):
-            asked.setdefault(name, []).append(index)
-        topics = list(asked.items())
-    else:
-        topics = [(topic.name, topic.partition_indexes) for topic in wanted.topics]
-    for name, indexes in topics:
-        told = OffsetFetchResponseTopics(name=name)
-        answer.topics.append(told)
-        for index in indexes:
-            committed = table.get((name, index))
-            if committed is None:
-                told.partitions.append(
-                    OffsetFetchResponsePartitions(
-                        partition_index=index, committed_offset=NO_OFFSET, committed_leader_epoch=-1, metadata=""
-                    )
-                )
-            else:
-                told.partitions.append(
-                    OffsetFetchResponsePartitions(
-                        partition_index=index,
-                        committed_offset=committed.offset,
-                        committed_leader_epoch=committed.leader_epoch,
-                        metadata=committed.metadata,
-                    )
-                )
-    return answer
 
 
 def describe(groups: dict[str, Group], request: GroupRequest) -> DescribeGroupsResponse:
@@ -121,7 +80,7 @@ def listed(groups: dict[str, Group], message: ListGroupsRequest) -> ListGroupsRe
     return answer
 
 
-def delete(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
+def delete(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
     """Delete groups without members, with all their offsets."""
     message: DeleteGroupsRequest = request.message
     results = []
@@ -131,43 +90,43 @@ def delete(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: Grou
             code = ErrorCode.GROUP_ID_NOT_FOUND
         elif group.state is not GroupState.EMPTY:
             code = ErrorCode.NON_EMPTY_GROUP
-        elif not turn.may_write():
+        elif not step.may_write():
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         else:
             code = ErrorCode.NONE
-            forget(turn, offsets, group_id, offsets.written(group_id))
-            bury(turn, groups, group_id)
+            forget(step, offsets, group_id, offsets.written(group_id))
+            delete_group(step, groups, group_id)
         results.append(DeletableGroupResult(group_id=group_id, error_code=code))
-    turn.reply_once_committed(request.token, DeleteGroupsResponse(results=results))
+    step.reply_once_committed(request.token, DeleteGroupsResponse(results=results))
 
 
-def delete_offsets(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
+def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
     """Delete single offsets, except those of topics to which the group's members subscribe (KIP-496)."""
     message: OffsetDeleteRequest = request.message
     group = groups.get(message.group_id)
     response = OffsetDeleteResponse()
     if group is None:
         response.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        turn.reply(request.token, response)
+        step.reply(request.token, response)
         return
     if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL:
         response.error_code = ErrorCode.NON_EMPTY_GROUP
-        turn.reply(request.token, response)
+        step.reply(request.token, response)
         return
-    if not turn.may_write():
+    if not step.may_write():
         response.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        turn.reply(request.token, response)
+        step.reply(request.token, response)
         return
     written = offsets.written(message.group_id)
     for topic in message.topics:
         code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.subscribes_to(topic.name) else ErrorCode.NONE
         indexes = [partition.partition_index for partition in topic.partitions]
         if code is ErrorCode.NONE:
-            forget(turn, offsets, message.group_id, [(topic.name, i) for i in indexes if (topic.name, i) in written])
+            forget(step, offsets, message.group_id, [(topic.name, i) for i in indexes if (topic.name, i) in written])
         response.topics.append(
             OffsetDeleteResponseTopic(
                 name=topic.name,
                 partitions=[OffsetDeleteResponsePartition(partition_index=i, error_code=code) for i in indexes],
             )
         )
-    turn.reply_once_committed(request.token, response)
+    step.reply_once_committed(request.token, response)

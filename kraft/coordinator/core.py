@@ -1,8 +1,9 @@
-"""The pure coordinator of the groups of one partition of ``__consumer_offsets``: ``step(now_ms, event) -> Effects``.
+"""The pure coordinator of the groups of one partition of ``__consumer_offsets``: ``step(now, event) -> effects``.
 
-An event is a request, a deadline, a task of the broker, or the commit of records. The driver performs the effects in
-order: append, then reply, then sleep until the deadline. Offsets and assignments change only with committed records. If
-an append fails, the driver refuses the waiting requests and loads the partition again.
+``now`` is the wall clock in seconds: the timestamps of records are made from it. An event is a request, a deadline, a
+task of the broker, or the commit of records. The driver performs the effects in order: append, then reply, then sleep
+until the deadline. Offsets and assignments change only with committed records. If an append fails, the driver refuses
+the waiting requests and loads the partition again.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 
-from kraft.coordinator import inquiry, offsets, session
-from kraft.coordinator.effects import Effects, GroupRequest
+from kraft.coordinator import admin, offsets, session
+from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.group import NO_DEADLINE, Group, GroupState
 from kraft.coordinator.join import join
 from kraft.coordinator.offsets import Offsets
-from kraft.coordinator.rebalance import GroupSettings, Turn, prepare, time_passed
+from kraft.coordinator.rebalance import GroupSettings, Step, prepare, time_passed
 from kraft.coordinator.records import CoordinatorRecord, OffsetRecord, decode_group, decode_record
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
@@ -82,67 +83,67 @@ def coordinator_partition(group_id: str, partitions: int) -> int:
 
 @attrs.define
 class GroupCoordinator:
-    """All groups of one partition. :class:`Turn` describes ``may_write``."""
+    """All groups of one partition. :class:`Step` describes ``may_write``."""
 
     settings: GroupSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
     groups: dict[str, Group] = attrs.Factory(dict)
     offsets: Offsets = attrs.Factory(Offsets)
-    _alarms: list[tuple[int, str]] = attrs.Factory(list)
-    """A heap of (time, group id). A heartbeat postpones a deadline but not its alarm: alarms may be early, but never
+    _timers: list[tuple[float, str]] = attrs.Factory(list)
+    """A heap of (time, group id). A heartbeat postpones a deadline but not its timer: timers may be early, but never
     late.
     """
-    _alarm_of: dict[str, int] = attrs.Factory(dict)
+    _timer_of: dict[str, float] = attrs.Factory(dict)
 
-    def step(self, now_ms: int, event: Event) -> Effects:
-        turn = Turn(now_ms, self.settings, self.new_uuid, self.may_write)
+    def step(self, now: float, event: Event) -> CoordinatorEffects:
+        step = Step(now, self.settings, self.new_uuid, self.may_write)
         match event:
             case GroupRequest():
-                self._request(turn, event)
+                self._request(step, event)
             case Committed():
                 for record in event.records:
-                    self._committed(turn, record)
+                    self._committed(step, record)
             case ExpireOffsets():
-                offsets.expire(turn, self.groups, self.offsets, event.group_id)
+                offsets.expire(step, self.groups, self.offsets, event.group_id)
             case ForgetTopics():
-                offsets.forget_topics(turn, self.offsets, event.group_id, event.is_gone)
+                offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
             case DeadlineReached():
-                self._ring(turn)
-        turn.effects.deadline_ms = self.deadline_ms
-        return turn.effects
+                self._fire_timers(step)
+        step.effects.deadline = self.deadline
+        return step.effects
 
     @property
-    def deadline_ms(self) -> int:
+    def deadline(self) -> float:
         """When the next :class:`DeadlineReached` is due."""
-        return self._alarms[0][0] if self._alarms else NO_DEADLINE
+        return self._timers[0][0] if self._timers else NO_DEADLINE
 
-    def _request(self, turn: Turn, request: GroupRequest) -> None:
+    def _request(self, step: Step, request: GroupRequest) -> None:
         message = request.message
         match message:
             case HeartbeatRequest():
-                session.heartbeat(turn, self.groups, request)
+                session.heartbeat(step, self.groups, request)
             case OffsetCommitRequest():
-                offsets.commit(turn, self.groups, self.offsets, request)
+                offsets.commit(step, self.groups, self.offsets, request)
             case JoinGroupRequest():
-                join(turn, self.groups, request)
+                join(step, self.groups, request)
             case SyncGroupRequest():
-                session.sync(turn, self.groups, request)
+                session.sync(step, self.groups, request)
             case LeaveGroupRequest():
-                session.leave(turn, self.groups, request)
+                session.leave(step, self.groups, request)
             case DescribeGroupsRequest():
-                turn.reply(request.token, inquiry.describe(self.groups, request))
+                step.reply(request.token, admin.describe(self.groups, request))
             case ListGroupsRequest():
-                turn.reply(request.token, inquiry.listed(self.groups, message))
+                step.reply(request.token, admin.listed(self.groups, message))
             case DeleteGroupsRequest():
-                inquiry.delete(turn, self.groups, self.offsets, request)
+                admin.delete(step, self.groups, self.offsets, request)
             case OffsetDeleteRequest():
-                inquiry.delete_offsets(turn, self.groups, self.offsets, request)
+                admin.delete_offsets(step, self.groups, self.offsets, request)
             case _:
                 raise TypeError(f"not a request of the group coordinator: {type(message).__name__}")
-        self._set_alarm(getattr(message, "group_id", ""))
+        self._set_timer(getattr(message, "group_id", ""))
 
-    def _committed(self, turn: Turn, record: CoordinatorRecord) -> None:
+    def _committed(self, step: Step, record: CoordinatorRecord) -> None:
         """Apply a committed offset, or send members the assignment that a committed group record holds.
 
         All other fields of a group record are already in ``groups``.
@@ -152,30 +153,30 @@ class GroupCoordinator:
             return
         group = self.groups.get(record.group_id)
         if group is not None and group.storing is not None and group.storing.record is record:
-            session.assignment_committed(turn, group)
-            self._set_alarm(record.group_id)
+            session.assignment_committed(step, group)
+            self._set_timer(record.group_id)
 
-    def _set_alarm(self, group_id: str) -> None:
+    def _set_timer(self, group_id: str) -> None:
         group = self.groups.get(group_id)
         if group is None:
             return
-        at_ms = group.deadline_ms()
-        if at_ms < self._alarm_of.get(group_id, NO_DEADLINE):
-            self._alarm_of[group_id] = at_ms
-            heapq.heappush(self._alarms, (at_ms, group_id))
+        at = group.deadline()
+        if at < self._timer_of.get(group_id, NO_DEADLINE):
+            self._timer_of[group_id] = at
+            heapq.heappush(self._timers, (at, group_id))
 
-    def _ring(self, turn: Turn) -> None:
+    def _fire_timers(self, step: Step) -> None:
         due = []
-        while self._alarms and self._alarms[0][0] <= turn.now_ms:
-            at_ms, group_id = heapq.heappop(self._alarms)
-            if self._alarm_of.get(group_id) == at_ms:
-                del self._alarm_of[group_id]
+        while self._timers and self._timers[0][0] <= step.now:
+            at, group_id = heapq.heappop(self._timers)
+            if self._timer_of.get(group_id) == at:
+                del self._timer_of[group_id]
                 due.append(group_id)
         for group_id in due:
             group = self.groups.get(group_id)
             if group is not None:
-                time_passed(turn, group)
-                self._set_alarm(group_id)
+                time_passed(step, group)
+                self._set_timer(group_id)
 
     def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[int]:
         """Load a partition: replay its (key, value) pairs in log order. The driver must not reply before all are
@@ -196,19 +197,20 @@ class GroupCoordinator:
                 self.groups[record.group_id] = decode_group(record.group_id, record.value)
             yield len(key or b"") + len(value or b"")
 
-    def begin(self, now_ms: int) -> Iterator[int]:
+    def begin(self, now: float) -> Iterator[int]:
         """Start the sessions of the loaded members, each with its full timeout. Yields costs as :meth:`load` does."""
+        step = Step(now, self.settings, self.new_uuid)
         for group_id in list(self.offsets.by_group):
             # A group that only committed offsets has no group metadata record.
-            self.groups.setdefault(group_id, Group(group_id, state_since_ms=now_ms))
+            self.groups.setdefault(group_id, Group(group_id, state_since_ms=step.timestamp_ms))
             yield len(group_id)
         for group_id, group in self.groups.items():
             for member in group.members.values():
-                member.alive(now_ms)
+                member.alive(now)
             if len(group.members) > self.settings.group_max_size and group.state is GroupState.STABLE:
                 # ``group.max.size`` was lowered. A rebalance removes the surplus members, which can commit before it.
-                prepare(Turn(now_ms, self.settings, self.new_uuid), group)
-            self._set_alarm(group_id)
+                prepare(step, group)
+            self._set_timer(group_id)
             yield len(group_id) + _MEMBER_BYTES * len(group.members)
 
     def unload(self) -> Iterator[int]:

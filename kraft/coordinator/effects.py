@@ -26,8 +26,8 @@ class GroupRequest:
 
 
 @attrs.define
-class Effects:
+class CoordinatorEffects:
     append: list[CoordinatorRecord] = attrs.Factory(list)
     replies_once_committed: list[tuple[Token, Any]] = attrs.Factory(list)
     replies: list[tuple[Token, Any]] = attrs.Factory(list)
-    deadline_ms: int = NO_DEADLINE
+    deadline: float = NO_DEADLINE

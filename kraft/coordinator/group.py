@@ -1,7 +1,8 @@
 """A classic consumer group: its members, its generation and its five states.
 
-:data:`TRANSITIONS` lists all legal transitions, :meth:`Group.become` allows no other. Times are milliseconds on the
-coordinator's clock. A *token* identifies a request that waits for its response.
+:data:`TRANSITIONS` lists all legal transitions, :meth:`Group.become` allows no other. Deadlines and timeouts are in
+seconds. ``state_since_ms`` is in milliseconds, because it is a timestamp of the group's record. A *token* identifies a
+request that waits for its response.
 
     Empty ──> PreparingRebalance ──> CompletingRebalance ──> Stable
 """
@@ -9,12 +10,13 @@ coordinator's clock. A *token* identifies a request that waits for its response.
 from __future__ import annotations
 
 import enum
+import math
 from collections import Counter
 from collections.abc import Iterable
 
 import attrs
 
-NO_DEADLINE = 2**63 - 1
+NO_DEADLINE = math.inf
 NO_TIMESTAMP = -1
 CONSUMER_PROTOCOL = "consumer"
 """The protocol type of consumers. The coordinator reads the subscribed topics of this type only."""
@@ -52,7 +54,7 @@ class Storing:
 
     record: object
     assignments: dict[str, bytes]
-    deadline_ms: int
+    deadline: float
 
 
 @attrs.define
@@ -63,15 +65,15 @@ class Member:
     group_instance_id: str | None
     client_id: str
     client_host: str
-    rebalance_timeout_ms: int
-    session_timeout_ms: int
+    rebalance_timeout_s: float
+    session_timeout_s: float
     protocol_type: str
     protocols: tuple[tuple[str, bytes], ...]
     assignment: bytes = b""
     join: Token | None = None
     join_version: int = 0
     sync: Token | None = None
-    session_deadline_ms: int = NO_DEADLINE
+    session_deadline: float = NO_DEADLINE
     is_new: bool = False
     """True until the member is in a generation. While it is true the session deadline counts even for a parked join: a
     client that gave up on its first join never returns under this id.
@@ -82,10 +84,10 @@ class Member:
         return self.group_instance_id is not None
 
     @property
-    def next_deadline_ms(self) -> int:
+    def next_deadline(self) -> float:
         """The session deadline. None while a request is parked, since the member then waits for the coordinator."""
         silent = self.join is None and self.sync is None
-        return self.session_deadline_ms if silent or self.is_new else NO_DEADLINE
+        return self.session_deadline if silent or self.is_new else NO_DEADLINE
 
     def metadata(self, protocol: str | None) -> bytes:
         """Return the member's metadata for ``protocol``, or empty bytes if the member does not support it."""
@@ -95,9 +97,9 @@ class Member:
         """Return the member's most preferred protocol among the candidates."""
         return next(name for name, _ in self.protocols if name in candidates)
 
-    def alive(self, now_ms: int) -> None:
+    def alive(self, now: float) -> None:
         """Restart the session timeout."""
-        self.session_deadline_ms = now_ms + self.session_timeout_ms
+        self.session_deadline = now + self.session_timeout_s
 
 
 @attrs.define
@@ -119,19 +121,19 @@ class Group:
     leader: str | None = None
     members: dict[str, Member] = attrs.Factory(dict)
     static_members: dict[str, str] = attrs.Factory(dict)
-    pending: dict[str, int] = attrs.Factory(dict)
+    pending: dict[str, float] = attrs.Factory(dict)
     awaiting_sync: set[str] = attrs.Factory(set)
-    join_deadline_ms: int = NO_DEADLINE
-    initial_delay_left_ms: int | None = None
+    join_deadline: float = NO_DEADLINE
+    initial_delay_left_s: float | None = None
     """In the initial delay of an empty group: the time by which the delay may still be extended (KIP-134)."""
     member_added_in_delay: bool = False
-    sync_deadline_ms: int = NO_DEADLINE
+    sync_deadline: float = NO_DEADLINE
     storing: Storing | None = None
 
-    def become(self, state: GroupState, now_ms: int) -> None:
+    def become(self, state: GroupState, timestamp_ms: int) -> None:
         assert state in TRANSITIONS[self.state], f"{self.group_id}: {self.state} -> {state}"
         self.state = state
-        self.state_since_ms = now_ms
+        self.state_since_ms = timestamp_ms
 
     def add(self, member: Member) -> None:
         if not self.members:
@@ -202,16 +204,16 @@ class Group:
         """
         return self.protocol_type == CONSUMER_PROTOCOL if self.topics is None else topic in self.topics
 
-    def rebalance_timeout_ms(self) -> int:
-        """Return the longest rebalance timeout of all members. At least 1, so that the deadline is in the future."""
-        return max([1, *(member.rebalance_timeout_ms for member in self.members.values())])
+    def rebalance_timeout_s(self) -> float:
+        """Return the longest rebalance timeout of all members. At least 1 ms, so that the deadline is in the future."""
+        return max([0.001, *(member.rebalance_timeout_s for member in self.members.values())])
 
-    def deadline_ms(self) -> int:
+    def deadline(self) -> float:
         """Return the earliest deadline of the group and its members."""
         return min(
-            self.join_deadline_ms,
-            self.sync_deadline_ms,
-            NO_DEADLINE if self.storing is None else self.storing.deadline_ms,
+            self.join_deadline,
+            self.sync_deadline,
+            NO_DEADLINE if self.storing is None else self.storing.deadline,
             min(self.pending.values(), default=NO_DEADLINE),
-            min((member.next_deadline_ms for member in self.members.values()), default=NO_DEADLINE),
+            min((member.next_deadline for member in self.members.values()), default=NO_DEADLINE),
         )

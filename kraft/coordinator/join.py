@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import Group, GroupState, Member
-from kraft.coordinator.rebalance import Turn, complete_if_ready, current_generation, join_error, prepare
+from kraft.coordinator.rebalance import Step, complete_if_ready, current_generation, join_error, prepare
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.sync_group_response import SyncGroupResponse
@@ -17,7 +17,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 ID_FIRST_VERSION = 4
 SKIP_ASSIGNMENT_VERSION = 9
-NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
+NEW_MEMBER_JOIN_TIMEOUT_S = 300.0
 """The longest wait of a new member for the end of its first rebalance."""
 _MAX_PREFIX = 1_000
 """The prefix of a member id has at most so many characters of the client or instance id: a string has at most 32,767
@@ -25,31 +25,32 @@ bytes.
 """
 
 
-def join(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
+def join(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
     """Reply at once with an error or the current generation, or park the request until the rebalance completes."""
     message: JoinGroupRequest = request.message
     try:
-        group = _find(turn, groups, message)
+        group = _find(step, groups, message)
         if message.member_id == "":
-            _join_new(turn, group, request)
+            _join_new(step, group, request)
         else:
-            _join_again(turn, group, request)
+            _join_again(step, group, request)
     except KafkaError as refused:
         member_id = "" if refused.code is ErrorCode.GROUP_MAX_SIZE_REACHED else message.member_id
-        turn.reply(request.token, join_error(request.version, refused.code, member_id))
+        step.reply(request.token, join_error(request.version, refused.code, member_id))
 
 
-def _find(turn: Turn, groups: dict[str, Group], message: JoinGroupRequest) -> Group:
-    settings = turn.settings
-    if not settings.group_min_session_timeout_ms <= message.session_timeout_ms <= settings.group_max_session_timeout_ms:
+def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> Group:
+    settings = step.settings
+    session_timeout_s = message.session_timeout_ms / 1000
+    if not settings.group_min_session_timeout_s <= session_timeout_s <= settings.group_max_session_timeout_s:
         raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
     group = groups.get(message.group_id)
     if group is None:
         if message.member_id != "":
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        group = Group(message.group_id, state_since_ms=turn.now_ms)
+        group = Group(message.group_id, state_since_ms=step.timestamp_ms)
     if not _has_room(group, message.member_id, settings.group_max_size):
-        _turn_away(turn, group, message.member_id)
+        _turn_away(step, group, message.member_id)
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED)
     if not group.accepts(message.protocol_type, [protocol.name for protocol in message.protocols]):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -72,52 +73,52 @@ def _has_room(group: Group, member_id: str, max_size: int) -> bool:
     return member is not None or len(group.members) < max_size
 
 
-def _turn_away(turn: Turn, group: Group, member_id: str) -> None:
+def _turn_away(step: Step, group: Group, member_id: str) -> None:
     group.pending.pop(member_id, None)
     if member_id in group.members:
         group.remove(member_id)
-    complete_if_ready(turn, group)
+    complete_if_ready(step, group)
 
 
-def _join_new(turn: Turn, group: Group, request: GroupRequest) -> None:
+def _join_new(step: Step, group: Group, request: GroupRequest) -> None:
     """Handle a join without a member id: add or replace a static member at once, assign a dynamic one its id first."""
     message: JoinGroupRequest = request.message
     instance_id = message.group_instance_id
     if instance_id is not None:
-        member_id = f"{instance_id[:_MAX_PREFIX]}-{turn.new_uuid()}"
+        member_id = f"{instance_id[:_MAX_PREFIX]}-{step.new_uuid()}"
         if instance_id in group.static_members:
-            _replace_static(turn, group, request, member_id)
+            _replace_static(step, group, request, member_id)
         else:
-            _add_and_rebalance(turn, group, request, member_id)
+            _add_and_rebalance(step, group, request, member_id)
         return
-    member_id = f"{request.client_id[:_MAX_PREFIX]}-{turn.new_uuid()}"
+    member_id = f"{request.client_id[:_MAX_PREFIX]}-{step.new_uuid()}"
     if request.version >= ID_FIRST_VERSION:
-        group.pending[member_id] = turn.now_ms + message.session_timeout_ms
-        turn.reply(request.token, join_error(request.version, ErrorCode.MEMBER_ID_REQUIRED, member_id))
+        group.pending[member_id] = step.now + message.session_timeout_ms / 1000
+        step.reply(request.token, join_error(request.version, ErrorCode.MEMBER_ID_REQUIRED, member_id))
     else:
-        _add_and_rebalance(turn, group, request, member_id)
+        _add_and_rebalance(step, group, request, member_id)
 
 
-def _join_again(turn: Turn, group: Group, request: GroupRequest) -> None:
+def _join_again(step: Step, group: Group, request: GroupRequest) -> None:
     """Handle a join with a member id: add a pending member, or update the protocols of a member."""
     message: JoinGroupRequest = request.message
     if message.member_id in group.pending:
         if message.group_instance_id is not None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        _add_and_rebalance(turn, group, request, message.member_id)
+        _add_and_rebalance(step, group, request, message.member_id)
         return
     member = member_of(group, message.member_id, message.group_instance_id)
     unchanged = member.protocols == _protocols(message)
     if group.state is GroupState.COMPLETING_REBALANCE and unchanged:
         # The client missed the response to its first join. The generation stays.
-        _answer_at_once(turn, group, member, request)
+        _answer_at_once(step, group, member, request)
     elif group.state is GroupState.STABLE and unchanged and group.leader != member.member_id:
-        _answer_at_once(turn, group, member, request)
+        _answer_at_once(step, group, member, request)
     elif group.state is GroupState.EMPTY:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     else:
-        _park(turn, member, request)
-        prepare(turn, group)
+        _park(step, member, request)
+        prepare(step, group)
 
 
 def member_of(group: Group, member_id: str, group_instance_id: str | None) -> Member:
@@ -142,69 +143,69 @@ def _protocols(message: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
     return tuple((protocol.name, bytes(protocol.metadata)) for protocol in message.protocols)
 
 
-def _add_and_rebalance(turn: Turn, group: Group, request: GroupRequest, member_id: str) -> None:
+def _add_and_rebalance(step: Step, group: Group, request: GroupRequest, member_id: str) -> None:
     message: JoinGroupRequest = request.message
     member = Member(
         member_id=member_id,
         group_instance_id=message.group_instance_id,
         client_id=request.client_id,
         client_host=request.client_host,
-        rebalance_timeout_ms=0,
-        session_timeout_ms=0,
+        rebalance_timeout_s=0.0,
+        session_timeout_s=0.0,
         protocol_type=message.protocol_type,
         protocols=(),
     )
-    _park(turn, member, request)
+    _park(step, member, request)
     member.is_new = True
-    member.session_deadline_ms = turn.now_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
+    member.session_deadline = step.now + NEW_MEMBER_JOIN_TIMEOUT_S
     group.add(member)
     group.member_added_in_delay = True
-    prepare(turn, group)
+    prepare(step, group)
 
 
-def _park(turn: Turn, member: Member, request: GroupRequest) -> None:
+def _park(step: Step, member: Member, request: GroupRequest) -> None:
     """Update the member from its request and park the request. An earlier parked join gets REBALANCE_IN_PROGRESS."""
     message: JoinGroupRequest = request.message
     if member.join is not None:
-        turn.reply(member.join, join_error(member.join_version, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
+        step.reply(member.join, join_error(member.join_version, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
     member.protocols = _protocols(message)
-    member.session_timeout_ms = message.session_timeout_ms
+    member.session_timeout_s = message.session_timeout_ms / 1000
     # Version 0 has no rebalance timeout (KIP-62): the session timeout replaces it.
     timeout_ms = message.rebalance_timeout_ms
-    member.rebalance_timeout_ms = timeout_ms if timeout_ms >= 0 else message.session_timeout_ms
+    member.rebalance_timeout_s = timeout_ms / 1000 if timeout_ms >= 0 else member.session_timeout_s
     member.client_id = request.client_id
     member.client_host = request.client_host
     member.join = request.token
     member.join_version = request.version
 
 
-def _answer_at_once(turn: Turn, group: Group, member: Member, request: GroupRequest) -> None:
-    member.alive(turn.now_ms)
-    turn.reply(request.token, current_generation(group, member))
+def _answer_at_once(step: Step, group: Group, member: Member, request: GroupRequest) -> None:
+    member.alive(step.now)
+    step.reply(request.token, current_generation(group, member))
 
 
-def _replace_static(turn: Turn, group: Group, request: GroupRequest, member_id: str) -> None:
+def _replace_static(step: Step, group: Group, request: GroupRequest, member_id: str) -> None:
     """Give a returning static member a new member id and fence its old one (KIP-345).
 
     A stable group does not rebalance if its elected protocol stays, even if the member's subscription changed.
     """
     message: JoinGroupRequest = request.message
     assert message.group_instance_id is not None
-    if not turn.may_write():
+    if not step.may_write():
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     old_id = group.static_members[message.group_instance_id]
     old = group.members[old_id]
     if old.join is not None:
-        turn.answer_join(old, join_error(old.join_version, ErrorCode.FENCED_INSTANCE_ID, old_id))
+        step.answer_join(old, join_error(old.join_version, ErrorCode.FENCED_INSTANCE_ID, old_id))
     if old.sync is not None:
-        turn.answer_sync(old, SyncGroupResponse(error_code=ErrorCode.FENCED_INSTANCE_ID))
+        step.answer_sync(old, SyncGroupResponse(error_code=ErrorCode.FENCED_INSTANCE_ID))
     member = group.replace_static(message.group_instance_id, member_id)
-    _park(turn, member, request)
+    _park(step, member, request)
     if group.state is GroupState.STABLE and group.elect_protocol() == group.protocol_name:
-        turn.persist(group)
-        turn.answer_join(member, _returning_static(group, member, request.version, old_id), once_committed=True)
+        step.persist(group)
+        step.answer_join(member, _returning_static(group, member, request.version, old_id), once_committed=True)
     else:
-        prepare(turn, group)
+        prepare(step, group)
 
 
 def _returning_static(group: Group, member: Member, version: int, old_id: str) -> JoinGroupResponse:

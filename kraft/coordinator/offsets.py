@@ -1,8 +1,8 @@
-"""Committed offsets: commit, deletion and expiry.
+"""Committed offsets: fetch, commit, deletion and expiry.
 
 A commit, a deletion or an expiry appends records. :meth:`Offsets.replay` applies them once they are committed, and also
 when ``__consumer_offsets`` is loaded. OffsetFetch reads only what was replayed; the other requests also consider the
-appended records. Times are wall-clock milliseconds. Source: KIP-211 (expiry).
+appended records. Retention and expiry are counted in milliseconds, as timestamps are. Source: KIP-211 (expiry).
 """
 
 from __future__ import annotations
@@ -15,13 +15,19 @@ import attrs
 from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import CONSUMER_PROTOCOL, NO_TIMESTAMP, Group, GroupState
 from kraft.coordinator.join import member_of
-from kraft.coordinator.rebalance import Turn
+from kraft.coordinator.rebalance import Step
 from kraft.coordinator.records import CommittedOffset, GroupRecord, OffsetRecord
 from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from kraft.messages.offset_commit_response import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+)
+from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup
+from kraft.messages.offset_fetch_response import (
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
 )
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -32,6 +38,7 @@ MAX_TOMBSTONES = 5_000
 """Not a Kafka setting. The maximum number of tombstones that one ExpireOffsets or ForgetTopics appends. The driver
 repeats the event for the rest.
 """
+NO_OFFSET = -1
 _LAST_TIMESTAMP = 2**63 - 1
 
 
@@ -44,9 +51,9 @@ class Offsets:
     by_group: dict[str, dict[TopicPartition, CommittedOffset]] = attrs.Factory(dict)
     pending: dict[str, dict[TopicPartition, OffsetRecord]] = attrs.Factory(dict)
 
-    def write(self, turn: Turn, record: OffsetRecord) -> None:
+    def write(self, step: Step, record: OffsetRecord) -> None:
         """Append one record."""
-        turn.effects.append.append(record)
+        step.effects.append.append(record)
         self.pending.setdefault(record.group_id, {})[record.topic, record.partition] = record
 
     def replay(self, record: OffsetRecord) -> None:
@@ -79,15 +86,49 @@ class Offsets:
         return partitions
 
 
-def commit(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
+def fetched(offsets: Offsets, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    """Return the committed offsets of one group, -1 for a partition without one. Null topics request all."""
+    table = offsets.of(wanted.group_id)
+    response = OffsetFetchResponseGroup(group_id=wanted.group_id)
+    if wanted.topics is None:
+        wanted_indexes: dict[str, list[int]] = {}
+        for name, index in sorted(table):
+            wanted_indexes.setdefault(name, []).append(index)
+        topics = list(wanted_indexes.items())
+    else:
+        topics = [(topic.name, topic.partition_indexes) for topic in wanted.topics]
+    for name, indexes in topics:
+        topic_response = OffsetFetchResponseTopics(name=name)
+        response.topics.append(topic_response)
+        for index in indexes:
+            committed = table.get((name, index))
+            if committed is None:
+                topic_response.partitions.append(
+                    OffsetFetchResponsePartitions(
+                        partition_index=index, committed_offset=NO_OFFSET, committed_leader_epoch=-1, metadata=""
+                    )
+                )
+            else:
+                topic_response.partitions.append(
+                    OffsetFetchResponsePartitions(
+                        partition_index=index,
+                        committed_offset=committed.offset,
+                        committed_leader_epoch=committed.leader_epoch,
+                        metadata=committed.metadata,
+                    )
+                )
+    return response
+
+
+def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
     """Append the offsets if the sender may commit for the group. Otherwise every partition gets the error."""
     message: OffsetCommitRequest = request.message
     try:
-        _check_committer(turn, groups, request)
-        if not turn.may_write():
+        _check_committer(step, groups, request)
+        if not step.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if message.group_id not in groups:
-            groups[message.group_id] = Group(message.group_id, state_since_ms=turn.now_ms)
+            groups[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
         refused = ErrorCode.NONE
     except KafkaError as error:
         refused = error.code
@@ -96,14 +137,14 @@ def commit(turn: Turn, groups: dict[str, Group], offsets: Offsets, request: Grou
         told = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
         response.topics.append(told)
         for partition in topic.partitions:
-            code = refused or _commit_one(turn, offsets, message, topic.name, partition)
+            code = refused or _commit_one(step, offsets, message, topic.name, partition)
             told.partitions.append(
                 OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
             )
-    turn.reply_once_committed(request.token, response)
+    step.reply_once_committed(request.token, response)
 
 
-def _check_committer(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
+def _check_committer(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
     """A member commits with its generation. Any client may commit without a generation for a group without members."""
     message: OffsetCommitRequest = request.message
     group = groups.get(message.group_id)
@@ -121,44 +162,46 @@ def _check_committer(turn: Turn, groups: dict[str, Group], request: GroupRequest
     if group.state is GroupState.COMPLETING_REBALANCE:
         # The member belongs to the generation, but does not know its assignment yet.
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-    member.alive(turn.now_ms)
+    member.alive(step.now)
 
 
 def _commit_one(
-    turn: Turn,
+    step: Step,
     offsets: Offsets,
     message: OffsetCommitRequest,
     topic: str,
     partition: OffsetCommitRequestPartition,
 ) -> ErrorCode:
     metadata = partition.committed_metadata or ""
-    if len(metadata) > turn.settings.offset_metadata_max_bytes:
+    if len(metadata) > step.settings.offset_metadata_max_bytes:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     retention_ms = message.retention_time_ms
     committed = CommittedOffset(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
         metadata=metadata,
-        commit_timestamp_ms=turn.now_ms,
-        expire_timestamp_ms=NO_TIMESTAMP if retention_ms < 0 else min(turn.now_ms + retention_ms, _LAST_TIMESTAMP),
+        commit_timestamp_ms=step.timestamp_ms,
+        expire_timestamp_ms=NO_TIMESTAMP
+        if retention_ms < 0
+        else min(step.timestamp_ms + retention_ms, _LAST_TIMESTAMP),
     )
-    offsets.write(turn, OffsetRecord(message.group_id, topic, partition.partition_index, committed))
+    offsets.write(step, OffsetRecord(message.group_id, topic, partition.partition_index, committed))
     return ErrorCode.NONE
 
 
-def forget(turn: Turn, offsets: Offsets, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+def forget(step: Step, offsets: Offsets, group_id: str, partitions: Iterable[TopicPartition]) -> None:
     """Append tombstones for some of a group's offsets."""
     for topic, partition in partitions:
-        offsets.write(turn, OffsetRecord(group_id, topic, partition, None))
+        offsets.write(step, OffsetRecord(group_id, topic, partition, None))
 
 
-def forget_topics(turn: Turn, offsets: Offsets, group_id: str, is_gone: Callable[[str], bool]) -> None:
+def forget_topics(step: Step, offsets: Offsets, group_id: str, is_gone: Callable[[str], bool]) -> None:
     """Append tombstones for the group's offsets of deleted topics, at most ``MAX_TOMBSTONES``."""
     gone = (each for each in offsets.written(group_id) if is_gone(each[0]))
-    forget(turn, offsets, group_id, islice(gone, MAX_TOMBSTONES))
+    forget(step, offsets, group_id, islice(gone, MAX_TOMBSTONES))
 
 
-def expire(turn: Turn, groups: dict[str, Group], offsets: Offsets, group_id: str) -> None:
+def expire(step: Step, groups: dict[str, Group], offsets: Offsets, group_id: str) -> None:
     """Append tombstones for offsets older than ``offsets.retention.minutes``, at most ``MAX_TOMBSTONES``.
 
     Delete the group, too, if it has neither members nor offsets left.
@@ -167,21 +210,21 @@ def expire(turn: Turn, groups: dict[str, Group], offsets: Offsets, group_id: str
     if group is None:
         return
     table, pending = offsets.of(group_id), offsets.pending.get(group_id, {})
-    old = (each for each in table if each not in pending and _expired(turn, group, each[0], table[each]))
-    forget(turn, offsets, group_id, islice(old, MAX_TOMBSTONES))
+    old = (each for each in table if each not in pending and _expired(step, group, each[0], table[each]))
+    forget(step, offsets, group_id, islice(old, MAX_TOMBSTONES))
     # A group with pending member ids is about to have members.
     if group.state is GroupState.EMPTY and not group.pending and not offsets.written(group_id):
-        bury(turn, groups, group_id)
+        delete_group(step, groups, group_id)
 
 
-def bury(turn: Turn, groups: dict[str, Group], group_id: str) -> None:
+def delete_group(step: Step, groups: dict[str, Group], group_id: str) -> None:
     """Remove the group and append its tombstone."""
     group = groups.pop(group_id)
-    group.become(GroupState.DEAD, turn.now_ms)
-    turn.effects.append.append(GroupRecord(group_id, None))
+    group.become(GroupState.DEAD, step.timestamp_ms)
+    step.effects.append.append(GroupRecord(group_id, None))
 
 
-def _expired(turn: Turn, group: Group, topic: str, committed: CommittedOffset) -> bool:
+def _expired(step: Step, group: Group, topic: str, committed: CommittedOffset) -> bool:
     """Return whether an offset has expired (KIP-211).
 
     The retention of a group that never had members starts at the commit. That of an empty group starts when its last
@@ -197,5 +240,5 @@ def _expired(turn: Turn, group: Group, topic: str, committed: CommittedOffset) -
     if group.subscribes_to(topic):
         return False
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
-        return turn.now_ms >= committed.expire_timestamp_ms
-    return turn.now_ms - since_ms >= turn.settings.offsets_retention_ms
+        return step.timestamp_ms >= committed.expire_timestamp_ms
+    return step.timestamp_ms - since_ms >= step.settings.offsets_retention_ms

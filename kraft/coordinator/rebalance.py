@@ -1,6 +1,6 @@
 """The rebalance: members join, the leader assigns the partitions (SyncGroup), and absent members are removed.
 
-Functions change the group and add their effects to the :class:`Turn`. Sources: KIP-62 (rebalance timeout), KIP-134
+Functions change the group and add their effects to the :class:`Step`. Sources: KIP-62 (rebalance timeout), KIP-134
 (``group.initial.rebalance.delay.ms``), KIP-345 (static membership).
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from kraft.coordinator.effects import Effects
+from kraft.coordinator.effects import CoordinatorEffects
 from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member, Token
 from kraft.coordinator.records import GroupRecord, group_value
 from kraft.coordinator.subscription import subscribed_topics
@@ -22,29 +22,34 @@ from kraft.wire.errors import ErrorCode
 
 @attrs.frozen
 class GroupSettings:
-    """Broker settings of the coordinator, named as in Kafka."""
+    """Broker settings of the coordinator, named as in Kafka. The retention is compared with timestamps of records."""
 
-    group_min_session_timeout_ms: int = 6_000
-    group_max_session_timeout_ms: int = 1_800_000
-    group_initial_rebalance_delay_ms: int = 3_000
+    group_min_session_timeout_s: float = 6.0
+    group_max_session_timeout_s: float = 1_800.0
+    group_initial_rebalance_delay_s: float = 3.0
     group_max_size: int = 2**31 - 1
     offset_metadata_max_bytes: int = 4096
     offsets_retention_ms: int = 7 * 24 * 3600 * 1000
-    offsets_commit_timeout_ms: int = 5_000
+    offsets_commit_timeout_s: float = 5.0
 
 
 @attrs.define
-class Turn:
-    """One step of the coordinator: the time, the settings, and the effects so far.
+class Step:
+    """One step of the coordinator: its time, the settings, and the effects so far.
 
     ``may_write`` returns whether the partition has enough replicas in sync for an append with ``acks=all``.
     """
 
-    now_ms: int
+    now: float
     settings: GroupSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
-    effects: Effects = attrs.Factory(Effects)
+    effects: CoordinatorEffects = attrs.Factory(CoordinatorEffects)
+
+    @property
+    def timestamp_ms(self) -> int:
+        """The time as records have it: milliseconds since the epoch."""
+        return int(self.now * 1000)
 
     def reply(self, token: Token, message: Any) -> None:
         self.effects.replies.append((token, message))
@@ -65,13 +70,13 @@ class Turn:
         (self.reply_once_committed if once_committed else self.reply)(member.join, response)
         member.join = None
         member.is_new = False
-        member.alive(self.now_ms)
+        member.alive(self.now)
 
     def answer_sync(self, member: Member, response: SyncGroupResponse) -> None:
         assert member.sync is not None
         self.reply(member.sync, response)
         member.sync = None
-        member.alive(self.now_ms)
+        member.alive(self.now)
 
 
 def join_error(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
@@ -113,135 +118,135 @@ def group_roster(group: Group) -> list[JoinGroupResponseMember]:
     ]
 
 
-def prepare(turn: Turn, group: Group) -> None:
+def prepare(step: Step, group: Group) -> None:
     """Begin a rebalance, or complete the current one if all members have joined."""
     if group.state is GroupState.PREPARING_REBALANCE:
-        complete_if_ready(turn, group)
+        complete_if_ready(step, group)
         return
     if group.state is GroupState.COMPLETING_REBALANCE:
         for member in group.members.values():
             member.assignment = b""
             if member.sync is not None:
-                turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+                step.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     group.awaiting_sync.clear()
-    group.sync_deadline_ms = NO_DEADLINE
+    group.sync_deadline = NO_DEADLINE
     group.storing = None
     first = group.state is GroupState.EMPTY
-    group.become(GroupState.PREPARING_REBALANCE, turn.now_ms)
-    delay_ms = turn.settings.group_initial_rebalance_delay_ms
-    timeout_ms = group.rebalance_timeout_ms()
-    if first and delay_ms > 0:
-        group.initial_delay_left_ms = max(timeout_ms - delay_ms, 0)
+    group.become(GroupState.PREPARING_REBALANCE, step.timestamp_ms)
+    delay_s = step.settings.group_initial_rebalance_delay_s
+    timeout_s = group.rebalance_timeout_s()
+    if first and delay_s > 0:
+        group.initial_delay_left_s = max(timeout_s - delay_s, 0.0)
         group.member_added_in_delay = False
-        group.join_deadline_ms = turn.now_ms + delay_ms
+        group.join_deadline = step.now + delay_s
     elif first or group.all_joined():
-        complete_join(turn, group)
+        complete_join(step, group)
     else:
-        group.join_deadline_ms = turn.now_ms + timeout_ms
+        group.join_deadline = step.now + timeout_s
 
 
-def complete_if_ready(turn: Turn, group: Group) -> None:
+def complete_if_ready(step: Step, group: Group) -> None:
     """Complete the join phase once every member has joined. The initial delay of an empty group is never cut short."""
-    if group.state is not GroupState.PREPARING_REBALANCE or group.initial_delay_left_ms is not None:
+    if group.state is not GroupState.PREPARING_REBALANCE or group.initial_delay_left_s is not None:
         return
     if group.all_joined():
-        complete_join(turn, group)
+        complete_join(step, group)
 
 
-def join_deadline_reached(turn: Turn, group: Group) -> None:
+def join_deadline_reached(step: Step, group: Group) -> None:
     """Extend the initial delay if members joined during it (KIP-134). Otherwise complete the join phase."""
-    left_ms = group.initial_delay_left_ms
-    if left_ms is not None and group.member_added_in_delay and left_ms > 0:
-        delay_ms = min(turn.settings.group_initial_rebalance_delay_ms, left_ms)
+    left_s = group.initial_delay_left_s
+    if left_s is not None and group.member_added_in_delay and left_s > 0:
+        delay_s = min(step.settings.group_initial_rebalance_delay_s, left_s)
         group.member_added_in_delay = False
-        group.initial_delay_left_ms = left_ms - delay_ms
-        group.join_deadline_ms = turn.now_ms + delay_ms
+        group.initial_delay_left_s = left_s - delay_s
+        group.join_deadline = step.now + delay_s
         return
-    complete_join(turn, group)
+    complete_join(step, group)
 
 
-def complete_join(turn: Turn, group: Group) -> None:
+def complete_join(step: Step, group: Group) -> None:
     """Remove the dynamic members that did not join, keep the static ones, and begin the next generation."""
-    group.initial_delay_left_ms = None
+    group.initial_delay_left_s = None
     for member in [each for each in group.members.values() if each.join is None and not each.is_static]:
         group.remove(member.member_id)
     joined = [member for member in group.members.values() if member.join is not None]
     if group.members and not joined:
         # Only static members are left, and none has joined. Wait another rebalance timeout for one that can lead.
-        group.join_deadline_ms = turn.now_ms + group.rebalance_timeout_ms()
+        group.join_deadline = step.now + group.rebalance_timeout_s()
         return
-    group.join_deadline_ms = NO_DEADLINE
+    group.join_deadline = NO_DEADLINE
     group.generation += 1
     if not group.members:
         group.protocol_name = None
         group.leader = None
         group.topics = subscribed_topics(group)
-        group.become(GroupState.EMPTY, turn.now_ms)
-        turn.persist(group)
+        group.become(GroupState.EMPTY, step.timestamp_ms)
+        step.persist(group)
         return
     if group.leader not in {member.member_id for member in joined}:
         group.leader = joined[0].member_id
     group.protocol_name = group.elect_protocol()
     group.topics = subscribed_topics(group)
-    group.become(GroupState.COMPLETING_REBALANCE, turn.now_ms)
-    group.sync_deadline_ms = turn.now_ms + group.rebalance_timeout_ms()
+    group.become(GroupState.COMPLETING_REBALANCE, step.timestamp_ms)
+    group.sync_deadline = step.now + group.rebalance_timeout_s()
     group.awaiting_sync = set(group.members)
     for member in joined:
-        turn.answer_join(member, current_generation(group, member))
+        step.answer_join(member, current_generation(group, member))
     for member in group.members.values():
-        member.alive(turn.now_ms)
+        member.alive(step.now)
 
 
-def sync_deadline_reached(turn: Turn, group: Group) -> None:
+def sync_deadline_reached(step: Step, group: Group) -> None:
     """Remove the members that sent no SyncGroup within the rebalance timeout, and begin a new rebalance."""
     for member_id in sorted(group.awaiting_sync):
         group.remove(member_id)
-    prepare(turn, group)
+    prepare(step, group)
 
 
-def assignment_refused(turn: Turn, group: Group) -> None:
+def assignment_refused(step: Step, group: Group) -> None:
     """Refuse the leader's assignment, which cannot be appended or was not committed in time. The parked members rejoin.
 
     Apache: ``GroupMetadata.propagateAssignment`` with an error, then ``maybePrepareRebalance``.
     """
     for member in group.members.values():
         if member.sync is not None:
-            turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
-    prepare(turn, group)
+            step.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    prepare(step, group)
 
 
-def drop(turn: Turn, group: Group, member_id: str) -> None:
+def drop(step: Step, group: Group, member_id: str) -> None:
     """Remove a member that left or timed out, and refuse its parked requests. Callers then call :func:`settle` once."""
     member = group.remove(member_id)
     if member.join is not None:
-        turn.answer_join(member, join_error(member.join_version, ErrorCode.UNKNOWN_MEMBER_ID))
+        step.answer_join(member, join_error(member.join_version, ErrorCode.UNKNOWN_MEMBER_ID))
     if member.sync is not None:
-        turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+        step.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
 
 
-def settle(turn: Turn, group: Group) -> None:
+def settle(step: Step, group: Group) -> None:
     """Rebalance, or complete the join phase, without the dropped members."""
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-        prepare(turn, group)
+        prepare(step, group)
     else:
-        complete_if_ready(turn, group)
+        complete_if_ready(step, group)
 
 
-def time_passed(turn: Turn, group: Group) -> None:
+def time_passed(step: Step, group: Group) -> None:
     """Handle every deadline of the group that has passed."""
-    lapsed = [each for each, until_ms in group.pending.items() if until_ms <= turn.now_ms]
-    silent = [each.member_id for each in group.members.values() if each.next_deadline_ms <= turn.now_ms]
+    lapsed = [each for each, until in group.pending.items() if until <= step.now]
+    silent = [each.member_id for each in group.members.values() if each.next_deadline <= step.now]
     for member_id in lapsed:
         del group.pending[member_id]
     for member_id in silent:
-        drop(turn, group, member_id)
+        drop(step, group, member_id)
     if silent:
-        settle(turn, group)
+        settle(step, group)
     elif lapsed:
-        complete_if_ready(turn, group)
-    if group.join_deadline_ms <= turn.now_ms:
-        join_deadline_reached(turn, group)
-    if group.storing is not None and group.storing.deadline_ms <= turn.now_ms:
-        assignment_refused(turn, group)
-    if group.sync_deadline_ms <= turn.now_ms:
-        sync_deadline_reached(turn, group)
+        complete_if_ready(step, group)
+    if group.join_deadline <= step.now:
+        join_deadline_reached(step, group)
+    if group.storing is not None and group.storing.deadline <= step.now:
+        assignment_refused(step, group)
+    if group.sync_deadline <= step.now:
+        sync_deadline_reached(step, group)

@@ -113,8 +113,8 @@ def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) ->
             group_instance_id=member.group_instance_id,
             client_id=member.client_id,
             client_host=member.client_host,
-            rebalance_timeout=member.rebalance_timeout_ms,
-            session_timeout=member.session_timeout_ms,
+            rebalance_timeout=round(member.rebalance_timeout_s * 1000),
+            session_timeout=round(member.session_timeout_s * 1000),
             subscription=member.metadata(group.protocol_name),
             assignment=member.assignment if assignments is None else assignments.get(member.member_id, b""),
         )
@@ -188,13 +188,14 @@ def decode_group(group_id: str, value: bytes) -> Group:
         protocol_name=message.protocol,
     )
     for stored in message.members:
+        rebalance_ms = stored.rebalance_timeout
         member = Member(
             member_id=stored.member_id,
             group_instance_id=stored.group_instance_id,
             client_id=stored.client_id,
             client_host=stored.client_host,
-            rebalance_timeout_ms=stored.rebalance_timeout if stored.rebalance_timeout >= 0 else stored.session_timeout,
-            session_timeout_ms=stored.session_timeout,
+            rebalance_timeout_s=(rebalance_ms if rebalance_ms >= 0 else stored.session_timeout) / 1000,
+            session_timeout_s=stored.session_timeout / 1000,
             protocol_type=message.protocol_type,
             protocols=((message.protocol or "", bytes(stored.subscription)),),
             assignment=bytes(stored.assignment),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member, Storing
 from kraft.coordinator.join import member_of
-from kraft.coordinator.rebalance import Turn, assignment_refused, complete_if_ready, drop, settle
+from kraft.coordinator.rebalance import Step, assignment_refused, complete_if_ready, drop, settle
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
@@ -26,7 +26,7 @@ def existing(groups: dict[str, Group], group_id: str, unknown: ErrorCode = Error
     return group
 
 
-def sync(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
+def sync(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
     """Park the request until the leader has assigned, or reply at once with an error or the current assignment."""
     message: SyncGroupRequest = request.message
     try:
@@ -36,9 +36,9 @@ def sync(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
         member = member_of(group, message.member_id, message.group_instance_id)
         _same_generation(group, message.generation_id)
         _same_protocol(group, message)
-        _sync_by_state(turn, group, member, request)
+        _sync_by_state(step, group, member, request)
     except KafkaError as refused:
-        turn.reply(request.token, SyncGroupResponse(error_code=refused.code))
+        step.reply(request.token, SyncGroupResponse(error_code=refused.code))
 
 
 def _same_generation(group: Group, generation: int) -> None:
@@ -53,43 +53,43 @@ def _same_protocol(group: Group, message: SyncGroupRequest) -> None:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
-def _sync_by_state(turn: Turn, group: Group, member: Member, request: GroupRequest) -> None:
+def _sync_by_state(step: Step, group: Group, member: Member, request: GroupRequest) -> None:
     if group.state is GroupState.PREPARING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     group.awaiting_sync.discard(member.member_id)
     if not group.awaiting_sync:
-        group.sync_deadline_ms = NO_DEADLINE
+        group.sync_deadline = NO_DEADLINE
     if group.state is GroupState.STABLE:
-        member.alive(turn.now_ms)
-        turn.reply(request.token, _assignment(group, member))
+        member.alive(step.now)
+        step.reply(request.token, _assignment(group, member))
         return
     if member.sync is not None:
-        turn.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+        step.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     member.sync = request.token
     if member.member_id == group.leader:
-        _assign(turn, group, request.message)
+        _assign(step, group, request.message)
 
 
-def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
+def _assign(step: Step, group: Group, message: SyncGroupRequest) -> None:
     """Append the leader's assignment. Members get it once it is committed (Apache: the callback of ``storeGroup``)."""
-    if not turn.may_write():
-        assignment_refused(turn, group)
+    if not step.may_write():
+        assignment_refused(step, group)
         return
     given = {each.member_id: bytes(each.assignment) for each in message.assignments}
-    record = turn.persist(group, given)
-    group.storing = Storing(record, given, turn.now_ms + turn.settings.offsets_commit_timeout_ms)
+    record = step.persist(group, given)
+    group.storing = Storing(record, given, step.now + step.settings.offsets_commit_timeout_s)
 
 
-def assignment_committed(turn: Turn, group: Group) -> None:
+def assignment_committed(step: Step, group: Group) -> None:
     """Send each parked member its part of the assignment, empty if the assignment does not name the member."""
     assert group.storing is not None
     for member in group.members.values():
         member.assignment = group.storing.assignments.get(member.member_id, b"")
     group.storing = None
-    group.become(GroupState.STABLE, turn.now_ms)
+    group.become(GroupState.STABLE, step.timestamp_ms)
     for member in group.members.values():
         if member.sync is not None:
-            turn.answer_sync(member, _assignment(group, member))
+            step.answer_sync(member, _assignment(group, member))
 
 
 def _assignment(group: Group, member: Member) -> SyncGroupResponse:
@@ -98,21 +98,21 @@ def _assignment(group: Group, member: Member) -> SyncGroupResponse:
     )
 
 
-def heartbeat(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
+def heartbeat(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
     message: HeartbeatRequest = request.message
     try:
         group = existing(groups, message.group_id)
         member = member_of(group, message.member_id, message.group_instance_id)
         _same_generation(group, message.generation_id)
-        member.alive(turn.now_ms)
+        member.alive(step.now)
         rebalancing = group.state is GroupState.PREPARING_REBALANCE
         code = ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else ErrorCode.NONE
     except KafkaError as refused:
         code = refused.code
-    turn.reply(request.token, HeartbeatResponse(error_code=code))
+    step.reply(request.token, HeartbeatResponse(error_code=code))
 
 
-def leave(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
+def leave(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
     """Remove one member (up to version 2) or several, by member id or group instance id (KIP-345)."""
     message: LeaveGroupRequest = request.message
     batched = request.version >= BATCHED_LEAVE_VERSION
@@ -121,23 +121,23 @@ def leave(turn: Turn, groups: dict[str, Group], request: GroupRequest) -> None:
     answers = []
     size = 0 if group is None else len(group.members)
     for identity in leaving:
-        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave_one(turn, group, identity)
+        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave_one(step, group, identity)
         answers.append(
             MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code)
         )
     if group is not None and len(group.members) < size:
-        settle(turn, group)
+        settle(step, group)
     if batched:
-        turn.reply(request.token, LeaveGroupResponse(members=answers))
+        step.reply(request.token, LeaveGroupResponse(members=answers))
     else:
-        turn.reply(request.token, LeaveGroupResponse(error_code=answers[0].error_code))
+        step.reply(request.token, LeaveGroupResponse(error_code=answers[0].error_code))
 
 
-def _leave_one(turn: Turn, group: Group, identity: MemberIdentity) -> ErrorCode:
+def _leave_one(step: Step, group: Group, identity: MemberIdentity) -> ErrorCode:
     instance_id = identity.group_instance_id
     if identity.member_id in group.pending:
         del group.pending[identity.member_id]
-        complete_if_ready(turn, group)
+        complete_if_ready(step, group)
         return ErrorCode.NONE
     try:
         if instance_id is not None and identity.member_id == "":
@@ -148,5 +148,5 @@ def _leave_one(turn: Turn, group: Group, identity: MemberIdentity) -> ErrorCode:
             member = member_of(group, identity.member_id, instance_id)
     except KafkaError as refused:
         return refused.code
-    drop(turn, group, member.member_id)
+    drop(step, group, member.member_id)
     return ErrorCode.NONE

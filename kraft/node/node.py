@@ -365,8 +365,8 @@ class Node:
         """Make the objects of the broker. None of them runs yet."""
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
-        lag_max_ms = config.replication.replica_lag_time_max_ms
-        replicas = Replicas(config.node_id, self.world, log_directories, config.values, lag_max_ms)
+        lag_max_s = config.replication.replica_lag_time_max_ms / 1000
+        replicas = Replicas(config.node_id, self.world, log_directories, config.values, lag_max_s)
         interval_ms = config.groups.offsets_retention_check_interval_ms
         groups = Groups(replicas, self.world, group_settings(config), interval_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots

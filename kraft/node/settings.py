@@ -80,13 +80,13 @@ def connection_limits(config: NodeConfig) -> ConnectionLimits:
 def group_settings(config: NodeConfig) -> GroupSettings:
     groups = config.groups
     return GroupSettings(
-        group_min_session_timeout_ms=groups.group_min_session_timeout_ms,
-        group_max_session_timeout_ms=groups.group_max_session_timeout_ms,
-        group_initial_rebalance_delay_ms=groups.group_initial_rebalance_delay_ms,
+        group_min_session_timeout_s=groups.group_min_session_timeout_ms / 1000,
+        group_max_session_timeout_s=groups.group_max_session_timeout_ms / 1000,
+        group_initial_rebalance_delay_s=groups.group_initial_rebalance_delay_ms / 1000,
         group_max_size=groups.group_max_size,
         offset_metadata_max_bytes=groups.offset_metadata_max_bytes,
         offsets_retention_ms=groups.offsets_retention_minutes * _MINUTE_MS,
-        offsets_commit_timeout_ms=groups.offsets_commit_timeout_ms,
+        offsets_commit_timeout_s=groups.offsets_commit_timeout_ms / 1000,
     )
 
 
@@ -98,10 +98,10 @@ def controller_config(
         voter_ids=tuple(voter.node_id for voter in config.voters),
         num_partitions=config.topics.num_partitions,
         default_replication_factor=config.topics.default_replication_factor,
-        broker_session_timeout_ms=config.lease.broker_session_timeout_ms,
+        broker_session_timeout_s=config.lease.broker_session_timeout_ms / 1000,
         delete_topic_enable=config.topics.delete_topic_enable,
         auto_leader_rebalance_enable=config.replication.auto_leader_rebalance_enable,
-        leader_imbalance_check_interval_ms=config.replication.leader_imbalance_check_interval_seconds * 1000,
+        leader_imbalance_check_interval_s=config.replication.leader_imbalance_check_interval_seconds,
         static_values=config.values,
         local_incarnation_id=local_incarnation_id,
     )

@@ -50,9 +50,9 @@ class InSyncReplicas:
 
     async def _check_lag(self) -> None:
         while True:
-            await trio.sleep(self.replicas.lag_max_ms / 2000)
+            await trio.sleep(self.replicas.lag_max_s / 2)
             for number, partition in enumerate(list(self.replicas.all())):
-                partition.step(self.clock.now_ms(), LagChecked())
+                partition.step(self.clock.now_s(), LagChecked())
                 if number % _CHECKED_AT_ONCE == 0:
                     await trio.lowlevel.checkpoint()
 
@@ -67,7 +67,7 @@ class InSyncReplicas:
             for partition, proposal in proposals.items():
                 event = ProposalRefused(proposal, refused.code)
                 self._count(partition, event)
-                partition.step(self.clock.now_ms(), event)
+                partition.step(self.clock.now_s(), event)
             return False
         answers = _answers(proposals, response)
         for partition, proposal in proposals.items():
@@ -75,7 +75,7 @@ class InSyncReplicas:
             answer = answers.get(partition, ProposalRefused(proposal, ErrorCode.UNKNOWN_SERVER_ERROR))
             logger.info("%s: %s", partition.name, _described(answer))
             self._count(partition, answer)
-            partition.step(self.clock.now_ms(), answer)
+            partition.step(self.clock.now_s(), answer)
         return len(answers) == len(proposals)
 
     def _count(self, partition: HostedPartition, event: Settled | ProposalRefused) -> None:

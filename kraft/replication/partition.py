@@ -88,7 +88,7 @@ class HostedPartition:
 
     # Roles.
 
-    def lead(self, conditions: Conditions, state: Partition, now_ms: float) -> None:
+    def lead(self, conditions: Conditions, state: Partition, now: float) -> None:
         """Become the leader of ``state``, or apply it as the leader."""
         self.state = state
         if len(state.replicas) > 1 and self.log.epochs.latest < state.leader_epoch:
@@ -99,10 +99,10 @@ class HostedPartition:
                 logger.error("%s: cannot write the leader epoch, the first append tries again: %s", self.name, error)
         assignment = Assignment(state.replicas, state.isr, state.leader_epoch, state.partition_epoch)
         if self.leadership is None:
-            self.leadership = Leadership(conditions, assignment, self.log.log_end_offset, self.high_watermark, now_ms)
+            self.leadership = Leadership(conditions, assignment, self.log.log_end_offset, self.high_watermark, now)
             self.high_watermark = self.leadership.high_watermark
         else:
-            self.step(now_ms, assignment)
+            self.step(now, assignment)
         self.wake()
 
     def follow(self, state: Partition) -> None:
@@ -111,23 +111,23 @@ class HostedPartition:
         self.leadership = None
         self.wake()
 
-    def step(self, now_ms: float, event: Event) -> None:
+    def step(self, now: float, event: Event) -> None:
         """Pass an event to the leadership and perform its effects. Does nothing without a leadership."""
         if self.leadership is None:
             return
-        effects = self.leadership.step(now_ms, event)
+        effects = self.leadership.step(now, event)
         if effects.high_watermark is not None:
             self.high_watermark = effects.high_watermark
             self._set(self._waiting)
         if effects.proposal is not None:
             self.propose(self, effects.proposal)
 
-    def fetched(self, now_ms: float, event: Fetched) -> None:
+    def fetched(self, now: float, event: Fetched) -> None:
         """Apply the log end and log start of a follower, from its Fetch. The leadership has validated the request."""
         if self.leadership is None:
             return
         before = self.leadership.followers[event.replica_id].log_start_offset
-        self.step(now_ms, event)
+        self.step(now, event)
         if event.log_start_offset != before:
             self._set(self._waiting)
 
@@ -153,12 +153,12 @@ class HostedPartition:
     def append(
         self, buffer: bytearray | memoryview, now_ms: int, headers: list[tuple[int, BatchHeader]] | None = None
     ) -> AppendInfo:
-        """Append batches as the leader and wake the waiting tasks."""
+        """Append batches as the leader, with the timestamp ``now_ms``, and wake the waiting tasks."""
         if headers is None:
             headers = list(iter_headers(buffer))
         appended = self.log.append_as_leader(buffer, headers, self.state.leader_epoch, now_ms)
         self._set(self._waiting_for_more)
-        self.step(now_ms, Appended(appended.last_offset + 1))
+        self.step(now_ms / 1000, Appended(appended.last_offset + 1))
         return appended
 
     def append_fetched(self, batches: Buffer, now_ms: int) -> None:

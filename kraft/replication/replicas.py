@@ -49,13 +49,13 @@ class LeaderChanges:
 
 @attrs.define(eq=False)
 class Replicas:
-    """All partitions on this broker, by topic name and index. ``lag_max_ms`` is ``replica.lag.time.max.ms``."""
+    """All partitions on this broker, by topic name and index. ``lag_max_s`` is ``replica.lag.time.max.ms``."""
 
     node_id: int
     world: World
     directories: list[LogDirectory]
     static_values: Mapping[str, str]
-    lag_max_ms: int = 30_000
+    lag_max_s: float = 30.0
     image: Image = attrs.Factory(Image)
     partitions: dict[str, dict[int, HostedPartition]] = attrs.Factory(dict)
     retired: list[str] = attrs.Factory(list)
@@ -197,9 +197,9 @@ class Replicas:
 
     def _tell_leaders(self, partitions: Iterable[HostedPartition]) -> None:
         """Pass the present conditions to the leaderships of these partitions."""
-        now_ms = self.world.clock.now_ms()
+        now = self.world.clock.now_s()
         for partition in partitions:
-            partition.step(now_ms, self._conditions(partition))
+            partition.step(now, self._conditions(partition))
 
     def _log_config(self, topic: str) -> LogConfig:
         defaults = {
@@ -293,7 +293,7 @@ class Replicas:
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
         if self._has_roles and state.leader == self.node_id:
-            partition.lead(self._conditions(partition), state, self.world.clock.now_ms())
+            partition.lead(self._conditions(partition), state, self.world.clock.now_s())
         else:
             partition.follow(state)
         if partition.is_leader and not led:
@@ -303,7 +303,7 @@ class Replicas:
 
     def _conditions(self, partition: HostedPartition) -> Conditions:
         min_isr = partition.log.config.min_insync_replicas
-        return Conditions(self.node_id, self.lag_max_ms, self._active_epochs, min_isr)
+        return Conditions(self.node_id, self.lag_max_s, self._active_epochs, min_isr)
 
     def _host(
         self,

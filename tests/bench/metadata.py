@@ -41,7 +41,7 @@ REPLICAS = 3
 BROKERS = 10
 EPOCH = 1
 CHANGES = 1000
-SESSION_MS = 9000
+SESSION_S = 9.0
 PROGRAM = Path(__file__).parent / "java" / "Images.java"
 JAVA = ("-Xmx4G", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
 LIMIT_S = 900
@@ -178,7 +178,7 @@ def _changes(table: Table, subject: str, count: int, rounds: int) -> None:
         spent = time.perf_counter() - started
         table.row("an ISR changes: the next image", "µs").add(subject, spent / CHANGES * 1e6)
         started = time.perf_counter()
-        config = ControllerConfig("bench", broker_session_timeout_ms=SESSION_MS)
+        config = ControllerConfig("bench", broker_session_timeout_s=SESSION_S)
         core = ControllerCore(config, Loader(image), count + 1, UUID, random.Random(1), 0.0)
         table.row("takeover: a controller from an image", "ms").add(subject, (time.perf_counter() - started) * 1e3)
         decisions = _fence(core, count + 1)

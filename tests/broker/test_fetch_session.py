@@ -25,7 +25,7 @@ from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopi
 from kraft.messages.fetch_response import EpochEndOffset, PartitionData
 from kraft.wire.errors import ErrorCode, KafkaError
 
-EVICTION_MS = 120_000
+EVICTION_S = 120.0
 NO_ID = uuid.UUID(int=0)
 
 
@@ -59,22 +59,22 @@ def data(partition: int, records: bytes = b"", high_watermark: int = 5, **what: 
     return TopicKey("t", NO_ID), answer
 
 
-def ask(sessions: FetchSessionCache, message: FetchRequest, now_ms: int = 0) -> FetchContext:
-    return sessions.context(message, uses_topic_ids=False, now_ms=now_ms)
+def ask(sessions: FetchSessionCache, message: FetchRequest, now: float = 0.0) -> FetchContext:
+    return sessions.context(message, uses_topic_ids=False, now=now)
 
 
 def told(context: FetchContext, *answers: Answered) -> list[int]:
     return [each.partition_index for topic in context.respond(list(answers))[1] for each in topic.partitions]
 
 
-def opened(sessions: FetchSessionCache, partitions: int = 1, now_ms: int = 0, *, follower: bool = False) -> int:
-    context = ask(sessions, full(partitions, follower=follower), now_ms)
+def opened(sessions: FetchSessionCache, partitions: int = 1, now: float = 0.0, *, follower: bool = False) -> int:
+    context = ask(sessions, full(partitions, follower=follower), now)
     return context.respond([data(index) for index in range(partitions)])[0]
 
 
 def refused(sessions: FetchSessionCache, message: FetchRequest, *, uses_topic_ids: bool = False) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
-        sessions.context(message, uses_topic_ids=uses_topic_ids, now_ms=0)
+        sessions.context(message, uses_topic_ids=uses_topic_ids, now=0)
     return caught.value.code
 
 
@@ -223,14 +223,14 @@ class TestEviction:
     def test_a_full_cache_gives_none(self) -> None:
         sessions = cache(1)
         first = opened(sessions)
-        assert opened(sessions, now_ms=EVICTION_MS) == NO_SESSION
+        assert opened(sessions, now=EVICTION_S) == NO_SESSION
         assert list(sessions.sessions) == [first]
 
     def test_the_least_recently_used_goes_if_it_is_idle(self) -> None:
         sessions = cache(2)
         first, second = opened(sessions), opened(sessions)
-        ask(sessions, request(first, 1), now_ms=1)
-        third = opened(sessions, now_ms=EVICTION_MS + 1)
+        ask(sessions, request(first, 1), now=1)
+        third = opened(sessions, now=EVICTION_S + 1)
         assert (list(sessions.sessions), sessions.evictions) == ([first, third], 1)
         assert second not in sessions.sessions
 
@@ -239,9 +239,9 @@ class TestEviction:
         small, large = opened(sessions, 2), opened(sessions, 5)
         for epoch in (1, 2):
             for each in (small, large):
-                ask(sessions, request(each, epoch), now_ms=epoch * 100_000)
-        assert opened(sessions, 2, now_ms=200_000) == NO_SESSION
-        assert opened(sessions, 3, now_ms=200_000) in sessions.sessions
+                ask(sessions, request(each, epoch), now=epoch * 100.0)
+        assert opened(sessions, 2, now=200.0) == NO_SESSION
+        assert opened(sessions, 3, now=200.0) in sessions.sessions
         assert small not in sessions.sessions
 
     def test_a_follower_displaces_a_consumer_at_once(self) -> None:
@@ -249,13 +249,13 @@ class TestEviction:
         opened(sessions, 9)
         follower = opened(sessions, 1, follower=True)
         assert list(sessions.sessions) == [follower]
-        assert opened(sessions, 9, now_ms=EVICTION_MS) == NO_SESSION
+        assert opened(sessions, 9, now=EVICTION_S) == NO_SESSION
 
     def test_a_consumer_never_displaces_a_busy_follower(self) -> None:
         sessions = cache(1)
         follower = opened(sessions, 1, follower=True)
-        ask(sessions, request(follower, 1), now_ms=EVICTION_MS)
-        assert opened(sessions, 9, now_ms=EVICTION_MS + 1) == NO_SESSION
+        ask(sessions, request(follower, 1), now=EVICTION_S)
+        assert opened(sessions, 9, now=EVICTION_S + 1) == NO_SESSION
 
 
 class IncrementalClient(RuleBasedStateMachine):

@@ -13,18 +13,18 @@ from kraft.broker.leadership import (
     Appended,
     Assignment,
     Conditions,
-    Effects,
     Event,
     Fetched,
     LagChecked,
     Leadership,
+    LeadershipEffects,
     Proposal,
     ProposalRefused,
     Settled,
 )
 from kraft.wire.errors import ErrorCode, KafkaError
 
-LAG_MS = 30_000
+LAG_S = 30.0
 LEADER, SECOND, THIRD = 1, 2, 3
 REPLICAS = (LEADER, SECOND, THIRD)
 NOW = 1_000_000.0
@@ -40,7 +40,7 @@ def leadership(
     active: Mapping[int, int] | None = None,
 ) -> Leadership:
     epochs = {LEADER: 10, SECOND: 20, THIRD: 30} if active is None else active
-    conditions = Conditions(LEADER, LAG_MS, epochs, min_isr)
+    conditions = Conditions(LEADER, LAG_S, epochs, min_isr)
     return Leadership(conditions, Assignment(replicas, isr, 5, 7), end_offset, high_watermark, NOW)
 
 
@@ -51,15 +51,15 @@ def fetched(replica_id: int, end_offset: int, *, epoch: int | None = None) -> Fe
 def test_a_leader_without_followers_commits_what_it_appends() -> None:
     alone = leadership(replicas=(LEADER,), isr=(LEADER,), end_offset=3)
     assert alone.high_watermark == 3
-    assert alone.step(NOW, Appended(5)) == Effects(high_watermark=5)
+    assert alone.step(NOW, Appended(5)) == LeadershipEffects(high_watermark=5)
 
 
 def test_what_is_committed_is_what_all_in_sync_replicas_have() -> None:
     leader = leadership()
-    assert leader.step(NOW, Appended(10)) == Effects()
-    assert leader.step(NOW, fetched(SECOND, 10)) == Effects()
-    assert leader.step(NOW, fetched(THIRD, 4)) == Effects(high_watermark=4)
-    assert leader.step(NOW, fetched(THIRD, 10)) == Effects(high_watermark=10)
+    assert leader.step(NOW, Appended(10)) == LeadershipEffects()
+    assert leader.step(NOW, fetched(SECOND, 10)) == LeadershipEffects()
+    assert leader.step(NOW, fetched(THIRD, 4)) == LeadershipEffects(high_watermark=4)
+    assert leader.step(NOW, fetched(THIRD, 10)) == LeadershipEffects(high_watermark=10)
 
 
 def test_a_new_leader_commits_nothing_before_it_has_heard_of_every_member() -> None:
@@ -71,7 +71,7 @@ def test_a_new_leader_commits_nothing_before_it_has_heard_of_every_member() -> N
 def test_a_follower_out_of_sync_does_not_hold_up_the_others() -> None:
     leader = leadership(isr=(LEADER, SECOND))
     leader.step(NOW, Appended(10))
-    assert leader.step(NOW, fetched(SECOND, 10)) == Effects(high_watermark=10)
+    assert leader.step(NOW, fetched(SECOND, 10)) == LeadershipEffects(high_watermark=10)
 
 
 def test_a_follower_that_is_about_to_join_is_waited_for() -> None:
@@ -82,8 +82,8 @@ def test_a_follower_that_is_about_to_join_is_waited_for() -> None:
     assert leader.step(NOW, fetched(SECOND, 10)).proposal is not None
     assert leader.pending is not None
     leader.step(NOW, ProposalRefused(leader.pending, ErrorCode.INELIGIBLE_REPLICA))
-    assert leader.step(NOW, Appended(12)) == Effects()
-    assert leader.step(NOW + LAG_MS + 1, Appended(14)) == Effects(high_watermark=14)
+    assert leader.step(NOW, Appended(12)) == LeadershipEffects()
+    assert leader.step(NOW + LAG_S + 1, Appended(14)) == LeadershipEffects(high_watermark=14)
 
 
 def test_a_follower_that_lags_is_proposed_out() -> None:
@@ -91,13 +91,13 @@ def test_a_follower_that_lags_is_proposed_out() -> None:
     leader = leadership()
     leader.step(NOW, Appended(10))
     leader.step(NOW + 1, fetched(SECOND, 10))
-    later = NOW + LAG_MS + 1
-    assert leader.step(NOW + LAG_MS, LagChecked()) == Effects()
+    later = NOW + LAG_S + 1
+    assert leader.step(NOW + LAG_S, LagChecked()) == LeadershipEffects()
     effects = leader.step(later, LagChecked())
     assert effects.proposal == Proposal(5, 7, ((LEADER, -1), (SECOND, 20)))
     assert leader.high_watermark == 0
-    assert leader.step(later, LagChecked()) == Effects(), "one proposal at a time"
-    assert leader.step(later, Settled(effects.proposal, (LEADER, SECOND), 8)) == Effects(high_watermark=10)
+    assert leader.step(later, LagChecked()) == LeadershipEffects(), "one proposal at a time"
+    assert leader.step(later, Settled(effects.proposal, (LEADER, SECOND), 8)) == LeadershipEffects(high_watermark=10)
     assert (leader.isr, leader.partition_epoch, leader.pending) == ((LEADER, SECOND), 8, None)
 
 
@@ -106,7 +106,7 @@ def test_a_follower_that_is_always_a_little_behind_does_not_lag() -> None:
     leader = leadership()
     now = NOW
     for end in range(10, 200, 10):
-        now += LAG_MS / 2
+        now += LAG_S / 2
         leader.step(now, Appended(end))
         leader.step(now, fetched(SECOND, end - 10))
         leader.step(now, fetched(THIRD, end))
@@ -130,10 +130,12 @@ def test_who_may_have_joined_is_waited_for_until_the_answer_is_known() -> None:
     leader = leadership(isr=(LEADER,))
     proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
     assert proposal is not None
-    later = NOW + LAG_MS + 1
+    later = NOW + LAG_S + 1
     leader.step(later, ProposalRefused(proposal, ErrorCode.REQUEST_TIMED_OUT))
-    assert leader.step(later, Appended(10)) == Effects()
-    assert leader.step(later, ProposalRefused(proposal, ErrorCode.INELIGIBLE_REPLICA)) == Effects(high_watermark=10)
+    assert leader.step(later, Appended(10)) == LeadershipEffects()
+    assert leader.step(later, ProposalRefused(proposal, ErrorCode.INELIGIBLE_REPLICA)) == LeadershipEffects(
+        high_watermark=10
+    )
 
 
 def test_a_new_leader_lets_nobody_join_who_has_not_reached_its_epoch() -> None:
@@ -161,9 +163,11 @@ def test_a_fetch_that_does_not_count() -> None:
 def test_too_few_in_sync_replicas_commit_nothing() -> None:
     """KIP-966"""
     leader = leadership(isr=(LEADER,), min_isr=2)
-    assert leader.step(NOW, Appended(10)) == Effects()
+    assert leader.step(NOW, Appended(10)) == LeadershipEffects()
     few = leadership(replicas=(LEADER,), isr=(LEADER,), min_isr=2)
-    assert few.step(NOW, Appended(10)) == Effects(high_watermark=10), "there cannot be more than there are replicas"
+    assert few.step(NOW, Appended(10)) == LeadershipEffects(high_watermark=10), (
+        "there cannot be more than there are replicas"
+    )
 
 
 def test_conditions_hold_from_when_the_leadership_hears_of_them() -> None:
@@ -172,10 +176,10 @@ def test_conditions_hold_from_when_the_leadership_hears_of_them() -> None:
     leader.step(NOW, Appended(10))
     leader.step(NOW, fetched(SECOND, 4, epoch=19))
     epochs = {SECOND: 20, THIRD: 30}
-    assert leader.step(NOW, Conditions(LEADER, LAG_MS, epochs, 1)) == Effects(high_watermark=10)
+    assert leader.step(NOW, Conditions(LEADER, LAG_S, epochs, 1)) == LeadershipEffects(high_watermark=10)
     with pytest.raises(KafkaError):
         leader.check(SECOND, 19)
-    assert leader.step(NOW, Conditions(LEADER, LAG_MS, {THIRD: 30}, 1)) == Effects()
+    assert leader.step(NOW, Conditions(LEADER, LAG_S, {THIRD: 30}, 1)) == LeadershipEffects()
     leader.check(SECOND, 19)
 
 
@@ -188,18 +192,18 @@ def test_a_request_without_an_answer_is_made_again_as_it_was() -> None:
     assert leader.pending == proposal, "until the metadata says what holds"
     leader.step(NOW, Assignment(REPLICAS, (LEADER, THIRD), 5, 8))
     assert (leader.pending, leader.isr) == (None, (LEADER, THIRD))
-    assert leader.step(NOW, Settled(proposal, (LEADER, SECOND), 9)) == Effects()
+    assert leader.step(NOW, Settled(proposal, (LEADER, SECOND), 9)) == LeadershipEffects()
     assert leader.isr == (LEADER, THIRD)
 
 
 def test_a_re_elected_leader_gives_its_followers_new_time() -> None:
     leader = leadership()
     leader.step(NOW, Appended(10))
-    later = NOW + LAG_MS * 2
+    later = NOW + LAG_S * 2
     leader.step(later, Assignment(REPLICAS, REPLICAS, 6, 8))
     assert leader.epoch_start_offset == 10
-    assert leader.step(later + LAG_MS, LagChecked()).proposal is None
-    assert leader.step(later + LAG_MS + 1, LagChecked()).proposal is not None
+    assert leader.step(later + LAG_S, LagChecked()).proposal is None
+    assert leader.step(later + LAG_S + 1, LagChecked()).proposal is not None
 
 
 @pytest.mark.parametrize(("leader_epoch", "high_watermark"), [(6, 100), (7, 80)])
@@ -224,7 +228,7 @@ def test_replicas_come_and_go() -> None:
     leader = leadership(replicas=(LEADER, SECOND), isr=(LEADER, SECOND))
     leader.step(NOW, Assignment((LEADER, THIRD), (LEADER,), 5, 8))
     assert set(leader.followers) == {THIRD}
-    assert leader.step(NOW, Appended(10)) == Effects(high_watermark=10)
+    assert leader.step(NOW, Appended(10)) == LeadershipEffects(high_watermark=10)
 
 
 def test_the_metadata_says_who_the_replicas_are_after_an_answer_that_completed_a_reassignment() -> None:
@@ -241,9 +245,11 @@ def test_the_metadata_says_who_the_replicas_are_after_an_answer_that_completed_a
     leader.step(NOW, Assignment((LEADER, THIRD), (LEADER, THIRD), 6, 8))
     assert (leader.replicas, set(leader.followers), leader.leader_epoch) == ((LEADER, THIRD), {THIRD}, 6)
     leader.step(NOW, Appended(11))
-    assert leader.step(NOW, fetched(THIRD, 11)) == Effects(high_watermark=11), "nobody waits for who was removed"
+    assert leader.step(NOW, fetched(THIRD, 11)) == LeadershipEffects(high_watermark=11), (
+        "nobody waits for who was removed"
+    )
     leader.step(NOW, Appended(12))
-    effects = leader.step(NOW + LAG_MS + 1, LagChecked())
+    effects = leader.step(NOW + LAG_S + 1, LagChecked())
     assert effects.proposal == Proposal(6, 8, ((LEADER, -1),)), "the controller fences proposals of former epochs"
 
 
@@ -260,7 +266,7 @@ def test_a_proposal_of_a_former_leader_epoch_is_given_up() -> None:
     fenced = leader.pending
     leader.step(NOW, Assignment((LEADER, THIRD), (LEADER, THIRD), 6, 8))
     assert leader.pending is None
-    assert leader.step(NOW, ProposalRefused(fenced, ErrorCode.FENCED_LEADER_EPOCH)) == Effects()
+    assert leader.step(NOW, ProposalRefused(fenced, ErrorCode.FENCED_LEADER_EPOCH)) == LeadershipEffects()
 
 
 def test_metadata_that_confirms_an_answer_leaves_the_next_proposal_pending() -> None:
@@ -292,9 +298,9 @@ def test_a_cancelled_reassignment_ends_the_proposal_that_would_have_completed_it
     assert proposal is not None
     leader.step(NOW, Assignment((LEADER, SECOND), (LEADER, SECOND), 6, 8))
     assert (leader.pending, leader.maximal_isr) == (None, {LEADER, SECOND})
-    assert leader.step(NOW, ProposalRefused(proposal, ErrorCode.FENCED_LEADER_EPOCH)) == Effects()
+    assert leader.step(NOW, ProposalRefused(proposal, ErrorCode.FENCED_LEADER_EPOCH)) == LeadershipEffects()
     leader.step(NOW, Appended(4))
-    assert leader.step(NOW, fetched(SECOND, 4)) == Effects(high_watermark=4)
+    assert leader.step(NOW, fetched(SECOND, 4)) == LeadershipEffects(high_watermark=4)
 
 
 def test_the_low_watermark_is_that_of_the_living() -> None:
@@ -324,7 +330,7 @@ class Replication(RuleBasedStateMachine):
         self.metadata: list[tuple[Assignment, dict[int, int]]] = []
         self.asked: list[Proposal] = []
         self.answers: list[Event] = []
-        conditions = Conditions(LEADER, LAG_MS, dict(self.epochs), min_isr)
+        conditions = Conditions(LEADER, LAG_S, dict(self.epochs), min_isr)
         self.leader = Leadership(conditions, Assignment(REPLICAS, REPLICAS, 0, 0), 0, 0, self.now)
 
     def step(self, event: Event) -> None:
@@ -355,7 +361,7 @@ class Replication(RuleBasedStateMachine):
 
     @rule(seconds=st.integers(1, 40))
     def wait(self, seconds: int) -> None:
-        self.now += seconds * 1000
+        self.now += seconds
         self.step(LagChecked())
 
     @rule(follower=st.sampled_from((SECOND, THIRD)), kept=st.integers(0, 10))
@@ -414,7 +420,7 @@ class Replication(RuleBasedStateMachine):
     def replay(self) -> None:
         assignment, epochs = self.metadata.pop(0)
         self.step(assignment)
-        self.step(Conditions(LEADER, LAG_MS, epochs, self.min_isr))
+        self.step(Conditions(LEADER, LAG_S, epochs, self.min_isr))
 
     @precondition(lambda self: self.asked)
     @rule(heard=st.booleans(), answered=st.booleans())

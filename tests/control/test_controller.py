@@ -163,7 +163,7 @@ async def test_a_failed_fsync_answers_nothing_and_ends_the_node(tmp_path: Path) 
 
 async def test_a_silent_broker_is_fenced(tmp_path: Path) -> None:
     """broker.session.timeout.ms"""
-    async with running(tmp_path, broker_session_timeout_ms=20) as (quorum, metadata, controller):
+    async with running(tmp_path, broker_session_timeout_s=0.02) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         with trio.fail_after(30):
             while 1 not in metadata.image.brokers or not metadata.image.brokers[1].fenced:

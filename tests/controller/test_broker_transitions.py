@@ -21,7 +21,7 @@ from kraft.metadata.partitions import NO_LEADER
 from kraft.wire.errors import ErrorCode
 from tests.controller.toy import CLUSTER_ID, ToyCluster
 
-SESSION_MS = 9_000
+SESSION_S = 9.0
 ALL_AT_ONCE = 10**9
 
 
@@ -40,7 +40,7 @@ def cluster(partitions: int = 10, *, at_once: int = 3) -> ToyCluster:
 
 def be_silent(toy: ToyCluster, *alive: int) -> None:
     """The sessions of all others are over."""
-    toy.now_ms += SESSION_MS
+    toy.now += SESSION_S
     for broker_id in alive:
         toy.heartbeat(broker_id)
 
@@ -74,7 +74,7 @@ def test_a_broker_of_many_partitions_is_fenced_in_bounded_decisions() -> None:
     toy.settles = False
     be_silent(toy, 2, 3)
     sizes = []
-    while toy.core.deadline_ms <= toy.now_ms:
+    while toy.core.deadline <= toy.now:
         length = len(toy.log)
         assert not toy.image.brokers[1].fenced
         toy.send(DeadlineReached())
@@ -94,9 +94,9 @@ def test_a_new_controller_begins_where_the_log_ends() -> None:
     length, left = len(toy.log), left_to(toy, 1)
     successor = ToyCluster(toy.config, log=toy.log)
     assert not successor.image.brokers[1].fenced
-    successor.pass_time(SESSION_MS - 1, alive=(2, 3))
+    successor.pass_time(SESSION_S - 0.5, alive=(2, 3))
     assert len(successor.log) == length, "it gives every broker a full session"
-    successor.pass_time(1)
+    successor.pass_time(0.5)
     changes = [record for record in successor.log[length:] if isinstance(record, PartitionChangeRecord)]
     assert (len(changes), successor.image.brokers[1].fenced, left_to(successor, 1)) == (left, True, 0)
 
@@ -159,7 +159,7 @@ def test_two_brokers_at_once_are_taken_out_one_after_the_other() -> None:
     toy.settles = False
     be_silent(toy, 3)
     fenced = []
-    while toy.core.deadline_ms <= toy.now_ms:
+    while toy.core.deadline <= toy.now:
         toy.send(DeadlineReached())
         check(toy.image)
         fenced += [id for id in (1, 2) if toy.image.brokers[id].fenced and id not in fenced]
@@ -276,7 +276,7 @@ REPLICAS = st.lists(st.sampled_from(BROKERS), min_size=1, max_size=3, unique=Tru
 
 
 def expire(broker_ids: set[int]) -> Callable[[ToyCluster], None]:
-    return lambda toy: toy.pass_time(SESSION_MS, alive=tuple(id for id in BROKERS if id not in broker_ids))
+    return lambda toy: toy.pass_time(SESSION_S, alive=tuple(id for id in BROKERS if id not in broker_ids))
 
 
 def beat(broker_id: int, stop: bool, fence: bool) -> Callable[[ToyCluster], None]:

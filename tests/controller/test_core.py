@@ -186,7 +186,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @property
     def unfinished(self) -> bool:
-        return self.toy.core.deadline_ms == -math.inf
+        return self.toy.core.deadline == -math.inf
 
     @rule(broker_id=BROKERS, local=st.booleans())
     def register(self, broker_id: int, local: bool) -> None:
@@ -209,9 +209,9 @@ class AnyHistory(RuleBasedStateMachine):
             if settles:
                 self.toy.settle()
 
-    @rule(milliseconds=st.sampled_from([1_000, 5_000, 9_000]), alive=st.sets(BROKERS))
-    def pass_time(self, milliseconds: int, alive: set[int]) -> None:
-        self.toy.pass_time(milliseconds, alive=tuple(id for id in sorted(alive) if id in self.toy.image.brokers))
+    @rule(seconds=st.sampled_from([1.0, 5.0, 9.0]), alive=st.sets(BROKERS))
+    def pass_time(self, seconds: float, alive: set[int]) -> None:
+        self.toy.pass_time(seconds, alive=tuple(id for id in sorted(alive) if id in self.toy.image.brokers))
 
     @rule(broker_id=BROKERS)
     def unregister(self, broker_id: int) -> None:
@@ -298,9 +298,9 @@ class AnyHistory(RuleBasedStateMachine):
         """It replays the log, and knows the same."""
         image = self.toy.image
         log = [decode_record(encode_record(record, record_version(record))) for record in self.toy.log]
-        now_ms = self.toy.now_ms
+        now = self.toy.now
         self.toy = ToyCluster(self.toy.config, log=log, settles=False)
-        self.toy.now_ms = now_ms
+        self.toy.now = now
         assert self.toy.image.topics == image.topics
         assert self.toy.image.brokers == image.brokers
         assert self.toy.image.configs == image.configs

@@ -16,18 +16,18 @@ from kraft.messages.incremental_alter_configs_request import (
 from kraft.metadata.partitions import NO_LEADER
 from tests.controller.toy import CLUSTER_ID, ToyCluster
 
-INTERVAL_MS = 60_000
+INTERVAL_S = 60.0
 #: No session ends in these tests.
-SESSION_MS = 10_000_000
+SESSION_S = 10_000.0
 
 
 def cluster(partitions: int = 1, *, enabled: bool = True, partitions_at_once: int = 500) -> ToyCluster:
     """Led by 2 although 1 is preferred, and in sync."""
     config = ControllerConfig(
         CLUSTER_ID,
-        broker_session_timeout_ms=SESSION_MS,
+        broker_session_timeout_s=SESSION_S,
         auto_leader_rebalance_enable=enabled,
-        leader_imbalance_check_interval_ms=INTERVAL_MS,
+        leader_imbalance_check_interval_s=INTERVAL_S,
         partitions_at_once=partitions_at_once,
     )
     toy = ToyCluster(config)
@@ -43,55 +43,55 @@ def cluster(partitions: int = 1, *, enabled: bool = True, partitions_at_once: in
 def test_leadership_goes_back_to_preferred_replicas() -> None:
     """auto.leader.rebalance.enable, leader.imbalance.check.interval.seconds."""
     toy = cluster()
-    toy.pass_time(INTERVAL_MS - 1)
+    toy.pass_time(INTERVAL_S - 0.5)
     assert toy.partition().leader == 2
-    toy.pass_time(1)
+    toy.pass_time(0.5)
     assert toy.partition().leader == 1
 
 
 def test_it_can_be_turned_off() -> None:
     toy = cluster(enabled=False)
-    toy.pass_time(SESSION_MS - 1)
+    toy.pass_time(SESSION_S - 0.5)
     assert toy.partition().leader == 2
 
 
 def test_where_all_is_well_nothing_is_due() -> None:
     toy = cluster()
-    toy.pass_time(INTERVAL_MS)
-    assert toy.core.deadline_ms == SESSION_MS
-    toy.pass_time(INTERVAL_MS)
+    toy.pass_time(INTERVAL_S)
+    assert toy.core.deadline == SESSION_S
+    toy.pass_time(INTERVAL_S)
     toy.heartbeat(1, fence=True)
-    assert toy.core.deadline_ms == 3 * INTERVAL_MS, "what comes up waits for an interval"
+    assert toy.core.deadline == 3 * INTERVAL_S, "what comes up waits for an interval"
 
 
 def test_a_preferred_replica_out_of_sync_is_waited_for() -> None:
     toy = cluster()
     toy.heartbeat(1, fence=True)
     length = len(toy.log)
-    toy.pass_time(INTERVAL_MS)
-    assert (len(toy.log), toy.core.deadline_ms) == (length, 2 * INTERVAL_MS)
+    toy.pass_time(INTERVAL_S)
+    assert (len(toy.log), toy.core.deadline) == (length, 2 * INTERVAL_S)
 
 
 def test_many_elections_are_made_in_portions() -> None:
     """So that requests have their turn in between."""
     toy = cluster(partitions=5, partitions_at_once=2)
-    toy.now_ms += INTERVAL_MS
+    toy.now += INTERVAL_S
     for led_by_the_preferred in (2, 4, 5):
-        assert toy.core.deadline_ms <= toy.now_ms
+        assert toy.core.deadline <= toy.now
         toy.send(DeadlineReached())
         assert [toy.partition(index=index).leader for index in range(5)].count(1) == led_by_the_preferred
-    assert math.isclose(toy.core.deadline_ms, SESSION_MS)
+    assert math.isclose(toy.core.deadline, SESSION_S)
 
 
 def test_what_cannot_be_elected_is_passed_once() -> None:
     """However many partitions wait for a broker that is away, those behind them have their turn."""
     toy = cluster(partitions=5, partitions_at_once=2)
     toy.heartbeat(1, fence=True)
-    toy.now_ms += INTERVAL_MS
+    toy.now += INTERVAL_S
     for _ in range(3):
-        assert toy.core.deadline_ms <= toy.now_ms
+        assert toy.core.deadline <= toy.now
         assert toy.send(DeadlineReached()) is None
-    assert toy.core.deadline_ms == 2 * INTERVAL_MS
+    assert toy.core.deadline == 2 * INTERVAL_S
 
 
 def leaderless(partitions: int) -> ToyCluster:
@@ -115,7 +115,7 @@ def test_a_broker_that_comes_back_leads_again_in_portions() -> None:
     for count in (4, 5):
         toy.send(DeadlineReached())
         assert led(toy) == count
-    assert toy.core.deadline_ms > toy.now_ms
+    assert toy.core.deadline > toy.now
 
 
 def test_who_comes_back_while_a_look_is_under_way_is_looked_for_again() -> None:
@@ -170,5 +170,5 @@ def test_partitions_without_a_leader_are_looked_at_now_and_then() -> None:
     toy.heartbeat(1)
     allow_unclean(toy, 2, "t")
     successor = ToyCluster(toy.config, log=toy.log)
-    successor.pass_time(300_000)
+    successor.pass_time(300.0)
     assert successor.partition().leader == 1

@@ -58,7 +58,7 @@ class ToyCluster:
     ) -> None:
         self.settles = settles
         self.config = config or ControllerConfig(CLUSTER_ID)
-        self.now_ms = 0.0
+        self.now = 0.0
         self.log: list[Any] = []
         self._uuids = numbered_uuids(1_000_000 + 1_000 * len(log or ()))
         loader = Loader()
@@ -66,7 +66,7 @@ class ToyCluster:
             self.log = list(log)
             loader.load(self.log, len(log) - 1, 1, 0)
         self.core = ControllerCore(
-            self.config, loader, len(self.log), lambda: next(self._uuids), random.Random(7), self.now_ms
+            self.config, loader, len(self.log), lambda: next(self._uuids), random.Random(7), self.now
         )
         self.send(Activated((FeatureLevelRecord(name="metadata.version", feature_level=level),)))
         if settles:
@@ -77,7 +77,7 @@ class ToyCluster:
         return self.core.image
 
     def send(self, event: Event) -> Any:
-        decision = self.core.step(self.now_ms, event)
+        decision = self.core.step(self.now, event)
         if decision.records:
             self.log += decision.records
             self.core.replay(decision.records, len(self.log), 1, 0)
@@ -130,20 +130,20 @@ class ToyCluster:
             assert self.register(broker_id, **fields).error_code == ErrorCode.NONE
             assert not self.heartbeat(broker_id).is_fenced
 
-    def pass_time(self, milliseconds: float, *, alive: tuple[int, ...] = ()) -> None:
+    def pass_time(self, seconds: float, *, alive: tuple[int, ...] = ()) -> None:
         """Let time pass, with heartbeats of the brokers in ``alive`` at its end, and do what is then due."""
-        self.now_ms += milliseconds
+        self.now += seconds
         for broker_id in alive:
             self.heartbeat(broker_id)
-        self._do_what_is_due_by(self.now_ms)
+        self._do_what_is_due_by(self.now)
 
     def settle(self) -> None:
         """Do what is not finished, as the driver does with a turn of the event loop between."""
         self._do_what_is_due_by(-math.inf)
 
-    def _do_what_is_due_by(self, deadline_ms: float) -> None:
+    def _do_what_is_due_by(self, deadline: float) -> None:
         for _ in range(_MANY_TURNS):
-            if self.core.deadline_ms > deadline_ms:
+            if self.core.deadline > deadline:
                 return
             self.send(DeadlineReached())
         raise AssertionError("what was due must be done, or its driver spins")

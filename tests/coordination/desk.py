@@ -55,8 +55,8 @@ settle = trio.testing.wait_all_tasks_blocked
 
 
 class VirtualClock(Clock):
-    def now_ms(self) -> int:
-        return int(trio.current_time() * 1000)
+    def now_s(self) -> float:
+        return trio.current_time()
 
 
 @attrs.frozen
@@ -142,7 +142,7 @@ class Desk:
     def follower_fetches(self, end_offset: int | None = None) -> None:
         """Let the follower fetch from ``end_offset``, by default from the log end."""
         end = self.partition.log.log_end_offset if end_offset is None else end_offset
-        self.partition.fetched(trio.current_time() * 1000, Fetched(FOLLOWER, FOLLOWER_EPOCH, end, 0))
+        self.partition.fetched(trio.current_time(), Fetched(FOLLOWER, FOLLOWER_EPOCH, end, 0))
 
     async def send(self, handler: ModuleType, message: Any, version: int) -> Any:
         """Send a request and return its response."""
@@ -218,7 +218,7 @@ async def desk_in(path: Path, *, replicas: tuple[int, ...] = (LEADER, FOLLOWER),
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
     world = World(clock=VirtualClock())
     held = Replicas(LEADER, world, [directory], {each.replace("_", "."): static[each] for each in static})
-    settings = GroupSettings(group_initial_rebalance_delay_ms=0)
+    settings = GroupSettings(group_initial_rebalance_delay_s=0)
     groups = Groups(held, world, settings, 600_000)
     loader = Loader()
     records = (

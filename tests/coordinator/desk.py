@@ -9,9 +9,9 @@ from itertools import count
 from typing import Any
 
 from kraft.coordinator.core import Committed, DeadlineReached, Event, ExpireOffsets, GroupCoordinator
-from kraft.coordinator.effects import Effects, GroupRequest
+from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.group import Group
-from kraft.coordinator.inquiry import fetched
+from kraft.coordinator.offsets import fetched
 from kraft.coordinator.rebalance import GroupSettings
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.heartbeat_request import HeartbeatRequest
@@ -27,9 +27,9 @@ from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup
 from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kraft.wire.codec import encode
 
-SESSION_MS = 10_000
-REBALANCE_MS = 60_000
-DELAY_MS = 3_000
+SESSION_S = 10.0
+REBALANCE_S = 60.0
+DELAY_S = 3.0
 GROUP = "g"
 
 
@@ -46,13 +46,13 @@ class Desk:
     is true if enough replicas are in sync.
     """
 
-    def __init__(self, **settings: int) -> None:
-        self.settings = GroupSettings(**({"group_initial_rebalance_delay_ms": DELAY_MS} | settings))
-        self.now_ms = 1_000_000
+    def __init__(self, **settings: float) -> None:
+        self.settings = GroupSettings(**({"group_initial_rebalance_delay_s": DELAY_S} | settings))
+        self.now = 1_000.0
         self.written: list[tuple[bytes, bytes | None]] = []
         self.is_followed = True
         self.may_write = True
-        self.uncommitted: list[Effects] = []
+        self.uncommitted: list[CoordinatorEffects] = []
         self.answers: dict[int, Any] = {}
         self._tokens = count(1)
         self._ids = count(1)
@@ -65,7 +65,7 @@ class Desk:
         return self.core.groups[group_id]
 
     def step(self, event: Event) -> None:
-        effects = self.core.step(self.now_ms, event)
+        effects = self.core.step(self.now, event)
         self.written += [(each.key, each.value) for each in effects.append]
         if effects.append:
             self.uncommitted.append(effects)
@@ -74,13 +74,13 @@ class Desk:
         if self.is_followed:
             self.commit_all()
         self._answer(effects.replies)
-        assert self.core.deadline_ms <= effects.deadline_ms
+        assert self.core.deadline <= effects.deadline
 
     def commit_all(self) -> None:
         """Commit all appended records."""
         while self.uncommitted:
             effects = self.uncommitted.pop(0)
-            replayed = self.core.step(self.now_ms, Committed(effects.append))
+            replayed = self.core.step(self.now, Committed(effects.append))
             assert not replayed.append
             self._answer(replayed.replies)
             self._answer(effects.replies_once_committed)
@@ -108,14 +108,14 @@ class Desk:
         """Send a request that must get its reply at once, and return the reply."""
         return self.answers[self.send(message, version)]
 
-    def pass_time(self, milliseconds: int) -> None:
+    def pass_time(self, seconds: float) -> None:
         """Advance the time and step the core at each deadline. A deadline must not repeat at one instant."""
-        until_ms = self.now_ms + milliseconds
-        while self.core.deadline_ms <= until_ms:
-            self.now_ms = max(self.now_ms, self.core.deadline_ms)
+        until = self.now + seconds
+        while self.core.deadline <= until:
+            self.now = max(self.now, self.core.deadline)
             self.step(DeadlineReached())
-            assert self.core.deadline_ms > self.now_ms, "an expired deadline must move"
-        self.now_ms = until_ms
+            assert self.core.deadline > self.now, "an expired deadline must move"
+        self.now = until
 
     def restart(self, *, has_all: bool = True) -> list[object]:
         """Move the partition to another broker, which loads all written or only the committed records. Return the
@@ -132,7 +132,7 @@ class Desk:
     def load(self, written: Iterable[tuple[bytes | None, bytes | None]]) -> None:
         """Load records that another coordinator wrote."""
         deque(self.core.load(written), maxlen=0)
-        deque(self.core.begin(self.now_ms), maxlen=0)
+        deque(self.core.begin(self.now), maxlen=0)
 
     def expire(self, group_id: str = GROUP) -> None:
         """``offsets.retention.check.interval.ms`` has passed."""
@@ -145,16 +145,16 @@ class Desk:
         instance: str | None = None,
         protocols: Iterable[tuple[str, bytes]] = (("range", subscription("t")),),
         protocol_type: str = "consumer",
-        session_ms: int = SESSION_MS,
-        rebalance_ms: int = REBALANCE_MS,
+        session_s: float = SESSION_S,
+        rebalance_s: float = REBALANCE_S,
         group_id: str = GROUP,
     ) -> JoinGroupRequest:
         return JoinGroupRequest(
             group_id=group_id,
             member_id=member_id,
             group_instance_id=instance,
-            session_timeout_ms=session_ms,
-            rebalance_timeout_ms=rebalance_ms,
+            session_timeout_ms=round(session_s * 1000),
+            rebalance_timeout_ms=round(rebalance_s * 1000),
             protocol_type=protocol_type,
             protocols=[JoinGroupRequestProtocol(name, metadata) for name, metadata in protocols],
         )
@@ -244,7 +244,7 @@ class Desk:
     def gather(self) -> None:
         """Advance the time until no join is parked."""
         while any(member.join is not None for member in self.group().members.values()):
-            self.pass_time(self.core.deadline_ms - self.now_ms)
+            self.pass_time(self.core.deadline - self.now)
 
     def stable(self, size: int = 1, **what: Any) -> list[str]:
         """Make a stable group of new dynamic members. Return their ids, the leader first. Each one's assignment is its

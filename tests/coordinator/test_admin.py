@@ -1,10 +1,9 @@
-"""OffsetFetch, DescribeGroups, ListGroups, DeleteGroups, OffsetDelete."""
+"""DescribeGroups, ListGroups, DeleteGroups, OffsetDelete."""
 
 from __future__ import annotations
 
 import pytest
 
-from kraft.coordinator.inquiry import fetched
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup
@@ -14,7 +13,6 @@ from kraft.messages.offset_delete_request import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.desk import GROUP, Desk, subscription
 
@@ -28,24 +26,6 @@ def described(desk: Desk, version: int = 6) -> DescribedGroup:
     [group] = desk.ask(DescribeGroupsRequest(groups=[GROUP]), version).groups
     assert isinstance(group, DescribedGroup)
     return group
-
-
-class TestFetch:
-    def test_what_was_never_committed_is_minus_one(self, desk: Desk) -> None:
-        desk.commit(5)
-        wanted = OffsetFetchRequestGroup(GROUP, topics=[OffsetFetchRequestTopics("t", partition_indexes=[0, 1])])
-        [topic] = fetched(desk.core.offsets, wanted).topics
-        found = [(each.committed_offset, each.committed_leader_epoch, each.metadata) for each in topic.partitions]
-        assert found == [(5, -1, ""), (-1, -1, "")]
-
-    def test_an_unknown_group_has_committed_nothing(self, desk: Desk) -> None:
-        assert fetched(desk.core.offsets, OffsetFetchRequestGroup("x", topics=None)).topics == []
-
-    def test_null_asks_for_all(self, desk: Desk) -> None:
-        for topic, partition in (("b", 1), ("a", 0), ("b", 0)):
-            desk.commit(1, topic=topic, partition=partition)
-        topics = fetched(desk.core.offsets, OffsetFetchRequestGroup(GROUP, topics=None)).topics
-        assert [(each.name, len(each.partitions)) for each in topics] == [("a", 1), ("b", 2)]
 
 
 class TestDescribe:

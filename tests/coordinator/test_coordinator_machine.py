@@ -28,7 +28,7 @@ from kraft.coordinator import session
 from kraft.coordinator.core import GroupCoordinator
 from kraft.coordinator.group import Group, GroupState
 from kraft.coordinator.offsets import Offsets
-from kraft.coordinator.rebalance import Turn
+from kraft.coordinator.rebalance import Step
 from kraft.coordinator.records import OffsetRecord
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.join_group_response import JoinGroupResponse
@@ -42,7 +42,7 @@ from kraft.wire.errors import ErrorCode
 from tests.coordinator.desk import GROUP, Desk, subscription
 
 PROTOCOLS = [("range",), ("range", "roundrobin"), ("roundrobin", "range"), ("roundrobin",)]
-LONG_MS = 3_600_000
+LONG_S = 3_600.0
 who = st.integers(0, 5)
 
 
@@ -52,8 +52,8 @@ class Client:
 
     instance: str | None
     version: int
-    session_ms: int
-    rebalance_ms: int
+    session_s: float
+    rebalance_s: float
     protocols: tuple[str, ...] = ("range",)
     topic: str = "t"
     member_id: str = ""
@@ -67,21 +67,21 @@ clients = st.builds(
     Client,
     instance=st.sampled_from([None, None, "i1", "i2"]),
     version=st.sampled_from([5, 8, 9]),
-    session_ms=st.sampled_from([500, 2_000, 10_000]),
-    rebalance_ms=st.sampled_from([0, 5_000, 20_000]),
+    session_s=st.sampled_from([0.5, 2.0, 10.0]),
+    rebalance_s=st.sampled_from([0.0, 5.0, 20.0]),
 ) | st.builds(
     Client,
     instance=st.none(),
     version=st.sampled_from([3, 4]),
-    session_ms=st.just(2_000),
-    rebalance_ms=st.sampled_from([0, 5_000]),
+    session_s=st.just(2.0),
+    rebalance_s=st.sampled_from([0.0, 5.0]),
 )
 
 
 class Coordination(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.desk = Desk(group_min_session_timeout_ms=1, group_max_size=4, offset_metadata_max_bytes=10)
+        self.desk = Desk(group_min_session_timeout_s=0.001, group_max_size=4, offset_metadata_max_bytes=10)
         self.clients: list[Client] = []
         self.joins: dict[int, Client] = {}
         self.syncs: set[int] = set()
@@ -122,7 +122,7 @@ class Coordination(RuleBasedStateMachine):
                 self.ask_to_join(client)
         for _ in range(20):
             if any(client.waits_for is not None for client in self.clients):
-                self.time_passes(max(self.desk.core.deadline_ms - self.desk.now_ms, 1))
+                self.time_passes(max(self.desk.core.deadline - self.desk.now, 0.001))
         for index, client in enumerate(self.clients[:crowd]):
             if client.generation >= 0 and index != silent:
                 self.ask_to_sync(client, unnamed=unnamed)
@@ -214,9 +214,9 @@ class Coordination(RuleBasedStateMachine):
             assert not self.desk.core.offsets.written(GROUP)
             self.generation = 0
 
-    @rule(milliseconds=st.sampled_from([1, 100, 499, 500, 3_000, 7_000, 25_000]))
-    def time_passes(self, milliseconds: int) -> None:
-        self.desk.pass_time(milliseconds)
+    @rule(seconds=st.sampled_from([0.001, 0.1, 0.499, 0.5, 3.0, 7.0, 25.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.desk.pass_time(seconds)
         self.hear()
 
     @rule(has_all=st.booleans())
@@ -239,8 +239,8 @@ class Coordination(RuleBasedStateMachine):
             client.member_id,
             instance=client.instance,
             protocols=[(name, subscription(client.topic)) for name in client.protocols],
-            session_ms=client.session_ms,
-            rebalance_ms=client.rebalance_ms,
+            session_s=client.session_s,
+            rebalance_s=client.rebalance_s,
         )
         token = self.send(message, client.version)
         self.joins[token] = client
@@ -249,7 +249,7 @@ class Coordination(RuleBasedStateMachine):
 
     def ask_to_sync(self, client: Client, stale: int = 0, unnamed: int = 0) -> None:
         """Send SyncGroup. A leader may omit members from its assignment."""
-        stamp = f"{client.generation}/{self.desk.now_ms}/{client.member_id}"
+        stamp = f"{client.generation}/{self.desk.now:.3f}/{client.member_id}"
         assignments = {each: f"{stamp}/{each}".encode() for each in client.roster[unnamed:]}
         token = self.desk.sync(
             client.member_id,
@@ -358,8 +358,8 @@ class Coordination(RuleBasedStateMachine):
 
     @invariant()
     def nobody_is_woken_too_late(self) -> None:
-        due = [group.deadline_ms() for group in self.desk.core.groups.values()]
-        assert not due or self.desk.core.deadline_ms <= min(due)
+        due = [group.deadline() for group in self.desk.core.groups.values()]
+        assert not due or self.desk.core.deadline <= min(due)
 
     @invariant()
     def offsets_are_those_of_the_last_commits(self) -> None:
@@ -383,7 +383,7 @@ class Coordination(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Every parked request gets its reply in the end, even if no client sends another request."""
         self.followers_catch_up()
-        self.desk.pass_time(LONG_MS)
+        self.desk.pass_time(LONG_S)
         self.hear()
         assert not self.parked
         assert not self.writes
@@ -394,14 +394,14 @@ class Coordination(RuleBasedStateMachine):
 def heir_of(desk: Desk, log: list[tuple[bytes, bytes | None]]) -> GroupCoordinator:
     heir = GroupCoordinator(desk.settings, str)
     deque(heir.load(log), maxlen=0)
-    deque(heir.begin(desk.now_ms), maxlen=0)
+    deque(heir.begin(desk.now), maxlen=0)
     return heir
 
 
 def described(core: GroupCoordinator) -> Any:
     group = copy.deepcopy(core.groups[GROUP])
     members = [
-        (each.member_id, each.group_instance_id, each.session_timeout_ms, each.rebalance_timeout_ms, each.assignment,
+        (each.member_id, each.group_instance_id, each.session_timeout_s, each.rebalance_timeout_s, each.assignment,
          each.metadata(group.protocol_name), each.client_id, each.client_host)
         for each in group.members.values()
     ]  # fmt: skip
@@ -427,8 +427,8 @@ class TestPlantedBugs:
     def test_a_commit_that_is_applied_before_it_is_committed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         write = Offsets.write
 
-        def write_and_apply(self: Offsets, turn: Turn, record: OffsetRecord) -> None:
-            write(self, turn, record)
+        def write_and_apply(self: Offsets, step: Step, record: OffsetRecord) -> None:
+            write(self, step, record)
             self.replay(record)
 
         monkeypatch.setattr(Offsets, "write", write_and_apply)
@@ -437,10 +437,10 @@ class TestPlantedBugs:
     def test_an_assignment_that_is_told_before_it_is_committed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assign = session._assign
 
-        def assign_and_tell(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
-            assign(turn, group, message)
+        def assign_and_tell(step: Step, group: Group, message: SyncGroupRequest) -> None:
+            assign(step, group, message)
             if group.storing is not None:
-                session.assignment_committed(turn, group)
+                session.assignment_committed(step, group)
 
         monkeypatch.setattr(session, "_assign", assign_and_tell)
         self.notices()

@@ -6,7 +6,7 @@ import pytest
 
 from kraft.coordinator.group import GroupState
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import DELAY_MS, SESSION_MS, Desk, subscription
+from tests.coordinator.desk import DELAY_S, SESSION_S, Desk, subscription
 
 
 @pytest.fixture
@@ -22,14 +22,14 @@ def test_a_new_member_is_given_an_id_and_joins_with_it(desk: Desk) -> None:
     assert not desk.group().members
     token = desk.join(answer.member_id, version=4)
     assert token not in desk.answers
-    desk.pass_time(DELAY_MS)
+    desk.pass_time(DELAY_S)
     assert desk.answers[token].member_id == answer.member_id
 
 
 def test_before_version_4_the_first_join_makes_a_member(desk: Desk) -> None:
     """KIP-394 did not change older versions."""
     token = desk.join(version=3)
-    desk.pass_time(DELAY_MS)
+    desk.pass_time(DELAY_S)
     assert desk.answers[token].error_code == ErrorCode.NONE
     assert desk.answers[token].leader == desk.answers[token].member_id
 
@@ -37,14 +37,14 @@ def test_before_version_4_the_first_join_makes_a_member(desk: Desk) -> None:
 def test_an_id_that_is_not_used_lapses_with_the_session_timeout(desk: Desk) -> None:
     """KIP-394: a pending id expires after the session timeout."""
     member_id = desk.answers[desk.join()].member_id
-    desk.pass_time(SESSION_MS)
+    desk.pass_time(SESSION_S)
     assert desk.answers[desk.join(member_id)].error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-@pytest.mark.parametrize("session_ms", [5_999, 1_800_001])
-def test_the_session_timeout_has_bounds(desk: Desk, session_ms: int) -> None:
+@pytest.mark.parametrize("session_s", [5.999, 1_800.001])
+def test_the_session_timeout_has_bounds(desk: Desk, session_s: float) -> None:
     """``group.min.session.timeout.ms`` and ``group.max.session.timeout.ms``."""
-    assert desk.answers[desk.join(session_ms=session_ms)].error_code == ErrorCode.INVALID_SESSION_TIMEOUT
+    assert desk.answers[desk.join(session_s=session_s)].error_code == ErrorCode.INVALID_SESSION_TIMEOUT
 
 
 def test_an_unknown_id_joins_nothing(desk: Desk) -> None:
@@ -83,7 +83,7 @@ def test_an_empty_group_takes_up_any_protocol_type(desk: Desk) -> None:
     [member_id] = desk.stable()
     desk.leave((member_id, None))
     token = desk.enter(protocol_type="connect", protocols=[("sessioned", b"x")])
-    desk.pass_time(DELAY_MS)
+    desk.pass_time(DELAY_S)
     assert (desk.answers[token].protocol_type, desk.answers[token].protocol_name) == ("connect", "sessioned")
 
 
@@ -97,7 +97,7 @@ def test_each_member_votes_for_its_first_common_protocol(desk: Desk) -> None:
 
 def test_a_protocol_named_twice_counts_once(desk: Desk) -> None:
     token = desk.enter(protocols=[("a", b"1"), ("a", b"2")])
-    desk.pass_time(DELAY_MS)
+    desk.pass_time(DELAY_S)
     assert desk.answers[token].protocol_name == "a"
 
 
@@ -131,7 +131,7 @@ class TestMaxSize:
         member_id = desk.answers[desk.join()].member_id
         desk.join(member_id)
         token = desk.join(member_id)
-        desk.pass_time(DELAY_MS)
+        desk.pass_time(DELAY_S)
         assert desk.answers[token].error_code == ErrorCode.NONE
 
     def test_a_group_that_is_loaded_too_large_sheds_the_surplus(self) -> None:
@@ -187,7 +187,7 @@ class TestRejoin:
         member_id = desk.answers[desk.join()].member_id
         first, second = desk.join(member_id), desk.join(member_id)
         assert desk.answers[first].error_code == ErrorCode.REBALANCE_IN_PROGRESS
-        desk.pass_time(DELAY_MS)
+        desk.pass_time(DELAY_S)
         assert desk.answers[second].error_code == ErrorCode.NONE
 
 
@@ -227,7 +227,7 @@ class TestStaticMembers:
 
     def entered_with(self, desk: Desk, protocols: list[tuple[str, bytes]]) -> list[str]:
         tokens = [desk.join(instance="i", protocols=protocols)]
-        desk.pass_time(DELAY_MS)
+        desk.pass_time(DELAY_S)
         return desk.settle(tokens)
 
     def test_the_return_is_written(self, desk: Desk) -> None:

@@ -8,16 +8,35 @@ from kraft.coordinator import offsets
 from kraft.coordinator.core import Committed, ForgetTopics
 from kraft.coordinator.group import GroupState
 from kraft.coordinator.records import CommittedOffset
+from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.desk import GROUP, Desk, subscription
 
-DAY_MS = 24 * 3600 * 1000
-RETENTION_MS = 7 * DAY_MS
+DAY_S = 24 * 3600.0
+RETENTION_S = 7 * DAY_S
 
 
 @pytest.fixture
 def desk() -> Desk:
     return Desk()
+
+
+class TestFetch:
+    def test_what_was_never_committed_is_minus_one(self, desk: Desk) -> None:
+        desk.commit(5)
+        wanted = OffsetFetchRequestGroup(GROUP, topics=[OffsetFetchRequestTopics("t", partition_indexes=[0, 1])])
+        [topic] = offsets.fetched(desk.core.offsets, wanted).topics
+        found = [(each.committed_offset, each.committed_leader_epoch, each.metadata) for each in topic.partitions]
+        assert found == [(5, -1, ""), (-1, -1, "")]
+
+    def test_an_unknown_group_has_committed_nothing(self, desk: Desk) -> None:
+        assert offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup("x", topics=None)).topics == []
+
+    def test_null_asks_for_all(self, desk: Desk) -> None:
+        for topic, partition in (("b", 1), ("a", 0), ("b", 0)):
+            desk.commit(1, topic=topic, partition=partition)
+        topics = offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup(GROUP, topics=None)).topics
+        assert [(each.name, len(each.partitions)) for each in topics] == [("a", 1), ("b", 2)]
 
 
 class TestCommit:
@@ -96,14 +115,14 @@ class TestPending:
         desk.send_commit(1)
         desk.send_commit(2)
         [first, _] = desk.uncommitted
-        desk.core.step(desk.now_ms, Committed(first.append))
+        desk.core.step(desk.now, Committed(first.append))
         assert desk.committed() == {("t", 0): 1}
-        assert desk.core.offsets.pending[GROUP]["t", 0].committed == CommittedOffset(2, -1, "", desk.now_ms)
+        assert desk.core.offsets.pending[GROUP]["t", 0].committed == CommittedOffset(2, -1, "", int(desk.now * 1000))
 
     def test_they_keep_a_group_and_an_offset_from_expiring(self, desk: Desk) -> None:
         """Apache: ``hasOffsets`` and ``removeExpiredOffsets`` consider pending offsets."""
         desk.commit(1)
-        desk.pass_time(RETENTION_MS)
+        desk.pass_time(RETENTION_S)
         desk.is_followed = False
         desk.send_commit(2)
         desk.send_commit(3, partition=1)
@@ -130,46 +149,46 @@ class TestPending:
 class TestExpiry:
     """``offsets.retention.minutes`` as in KIP-211."""
 
-    def clean_up_after(self, desk: Desk, milliseconds: int) -> dict[tuple[str, int], int]:
-        desk.pass_time(milliseconds)
+    def clean_up_after(self, desk: Desk, seconds: float) -> dict[tuple[str, int], int]:
+        desk.pass_time(seconds)
         desk.expire()
         return desk.committed()
 
     def test_without_members_the_time_runs_from_the_commit(self, desk: Desk) -> None:
         desk.commit(1)
-        assert self.clean_up_after(desk, RETENTION_MS - 1)
-        assert not self.clean_up_after(desk, 1)
+        assert self.clean_up_after(desk, RETENTION_S - 0.5)
+        assert not self.clean_up_after(desk, 0.5)
         assert not desk.core.groups, "and the group goes with its last offset"
 
     def test_after_members_it_runs_from_when_the_last_one_left(self, desk: Desk) -> None:
         [member_id] = desk.stable()
         desk.commit(1, member_id=member_id, generation=1)
-        desk.pass_time(5_000)
+        desk.pass_time(5)
         desk.leave((member_id, None))
-        desk.pass_time(DAY_MS)
+        desk.pass_time(DAY_S)
         desk.commit(2, partition=1)
-        assert len(self.clean_up_after(desk, RETENTION_MS - DAY_MS - 1)) == 2
-        assert not self.clean_up_after(desk, 1)
+        assert len(self.clean_up_after(desk, RETENTION_S - DAY_S - 0.5)) == 2
+        assert not self.clean_up_after(desk, 0.5)
 
     def test_that_moment_outlives_a_change_of_the_coordinator(self, desk: Desk) -> None:
         """KIP-211 added this time to the group's record."""
         [member_id] = desk.stable()
         desk.commit(1, member_id=member_id, generation=1)
         desk.leave((member_id, None))
-        desk.pass_time(RETENTION_MS - 1)
+        desk.pass_time(RETENTION_S - 0.5)
         desk.restart()
         assert self.clean_up_after(desk, 0)
-        assert not self.clean_up_after(desk, 1)
+        assert not self.clean_up_after(desk, 0.5)
 
-    def keep_alive(self, desk: Desk, member_id: str, milliseconds: int) -> None:
-        desk.group().members[member_id].session_deadline_ms = desk.now_ms + milliseconds + 1
+    def keep_alive(self, desk: Desk, member_id: str, seconds: float) -> None:
+        desk.group().members[member_id].session_deadline = desk.now + seconds + 1
 
     def test_what_a_live_group_reads_does_not_expire(self, desk: Desk) -> None:
         [member_id] = desk.stable(protocols=[("range", subscription("t"))])
         desk.commit(1, member_id=member_id, generation=1, topic="t")
         desk.commit(1, member_id=member_id, generation=1, topic="u")
-        self.keep_alive(desk, member_id, RETENTION_MS)
-        assert self.clean_up_after(desk, RETENTION_MS) == {("t", 0): 1}
+        self.keep_alive(desk, member_id, RETENTION_S)
+        assert self.clean_up_after(desk, RETENTION_S) == {("t", 0): 1}
 
     @pytest.mark.parametrize("what", [{"protocol_type": "connect"}, {"protocols": [("range", b"\0")]}])
     def test_of_members_that_cannot_be_understood_nothing_expires(self, desk: Desk, what: dict[str, object]) -> None:
@@ -178,14 +197,14 @@ class TestExpiry:
         answer = desk.answers[token]
         desk.sync(answer.member_id, 1, {answer.member_id: b""}, protocol_type=answer.protocol_type)
         desk.commit(1, member_id=answer.member_id, generation=1)
-        self.keep_alive(desk, answer.member_id, RETENTION_MS)
-        assert self.clean_up_after(desk, RETENTION_MS)
+        self.keep_alive(desk, answer.member_id, RETENTION_S)
+        assert self.clean_up_after(desk, RETENTION_S)
 
     def test_during_a_rebalance_nothing_expires(self, desk: Desk) -> None:
         [member_id] = desk.stable()
         desk.commit(1, member_id=member_id, generation=1, topic="u")
-        self.keep_alive(desk, member_id, RETENTION_MS)
-        desk.pass_time(RETENTION_MS)
+        self.keep_alive(desk, member_id, RETENTION_S)
+        desk.pass_time(RETENTION_S)
         desk.enter()
         assert self.clean_up_after(desk, 0)
 
@@ -193,8 +212,8 @@ class TestExpiry:
         """OffsetCommit versions 2 to 4."""
         desk.commit(1, retention_ms=1000, version=4)
         desk.restart()
-        assert self.clean_up_after(desk, 999)
-        assert not self.clean_up_after(desk, 1)
+        assert self.clean_up_after(desk, 0.5)
+        assert not self.clean_up_after(desk, 0.5)
 
     def test_an_empty_group_without_offsets_goes_at_the_next_check(self, desk: Desk) -> None:
         """``offsets.retention.check.interval.ms``. After its tombstone no later coordinator loads the group."""
@@ -218,7 +237,7 @@ def test_one_step_forgets_a_bounded_number(desk: Desk, monkeypatch: pytest.Monke
     monkeypatch.setattr(offsets, "MAX_TOMBSTONES", 2)
     for partition in range(3):
         desk.commit(1, partition=partition)
-    desk.pass_time(RETENTION_MS)
+    desk.pass_time(RETENTION_S)
     desk.expire()
     assert len(desk.committed()) == 1
     desk.expire()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kraft.coordinator.group import GroupState
-from kraft.coordinator.join import NEW_MEMBER_JOIN_TIMEOUT_MS
+from kraft.coordinator.join import NEW_MEMBER_JOIN_TIMEOUT_S
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import DELAY_MS, REBALANCE_MS, SESSION_MS, Desk, subscription
+from tests.coordinator.desk import DELAY_S, REBALANCE_S, SESSION_S, Desk, subscription
 
 
 @pytest.fixture
@@ -20,38 +20,38 @@ class TestInitialDelay:
 
     def test_the_first_member_waits_for_company(self, desk: Desk) -> None:
         token = desk.enter()
-        desk.pass_time(DELAY_MS - 1)
+        desk.pass_time(DELAY_S - 0.5)
         assert token not in desk.answers
-        desk.pass_time(1)
+        desk.pass_time(0.5)
         assert desk.answers[token].generation_id == 1
 
     def test_each_arrival_stretches_it(self, desk: Desk) -> None:
         token = desk.enter()
-        desk.pass_time(DELAY_MS - 1)
+        desk.pass_time(DELAY_S - 0.5)
         desk.enter()
-        desk.pass_time(DELAY_MS)
+        desk.pass_time(DELAY_S)
         assert token not in desk.answers
-        desk.pass_time(1)
+        desk.pass_time(0.5)
         assert token in desk.answers
 
     def test_not_beyond_the_rebalance_timeout(self, desk: Desk) -> None:
-        token = desk.enter(rebalance_ms=10_000)
+        token = desk.enter(rebalance_s=10)
         for _ in range(9):
-            desk.pass_time(1_000)
-            desk.enter(rebalance_ms=10_000)
-        desk.pass_time(999)
+            desk.pass_time(1)
+            desk.enter(rebalance_s=10)
+        desk.pass_time(0.5)
         assert token not in desk.answers
-        desk.pass_time(1)
+        desk.pass_time(0.5)
         assert len(desk.answers[token].members) == 10
 
     def test_an_id_that_is_not_used_yet_does_not_stretch_it(self, desk: Desk) -> None:
         token = desk.enter()
         desk.join()
-        desk.pass_time(DELAY_MS)
+        desk.pass_time(DELAY_S)
         assert token in desk.answers
 
     def test_zero_is_no_delay(self) -> None:
-        desk = Desk(group_initial_rebalance_delay_ms=0)
+        desk = Desk(group_initial_rebalance_delay_s=0)
         desk.join()
         assert desk.answers[desk.enter()].error_code == ErrorCode.NONE
 
@@ -68,19 +68,19 @@ class TestGathering:
         """KIP-62: the largest rebalance timeout of the members counts."""
         leader, follower = desk.stable(2)
         token = desk.join(leader)
-        for _ in range(REBALANCE_MS // 5_000 - 1):
-            desk.pass_time(5_000)
+        for _ in range(int(REBALANCE_S) // 5 - 1):
+            desk.pass_time(5)
             assert desk.heartbeat(follower, 1) == ErrorCode.REBALANCE_IN_PROGRESS
-        desk.pass_time(5_000)
+        desk.pass_time(5)
         assert [each.member_id for each in desk.answers[token].members] == [leader]
         assert desk.heartbeat(follower, 1) == ErrorCode.UNKNOWN_MEMBER_ID
 
     def test_a_silent_member_holds_the_others_up_for_its_session_only(self, desk: Desk) -> None:
         leader, _ = desk.stable(2)
         token = desk.join(leader)
-        desk.pass_time(SESSION_MS - 1)
+        desk.pass_time(SESSION_S - 0.5)
         assert token not in desk.answers
-        desk.pass_time(1)
+        desk.pass_time(0.5)
         assert token in desk.answers
 
     def test_an_id_that_was_handed_out_is_waited_for(self, desk: Desk) -> None:
@@ -96,14 +96,14 @@ class TestGathering:
         [leader] = desk.stable()
         desk.join()
         token = desk.join(leader)
-        desk.pass_time(SESSION_MS)
+        desk.pass_time(SESSION_S)
         assert desk.answers[token].error_code == ErrorCode.NONE
 
     def test_who_waits_needs_no_heartbeat(self, desk: Desk) -> None:
         leader, follower = desk.stable(2)
         token = desk.join(leader)
         for _ in range(11):
-            desk.pass_time(5_000)
+            desk.pass_time(5)
             desk.heartbeat(follower, 1)
         assert leader in desk.group().members
         desk.join(follower)
@@ -111,18 +111,18 @@ class TestGathering:
 
     def test_a_new_member_may_wait_five_minutes_for_its_first_generation(self, desk: Desk) -> None:
         """A client that times out and starts over leaves a member behind that no client uses any more."""
-        [leader] = desk.stable(1, rebalance_ms=3_600_000)
+        [leader] = desk.stable(1, rebalance_s=3_600)
         token = desk.enter()
-        for _ in range(NEW_MEMBER_JOIN_TIMEOUT_MS // 5_000):
+        for _ in range(int(NEW_MEMBER_JOIN_TIMEOUT_S) // 5):
             assert token not in desk.answers
             desk.heartbeat(leader, 1)
-            desk.pass_time(5_000)
+            desk.pass_time(5)
         assert desk.answers[token].error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
     def test_another_leads_if_the_leader_stays_away(self, desk: Desk) -> None:
         leader, follower = desk.stable(2)
         token = desk.join(follower, protocols=[("range", subscription("t", "u"))])
-        desk.pass_time(SESSION_MS)
+        desk.pass_time(SESSION_S)
         assert desk.answers[token].leader == follower
         assert leader not in desk.group().members
 
@@ -133,20 +133,20 @@ class TestGathering:
 
     def test_a_static_member_keeps_its_place_until_its_session_ends(self, desk: Desk) -> None:
         """KIP-345: a rebalance does not remove a static member, even if it joins late."""
-        tokens = [desk.join(instance="i", session_ms=1_000_000), desk.enter()]
+        tokens = [desk.join(instance="i", session_s=1_000), desk.enter()]
         desk.gather()
         static, dynamic = desk.settle(tokens)
         token = desk.join(dynamic, protocols=[("range", subscription("u"))])
-        desk.pass_time(REBALANCE_MS)
+        desk.pass_time(REBALANCE_S)
         assert desk.answers[token].leader == dynamic
         assert [each.member_id for each in desk.answers[token].members] == [static, dynamic]
 
     def test_if_only_absent_static_members_are_left_the_gathering_goes_on(self, desk: Desk) -> None:
-        tokens = [desk.join(instance=each, session_ms=1_000_000) for each in ("i", "j")]
+        tokens = [desk.join(instance=each, session_s=1_000) for each in ("i", "j")]
         desk.gather()
         _, second = desk.settle(tokens)
         desk.leave((second, "j"))
-        desk.pass_time(REBALANCE_MS * 3)
+        desk.pass_time(REBALANCE_S * 3)
         assert desk.group().state is GroupState.PREPARING_REBALANCE
         assert desk.answers[desk.join(instance="i")].generation_id == 2
 
@@ -155,14 +155,14 @@ class TestPendingSync:
     """A member that joined must send SyncGroup within the rebalance timeout."""
 
     def joined(self, desk: Desk) -> list[str]:
-        tokens = [desk.enter(session_ms=1_000_000) for _ in range(2)]
+        tokens = [desk.enter(session_s=1_000) for _ in range(2)]
         desk.gather()
         return [desk.answers[token].member_id for token in tokens]
 
     def test_a_leader_that_never_assigns_is_left_behind(self, desk: Desk) -> None:
         leader, follower = self.joined(desk)
         token = desk.sync(follower, 1)
-        desk.pass_time(REBALANCE_MS)
+        desk.pass_time(REBALANCE_S)
         assert desk.answers[token].error_code == ErrorCode.REBALANCE_IN_PROGRESS
         assert list(desk.group().members) == [follower]
         assert desk.group().state is GroupState.PREPARING_REBALANCE
@@ -171,24 +171,24 @@ class TestPendingSync:
     def test_so_is_a_follower_of_a_stable_group(self, desk: Desk) -> None:
         leader, follower = self.joined(desk)
         desk.sync(leader, 1, {leader: b"l", follower: b"f"})
-        desk.pass_time(REBALANCE_MS - 1)
+        desk.pass_time(REBALANCE_S - 0.5)
         assert desk.group().state is GroupState.STABLE
-        desk.pass_time(1)
+        desk.pass_time(0.5)
         assert list(desk.group().members) == [leader]
 
     def test_a_rebalance_in_between_starts_the_count_anew(self, desk: Desk) -> None:
         leader, follower = self.joined(desk)
         desk.sync(leader, 1, {leader: b"l", follower: b"f"})
-        desk.pass_time(REBALANCE_MS - 1)
-        desk.join(leader, session_ms=1_000_000)
-        desk.pass_time(2)
+        desk.pass_time(REBALANCE_S - 0.5)
+        desk.join(leader, session_s=1_000)
+        desk.pass_time(1)
         assert list(desk.group().members) == [leader, follower]
 
     def test_once_everyone_has_asked_nothing_is_due(self, desk: Desk) -> None:
         leader, follower = self.joined(desk)
         desk.sync(follower, 1)
         desk.sync(leader, 1, {leader: b"l", follower: b"f"})
-        desk.pass_time(REBALANCE_MS * 2)
+        desk.pass_time(REBALANCE_S * 2)
         assert desk.group().state is GroupState.STABLE
 
 

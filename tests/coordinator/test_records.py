@@ -44,7 +44,7 @@ EMPTY_GROUP = "0003000000000000ffffffff00000000000003e800000000"
 
 def group() -> Group:
     made = Group("g", GroupState.STABLE, 1000, generation=7, protocol_name="range")
-    member = Member("m-1", "i", "c", "/127.0.0.1", 60000, 10000, "consumer", (("range", b"\1\2"),), b"\3")
+    member = Member("m-1", "i", "c", "/127.0.0.1", 60.0, 10.0, "consumer", (("range", b"\1\2"),), b"\3")
     made.add(member)
     return made
 
@@ -114,10 +114,10 @@ def test_groups_of_every_version_are_read(value: str, instance: str | None, sinc
         since_ms,
     )
     [member] = found.members.values()
-    assert (member.group_instance_id, member.rebalance_timeout_ms, member.session_timeout_ms) == (
+    assert (member.group_instance_id, member.rebalance_timeout_s, member.session_timeout_s) == (
         instance,
-        60000,
-        10000,
+        60.0,
+        10.0,
     )
     assert (member.protocols, member.assignment) == ((("range", b"\1\2"),), b"\3")
 
@@ -126,7 +126,7 @@ def test_a_group_of_the_first_version_has_no_rebalance_timeout() -> None:
     """Before KIP-62 the session timeout was used instead."""
     value = "0000" + GROUP_1[4:].replace("0000ea60", "")
     [member] = records.decode_group("g", bytes.fromhex(value)).members.values()
-    assert member.rebalance_timeout_ms == 10000
+    assert member.rebalance_timeout_s == 10.0
 
 
 def test_an_empty_group_is_read() -> None:

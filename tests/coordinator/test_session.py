@@ -7,7 +7,7 @@ import pytest
 from kraft.coordinator.group import GroupState
 from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import GROUP, SESSION_MS, Desk
+from tests.coordinator.desk import GROUP, SESSION_S, Desk
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ class TestSync:
         leader, follower = joined(desk)
         desk.is_followed = False
         tokens = [desk.sync(follower, 1), desk.sync(leader, 1, {leader: b"l", follower: b"f"})]
-        desk.pass_time(5_000)
+        desk.pass_time(5)
         assert {desk.answers[token].error_code for token in tokens} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
         assert desk.group().state is GroupState.PREPARING_REBALANCE
         desk.commit_all()
@@ -150,7 +150,7 @@ class TestHeartbeat:
         """``session.timeout.ms`` of the client."""
         leader, follower = desk.stable(2)
         for _ in range(3):
-            desk.pass_time(SESSION_MS - 1)
+            desk.pass_time(SESSION_S - 0.5)
             desk.heartbeat(leader, desk.group().generation)
         assert follower not in desk.group().members
         assert leader in desk.group().members
@@ -158,7 +158,7 @@ class TestHeartbeat:
     def test_a_commit_is_a_sign_of_life(self, desk: Desk) -> None:
         [member_id] = desk.stable()
         for _ in range(3):
-            desk.pass_time(SESSION_MS - 1)
+            desk.pass_time(SESSION_S - 0.5)
             assert desk.commit(1, member_id=member_id, generation=1) == ErrorCode.NONE
 
 

@@ -47,4 +47,4 @@ def test_the_controller_has_the_settings_of_voters_and_balancing() -> None:
     )
     told = controller_config(config, "a cluster")
     assert (told.cluster_id, told.voter_ids) == ("a cluster", (1, 2))
-    assert (told.auto_leader_rebalance_enable, told.leader_imbalance_check_interval_ms) == (False, 7000)
+    assert (told.auto_leader_rebalance_enable, told.leader_imbalance_check_interval_s) == (False, 7)

@@ -66,10 +66,10 @@ def refused(code: ErrorCode) -> AlterPartitionResponse:
 
 
 @asynccontextmanager
-async def leading(tmp_path: Path, channel: Channel, lag_max_ms: int = 30_000) -> AsyncIterator[Broker]:
+async def leading(tmp_path: Path, channel: Channel, lag_max_s: float = 30.0) -> AsyncIterator[Broker]:
     """A broker that leads, with a follower that is out of sync."""
     broker = broker_in(tmp_path, LEADER)
-    broker.replicas.lag_max_ms = lag_max_ms
+    broker.replicas.lag_max_s = lag_max_s
     broker.replicas.registered(EPOCHS[LEADER])
     registrations = [registration(node_id, epoch) for node_id, epoch in EPOCHS.items()]
     out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[LEADER])
@@ -83,7 +83,7 @@ async def leading(tmp_path: Path, channel: Channel, lag_max_ms: int = 30_000) ->
 
 def fetch(broker: Broker) -> None:
     event = Fetched(FOLLOWER, EPOCHS[FOLLOWER], broker.partition.log.log_end_offset, 0)
-    broker.partition.fetched(broker.replicas.world.clock.now_ms(), event)
+    broker.partition.fetched(broker.replicas.world.clock.now_s(), event)
 
 
 def in_sync(broker: Broker) -> tuple[int, ...]:
@@ -141,7 +141,7 @@ async def test_what_is_outdated_waits_for_the_metadata(tmp_path: Path) -> None:
 
 async def test_who_lags_is_noticed_without_a_fetch(tmp_path: Path) -> None:
     channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2), settled(LEADER, partition_epoch=3)])
-    async with leading(tmp_path, channel, lag_max_ms=20) as broker:
+    async with leading(tmp_path, channel, lag_max_s=0.02) as broker:
         declare_replica_metrics(channel.registry, broker.replicas)
         assert channel.measured("UnderReplicatedPartitions") == channel.measured("AtMinIsrPartitionCount") == 1
         fetch(broker)
