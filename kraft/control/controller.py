@@ -21,7 +21,7 @@ import trio
 from kraft.control.metadata import Metadata
 from kraft.control.trace import ControllerActivated, ControllerDeactivated
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import HANDLERS, Activated, ControllerCore, DeadlineReached, Request
+from kraft.controller.core import HANDLERS, Activated, ControllerCore, ControllerRequest, DeadlineReached
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.messages.no_op_record import NoOpRecord
@@ -128,7 +128,7 @@ class Controller:
             raise KafkaError(ErrorCode.NOT_CONTROLLER)
         version = message.VALID_VERSIONS[1] if version is None else version
         try:
-            decision = active.core.step(trio.current_time(), Request(message, version))
+            decision = active.core.step(trio.current_time(), ControllerRequest(message, version))
         except Exception:
             logger.exception("cannot decide %r, answering UNKNOWN_SERVER_ERROR", message)
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None

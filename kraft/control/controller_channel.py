@@ -32,7 +32,7 @@ _RETRY_BACKOFF_S = 0.05
 _DEFAULT_TIMEOUT_MS = 30_000
 
 
-class Leadership(Protocol):
+class QuorumLeader(Protocol):
     """The part of the quorum that the channel needs: the leader, and when it changes."""
 
     @property
@@ -73,7 +73,7 @@ class ControllerChannel:
 
     def __init__(
         self,
-        quorum: Leadership,
+        quorum: QuorumLeader,
         voters: Mapping[int, Voter],
         controller: LocalController | None,
         *,

@@ -32,7 +32,7 @@ from kraft.wire.errors import ErrorCode, KafkaError, shortened
 Values = dict[str, str]
 
 
-class Operation(IntEnum):
+class ConfigOperation(IntEnum):
     """The change of a key, as IncrementalAlterConfigs numbers it."""
 
     SET = 0
@@ -89,7 +89,7 @@ def _check_keys(resource: Any) -> None:
     empty = [
         config.name
         for config in resource.configs
-        if config.value is None and getattr(config, "config_operation", Operation.SET) != Operation.DELETE
+        if config.value is None and getattr(config, "config_operation", ConfigOperation.SET) != ConfigOperation.DELETE
     ]
     if empty:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(sorted(empty))}")
@@ -140,9 +140,9 @@ def _replaced(context: Context, resource: Any, before: Values) -> Values:
 def _changed(context: Context, resource: Any, before: Values) -> Values:
     after = dict(before)
     for config in resource.configs:
-        if config.config_operation == Operation.DELETE:
+        if config.config_operation == ConfigOperation.DELETE:
             after.pop(config.name, None)
-        elif config.config_operation == Operation.SET:
+        elif config.config_operation == ConfigOperation.SET:
             after[config.name] = config.value
         else:
             after[config.name] = _list_changed(resource.resource_type, config, before.get(config.name))
@@ -151,9 +151,9 @@ def _changed(context: Context, resource: Any, before: Values) -> Values:
 
 def _list_changed(kind: int, config: AlterableConfig, before: str | None) -> str:
     """The list ``before`` (or its default) with the elements of ``config`` appended or taken out."""
-    if config.config_operation not in (Operation.APPEND, Operation.SUBTRACT):
+    if config.config_operation not in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operation type {config.config_operation}.")
-    operation = Operation(config.config_operation)
+    operation = ConfigOperation(config.config_operation)
     known: Mapping[str, ConfigKey] = TOPIC_CONFIGS if kind == ResourceType.TOPIC else BROKER_CONFIGS
     key = known.get(config.name)
     if key is None or key.type is not ConfigType.LIST:
@@ -163,9 +163,9 @@ def _list_changed(kind: int, config: AlterableConfig, before: str | None) -> str
         )
     elements = _elements(before if before is not None else to_text(key.default))
     for element in _elements(config.value):
-        if operation is Operation.SUBTRACT and element in elements:
+        if operation is ConfigOperation.SUBTRACT and element in elements:
             elements.remove(element)
-        elif operation is Operation.APPEND and element not in elements:
+        elif operation is ConfigOperation.APPEND and element not in elements:
             elements.append(element)
     return ",".join(elements)
 

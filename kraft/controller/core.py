@@ -79,7 +79,7 @@ class Activated:
 
 
 @attrs.frozen
-class Request:
+class ControllerRequest:
     """A request in the given version of its API."""
 
     message: Any
@@ -91,7 +91,7 @@ class DeadlineReached:
     """``deadline`` has passed: continue an unfinished decision, or do the next work that is due."""
 
 
-Event = Activated | Request | DeadlineReached
+Event = Activated | ControllerRequest | DeadlineReached
 
 
 class ControllerCore:
@@ -143,7 +143,7 @@ class ControllerCore:
             case Activated(bootstrap):
                 context = attrs.evolve(self._context(now), image=self._loader.settled())
                 return Decision(activation_records(context, self._loader.in_transaction, bootstrap), None)
-            case Request(message, version):
+            case ControllerRequest(message, version):
                 return HANDLERS[type(message)](self._context(now, version), message)
             case DeadlineReached():
                 return Decision(self._due(now), None)

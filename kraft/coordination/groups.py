@@ -10,7 +10,7 @@ import trio
 
 from kraft.coordination.shard import Shard, in_slices
 from kraft.coordinator.core import ExpireOffsets, ForgetTopics, GroupCoordinator, coordinator_partition
-from kraft.coordinator.rebalance import GroupSettings
+from kraft.coordinator.rebalance import CoordinatorSettings
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.wire.decode_error import DecodeError
@@ -35,7 +35,7 @@ class Groups:
 
     replicas: Replicas
     world: World
-    settings: GroupSettings
+    settings: CoordinatorSettings
     retention_check_interval_ms: int
     _shards: dict[int, Shard] = attrs.Factory(dict)
     _starting: list[Shard] = attrs.Factory(list)

@@ -17,7 +17,7 @@ import attrs
 import trio
 
 from kraft.broker.leadership import Leadership
-from kraft.coordinator.core import Committed, DeadlineReached, Event, GroupCoordinator
+from kraft.coordinator.core import Committed, Event, GroupCoordinator, GroupDeadlineReached
 from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.records import CoordinatorRecord
 from kraft.records.record import Record, encode_batch
@@ -226,7 +226,7 @@ class Shard:
             if self._uncommitted:
                 self._stop_watching = self.partition.watch(self._woken)
             if self.core.deadline <= self.clock.now_s():
-                self.step(DeadlineReached())
+                self.step(GroupDeadlineReached())
             self._deadline = self.core.deadline
             with trio.move_on_after(max(self._deadline - self.clock.now_s(), 0.0)):
                 await self._woken.wait()

@@ -18,7 +18,7 @@ from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.group import NO_DEADLINE, Group, GroupState
 from kraft.coordinator.join import join
 from kraft.coordinator.offsets import Offsets
-from kraft.coordinator.rebalance import GroupSettings, Step, prepare, time_passed
+from kraft.coordinator.rebalance import CoordinatorSettings, Step, prepare, time_passed
 from kraft.coordinator.records import CoordinatorRecord, OffsetRecord, decode_group, decode_record
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
@@ -32,7 +32,7 @@ from kraft.messages.sync_group_request import SyncGroupRequest
 
 
 @attrs.frozen
-class DeadlineReached:
+class GroupDeadlineReached:
     """The deadline of the last step has passed."""
 
 
@@ -58,7 +58,7 @@ class Committed:
     records: list[CoordinatorRecord]
 
 
-Event = GroupRequest | DeadlineReached | ExpireOffsets | ForgetTopics | Committed
+Event = GroupRequest | GroupDeadlineReached | ExpireOffsets | ForgetTopics | Committed
 
 
 _MEMBER_BYTES = 100
@@ -85,7 +85,7 @@ def coordinator_partition(group_id: str, partitions: int) -> int:
 class GroupCoordinator:
     """All groups of one partition. :class:`Step` describes ``may_write``."""
 
-    settings: GroupSettings
+    settings: CoordinatorSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
     groups: dict[str, Group] = attrs.Factory(dict)
@@ -108,14 +108,14 @@ class GroupCoordinator:
                 offsets.expire(step, self.groups, self.offsets, event.group_id)
             case ForgetTopics():
                 offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
-            case DeadlineReached():
+            case GroupDeadlineReached():
                 self._fire_timers(step)
         step.effects.deadline = self.deadline
         return step.effects
 
     @property
     def deadline(self) -> float:
-        """When the next :class:`DeadlineReached` is due."""
+        """When the next :class:`GroupDeadlineReached` is due."""
         return self._timers[0][0] if self._timers else NO_DEADLINE
 
     def _request(self, step: Step, request: GroupRequest) -> None:

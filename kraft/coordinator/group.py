@@ -58,7 +58,7 @@ class Storing:
 
 
 @attrs.define
-class Member:
+class GroupMember:
     """One member; ``join`` and ``sync`` are the tokens of its parked requests."""
 
     member_id: str
@@ -119,7 +119,7 @@ class Group:
     unreadable.
     """
     leader: str | None = None
-    members: dict[str, Member] = attrs.Factory(dict)
+    members: dict[str, GroupMember] = attrs.Factory(dict)
     static_members: dict[str, str] = attrs.Factory(dict)
     pending: dict[str, float] = attrs.Factory(dict)
     awaiting_sync: set[str] = attrs.Factory(set)
@@ -135,7 +135,7 @@ class Group:
         self.state = state
         self.state_since_ms = timestamp_ms
 
-    def add(self, member: Member) -> None:
+    def add(self, member: GroupMember) -> None:
         if not self.members:
             self.protocol_type = member.protocol_type
         self.members[member.member_id] = member
@@ -145,7 +145,7 @@ class Group:
         if self.leader is None:
             self.leader = member.member_id
 
-    def remove(self, member_id: str) -> Member:
+    def remove(self, member_id: str) -> GroupMember:
         member = self.members.pop(member_id)
         if member.group_instance_id is not None:
             del self.static_members[member.group_instance_id]
@@ -154,7 +154,7 @@ class Group:
             self.leader = next(iter(self.members), None)
         return member
 
-    def replace_static(self, group_instance_id: str, member_id: str) -> Member:
+    def replace_static(self, group_instance_id: str, member_id: str) -> GroupMember:
         """Change the member id of a static member (KIP-345). Everything else stays."""
         old_id = self.static_members[group_instance_id]
         renamed = {}

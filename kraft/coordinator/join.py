@@ -8,7 +8,7 @@ assignment).
 from __future__ import annotations
 
 from kraft.coordinator.effects import GroupRequest
-from kraft.coordinator.group import Group, GroupState, Member
+from kraft.coordinator.group import Group, GroupMember, GroupState
 from kraft.coordinator.rebalance import Step, complete_if_ready, current_generation, join_error, prepare
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
@@ -121,7 +121,7 @@ def _join_again(step: Step, group: Group, request: GroupRequest) -> None:
         prepare(step, group)
 
 
-def member_of(group: Group, member_id: str, group_instance_id: str | None) -> Member:
+def member_of(group: Group, member_id: str, group_instance_id: str | None) -> GroupMember:
     """Return the member that sent a request.
 
     Raises:
@@ -145,7 +145,7 @@ def _protocols(message: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
 
 def _add_and_rebalance(step: Step, group: Group, request: GroupRequest, member_id: str) -> None:
     message: JoinGroupRequest = request.message
-    member = Member(
+    member = GroupMember(
         member_id=member_id,
         group_instance_id=message.group_instance_id,
         client_id=request.client_id,
@@ -163,7 +163,7 @@ def _add_and_rebalance(step: Step, group: Group, request: GroupRequest, member_i
     prepare(step, group)
 
 
-def _park(step: Step, member: Member, request: GroupRequest) -> None:
+def _park(step: Step, member: GroupMember, request: GroupRequest) -> None:
     """Update the member from its request and park the request. An earlier parked join gets REBALANCE_IN_PROGRESS."""
     message: JoinGroupRequest = request.message
     if member.join is not None:
@@ -179,7 +179,7 @@ def _park(step: Step, member: Member, request: GroupRequest) -> None:
     member.join_version = request.version
 
 
-def _answer_at_once(step: Step, group: Group, member: Member, request: GroupRequest) -> None:
+def _answer_at_once(step: Step, group: Group, member: GroupMember, request: GroupRequest) -> None:
     member.alive(step.now)
     step.reply(request.token, current_generation(group, member))
 
@@ -208,7 +208,7 @@ def _replace_static(step: Step, group: Group, request: GroupRequest, member_id: 
         prepare(step, group)
 
 
-def _returning_static(group: Group, member: Member, version: int, old_id: str) -> JoinGroupResponse:
+def _returning_static(group: Group, member: GroupMember, version: int, old_id: str) -> JoinGroupResponse:
     if group.leader != member.member_id:
         return current_generation(group, member)
     if version >= SKIP_ASSIGNMENT_VERSION:

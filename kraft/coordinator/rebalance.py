@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from kraft.coordinator.effects import CoordinatorEffects
-from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member, Token
+from kraft.coordinator.group import NO_DEADLINE, Group, GroupMember, GroupState, Token
 from kraft.coordinator.records import GroupRecord, group_value
 from kraft.coordinator.subscription import subscribed_topics
 from kraft.messages.join_group_response import JoinGroupResponse, JoinGroupResponseMember
@@ -21,7 +21,7 @@ from kraft.wire.errors import ErrorCode
 
 
 @attrs.frozen
-class GroupSettings:
+class CoordinatorSettings:
     """Broker settings of the coordinator, named as in Kafka. The retention is compared with timestamps of records."""
 
     group_min_session_timeout_s: float = 6.0
@@ -41,7 +41,7 @@ class Step:
     """
 
     now: float
-    settings: GroupSettings
+    settings: CoordinatorSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
     effects: CoordinatorEffects = attrs.Factory(CoordinatorEffects)
@@ -64,7 +64,7 @@ class Step:
         self.effects.append.append(record)
         return record
 
-    def answer_join(self, member: Member, response: JoinGroupResponse, *, once_committed: bool = False) -> None:
+    def answer_join(self, member: GroupMember, response: JoinGroupResponse, *, once_committed: bool = False) -> None:
         """Reply to a parked join and restart the member's session timeout."""
         assert member.join is not None
         (self.reply_once_committed if once_committed else self.reply)(member.join, response)
@@ -72,7 +72,7 @@ class Step:
         member.is_new = False
         member.alive(self.now)
 
-    def answer_sync(self, member: Member, response: SyncGroupResponse) -> None:
+    def answer_sync(self, member: GroupMember, response: SyncGroupResponse) -> None:
         assert member.sync is not None
         self.reply(member.sync, response)
         member.sync = None
@@ -91,7 +91,7 @@ def join_error(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupR
     )
 
 
-def current_generation(group: Group, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
+def current_generation(group: Group, member: GroupMember, *, skip_assignment: bool = False) -> JoinGroupResponse:
     """Return the response to a member of the current generation. The leader's also lists the members."""
     leads = group.leader == member.member_id
     return JoinGroupResponse(

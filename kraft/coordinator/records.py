@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import attrs
 
-from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupState, Member
+from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupMember, GroupState
 from kraft.coordinator.subscription import subscribed_topics
 from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
@@ -189,7 +189,7 @@ def decode_group(group_id: str, value: bytes) -> Group:
     )
     for stored in message.members:
         rebalance_ms = stored.rebalance_timeout
-        member = Member(
+        member = GroupMember(
             member_id=stored.member_id,
             group_instance_id=stored.group_instance_id,
             client_id=stored.client_id,

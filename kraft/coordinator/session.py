@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kraft.coordinator.effects import GroupRequest
-from kraft.coordinator.group import NO_DEADLINE, Group, GroupState, Member, Storing
+from kraft.coordinator.group import NO_DEADLINE, Group, GroupMember, GroupState, Storing
 from kraft.coordinator.join import member_of
 from kraft.coordinator.rebalance import Step, assignment_refused, complete_if_ready, drop, settle
 from kraft.messages.heartbeat_request import HeartbeatRequest
@@ -53,7 +53,7 @@ def _same_protocol(group: Group, message: SyncGroupRequest) -> None:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
-def _sync_by_state(step: Step, group: Group, member: Member, request: GroupRequest) -> None:
+def _sync_by_state(step: Step, group: Group, member: GroupMember, request: GroupRequest) -> None:
     if group.state is GroupState.PREPARING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     group.awaiting_sync.discard(member.member_id)
@@ -92,7 +92,7 @@ def assignment_committed(step: Step, group: Group) -> None:
             step.answer_sync(member, _assignment(group, member))
 
 
-def _assignment(group: Group, member: Member) -> SyncGroupResponse:
+def _assignment(group: Group, member: GroupMember) -> SyncGroupResponse:
     return SyncGroupResponse(
         protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment
     )

@@ -39,7 +39,7 @@ from kraft.messages.unfence_broker_record import UnfenceBrokerRecord
 from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
 from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
 from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
-from kraft.metadata.image import DIRECTORY_MIGRATING, Broker, ConfigResource, Endpoint, Image, ResourceType, Topic
+from kraft.metadata.image import DIRECTORY_MIGRATING, Broker, BrokerEndpoint, ConfigResource, Image, ResourceType, Topic
 from kraft.metadata.index import IndexChange
 from kraft.metadata.partitions import MAX_PARTITIONS, Partition, Partitions, shared_partition
 
@@ -218,7 +218,7 @@ class Delta:
             id=record.broker_id,
             epoch=record.broker_epoch,
             incarnation_id=record.incarnation_id,
-            endpoints=tuple(Endpoint(e.name, e.host, e.port, e.security_protocol) for e in record.end_points),
+            endpoints=tuple(BrokerEndpoint(e.name, e.host, e.port, e.security_protocol) for e in record.end_points),
             features={f.name: (f.min_supported_version, f.max_supported_version) for f in record.features},
             rack=record.rack,
             fenced=record.fenced,

@@ -59,7 +59,7 @@ class Topic:
 
 
 @attrs.frozen
-class Endpoint:
+class BrokerEndpoint:
     """The address of a broker's listener. ``security_protocol`` is Kafka's number (0 is PLAINTEXT)."""
 
     listener: str
@@ -75,7 +75,7 @@ class Broker:
     id: int
     epoch: int
     incarnation_id: UUID
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[BrokerEndpoint, ...]
     features: Mapping[str, tuple[int, int]]
     rack: str | None
     fenced: bool
@@ -88,7 +88,7 @@ class Broker:
         """Whether the broker may lead partitions and join an ISR."""
         return not self.fenced and not self.in_controlled_shutdown
 
-    def endpoint(self, listener: str) -> Endpoint | None:
+    def endpoint(self, listener: str) -> BrokerEndpoint | None:
         return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)
 
     def has_online(self, directory: UUID) -> bool:

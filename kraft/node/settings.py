@@ -9,7 +9,7 @@ from kraft.config.listeners import Endpoint
 from kraft.config.topic import LogConfig
 from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
-from kraft.coordinator.rebalance import GroupSettings
+from kraft.coordinator.rebalance import CoordinatorSettings
 from kraft.raft.timing import Timing
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits
@@ -77,9 +77,9 @@ def connection_limits(config: NodeConfig) -> ConnectionLimits:
     )
 
 
-def group_settings(config: NodeConfig) -> GroupSettings:
+def group_settings(config: NodeConfig) -> CoordinatorSettings:
     groups = config.groups
-    return GroupSettings(
+    return CoordinatorSettings(
         group_min_session_timeout_s=groups.group_min_session_timeout_ms / 1000,
         group_max_session_timeout_s=groups.group_max_session_timeout_ms / 1000,
         group_initial_rebalance_delay_s=groups.group_initial_rebalance_delay_ms / 1000,

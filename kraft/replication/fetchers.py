@@ -26,7 +26,7 @@ from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopi
 from kraft.messages.fetch_response import FetchResponse, PartitionData
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.list_offsets_response import ListOffsetsResponse
-from kraft.metadata.image import Endpoint
+from kraft.metadata.image import BrokerEndpoint
 from kraft.quorum.batches import whole_batches
 from kraft.quorum.peers import Connect
 from kraft.records.batch import CorruptBatch, check_batch
@@ -138,11 +138,11 @@ class Fetcher:
     def _backoff_s(self) -> float:
         return self.config.replication.replica_fetch_backoff_ms / 1000
 
-    def _endpoint(self) -> Endpoint | None:
+    def _endpoint(self) -> BrokerEndpoint | None:
         broker = self.replicas.image.brokers.get(self.leader_id)
         return None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
 
-    async def _fetch_from(self, endpoint: Endpoint) -> None:
+    async def _fetch_from(self, endpoint: BrokerEndpoint) -> None:
         timeout_s = self.config.replication.replica_socket_timeout_ms / 1000
         client_id = f"broker-{self.config.node_id}-fetcher-{self.leader_id}"
         try:

@@ -28,7 +28,7 @@ class RequestHead:
 
 
 @attrs.frozen
-class RequestReceived(TraceEvent):
+class RequestArrived(TraceEvent):
     """A connection has read a request and is about to queue it."""
 
     head: RequestHead
@@ -57,15 +57,15 @@ class RequestTrace:
     """The two streams to which the connections of a plane emit their requests."""
 
     plane: str
-    received: Stream[RequestReceived]
+    received: Stream[RequestArrived]
     completed: Stream[RequestCompleted]
 
     @classmethod
     def of(cls, trace: Trace, plane: Plane) -> RequestTrace:
-        return cls(plane.name, trace.of(RequestReceived), trace.of(RequestCompleted))
+        return cls(plane.name, trace.of(RequestArrived), trace.of(RequestCompleted))
 
     def emit_received(self, request: Request) -> None:
-        self.received.emit(RequestReceived(*self.received.now(), self._head(request)))
+        self.received.emit(RequestArrived(*self.received.now(), self._head(request)))
 
     def emit_completed(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
         """Emit the event of a completed request. ``PlaneMetrics.record`` explains the times."""

@@ -81,7 +81,7 @@ class InFlight:
 
 
 @attrs.frozen
-class Flush:
+class UnfinishedFlush:
     """A flush that has begun, and the extent of the log that it covers."""
 
     written: int
@@ -131,7 +131,7 @@ class DrivenCore:
     def _forget(self) -> None:
         self.deadline = math.inf
         self.writing: ElectionState | None = None
-        self.unfinished: deque[Flush | Snapshot] = deque()
+        self.unfinished: deque[UnfinishedFlush | Snapshot] = deque()
         self.callers: dict[int, InFlight] = {}
         self._performances: deque[Iterator[ElectionState]] = deque()
         self._performing = False
@@ -234,7 +234,7 @@ class DrivenCore:
                 self.disk.write(Append(entries))
 
     def flush(self) -> None:
-        self.unfinished.append(Flush(self.disk.written(), self.disk.log.end, self.core.log.truncations))
+        self.unfinished.append(UnfinishedFlush(self.disk.written(), self.disk.log.end, self.core.log.truncations))
         self.work()
 
     def store(self, chunk: StoreChunk) -> None:
@@ -291,7 +291,7 @@ class DrivenCore:
     def finish_flush(self) -> None:
         """Finish the oldest flush."""
         done = self.unfinished.popleft()
-        if isinstance(done, Flush):
+        if isinstance(done, UnfinishedFlush):
             self.disk.sync(done.written)
             self.step(LogFlushed(done.end_offset, done.truncations))
         else:

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import ControllerCore, DeadlineReached, Event, Request
+from kraft.controller.core import ControllerCore, ControllerRequest, DeadlineReached, Event
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
@@ -193,7 +193,7 @@ def _changes(table: Table, subject: str, count: int, rounds: int) -> None:
 def _fence(core: ControllerCore, offset: int) -> list[tuple[float, int]]:
     """Fence broker 0: how long each decision took with its replay, in seconds, and how many records it had."""
     wish = BrokerHeartbeatRequest(broker_id=0, broker_epoch=0, current_metadata_offset=offset, want_fence=True)
-    event: Event = Request(wish, 1)
+    event: Event = ControllerRequest(wish, 1)
     decisions = []
     while not core.image.brokers[0].fenced:
         started = time.perf_counter()

@@ -11,7 +11,7 @@ from uuid import UUID
 import attrs
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import Activated, ControllerCore, DeadlineReached, Event, Request
+from kraft.controller.core import Activated, ControllerCore, ControllerRequest, DeadlineReached, Event
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -84,7 +84,7 @@ class ToyCluster:
         return decision.response
 
     def ask(self, message: Any, version: int | None = None) -> Any:
-        response = self.send(Request(message, message.VALID_VERSIONS[1] if version is None else version))
+        response = self.send(ControllerRequest(message, message.VALID_VERSIONS[1] if version is None else version))
         if self.settles:
             self.settle()
         return response

@@ -18,7 +18,7 @@ from kraft.api.context import BrokerContext
 from kraft.broker.leadership import Fetched
 from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
-from kraft.coordinator.rebalance import GroupSettings
+from kraft.coordinator.rebalance import CoordinatorSettings
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from kraft.messages.offset_commit_request import (
     OffsetCommitRequest,
@@ -218,7 +218,7 @@ async def desk_in(path: Path, *, replicas: tuple[int, ...] = (LEADER, FOLLOWER),
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
     world = World(clock=VirtualClock())
     held = Replicas(LEADER, world, [directory], {each.replace("_", "."): static[each] for each in static})
-    settings = GroupSettings(group_initial_rebalance_delay_s=0)
+    settings = CoordinatorSettings(group_initial_rebalance_delay_s=0)
     groups = Groups(held, world, settings, 600_000)
     loader = Loader()
     records = (

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
-from kraft.coordinator.core import Committed, DeadlineReached, Event, ExpireOffsets, GroupCoordinator
+from kraft.coordinator.core import Committed, Event, ExpireOffsets, GroupCoordinator, GroupDeadlineReached
 from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.group import Group
 from kraft.coordinator.offsets import fetched
-from kraft.coordinator.rebalance import GroupSettings
+from kraft.coordinator.rebalance import CoordinatorSettings
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -47,7 +47,7 @@ class Desk:
     """
 
     def __init__(self, **settings: float) -> None:
-        self.settings = GroupSettings(**({"group_initial_rebalance_delay_s": DELAY_S} | settings))
+        self.settings = CoordinatorSettings(**({"group_initial_rebalance_delay_s": DELAY_S} | settings))
         self.now = 1_000.0
         self.written: list[tuple[bytes, bytes | None]] = []
         self.is_followed = True
@@ -113,7 +113,7 @@ class Desk:
         until = self.now + seconds
         while self.core.deadline <= until:
             self.now = max(self.now, self.core.deadline)
-            self.step(DeadlineReached())
+            self.step(GroupDeadlineReached())
             assert self.core.deadline > self.now, "an expired deadline must move"
         self.now = until
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.coordinator import records
-from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupState, Member
+from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupMember, GroupState
 from kraft.coordinator.records import CommittedOffset
 from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.offset_commit_key import OffsetCommitKey
@@ -44,7 +44,7 @@ EMPTY_GROUP = "0003000000000000ffffffff00000000000003e800000000"
 
 def group() -> Group:
     made = Group("g", GroupState.STABLE, 1000, generation=7, protocol_name="range")
-    member = Member("m-1", "i", "c", "/127.0.0.1", 60.0, 10.0, "consumer", (("range", b"\1\2"),), b"\3")
+    member = GroupMember("m-1", "i", "c", "/127.0.0.1", 60.0, 10.0, "consumer", (("range", b"\1\2"),), b"\3")
     made.add(member)
     return made
 

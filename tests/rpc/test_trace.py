@@ -10,7 +10,7 @@ import trio
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
-from kraft.rpc.trace import RequestCompleted, RequestHead, RequestReceived
+from kraft.rpc.trace import RequestArrived, RequestCompleted, RequestHead
 from kraft.world.trace import NO_NODE, Trace, TraceEvent
 from tests.rpc.planes import HEARTBEAT, frame, ok, running
 
@@ -28,7 +28,7 @@ async def test_a_request_emits_an_event_when_received_and_when_completed(handle:
     """With the fields of Kafka's request log: client, request, and the time of each phase."""
     heard: list[TraceEvent] = []
     trace = Trace()
-    trace.subscribe(RequestReceived, heard.append)
+    trace.subscribe(RequestArrived, heard.append)
     trace.subscribe(RequestCompleted, heard.append)
     ticks = itertools.count()
     registry = Registry(clock=lambda: float(next(ticks)))  # whatever takes time takes a second or more
@@ -38,7 +38,7 @@ async def test_a_request_emits_an_event_when_received_and_when_completed(handle:
         size = len(frame(41)) - 4
         await trio.testing.wait_all_tasks_blocked()
     received, answered = heard
-    assert isinstance(received, RequestReceived)
+    assert isinstance(received, RequestArrived)
     assert isinstance(answered, RequestCompleted)
     assert received.head == RequestHead("test", "PLAINTEXT", name, HEARTBEAT, 0, 41, "peer", size)
     assert answered.head == received.head
