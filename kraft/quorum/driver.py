@@ -322,7 +322,7 @@ class Quorum:
         self._deadline = effects.deadline
         if isinstance(event, ResponseReceived):
             self._responses.note_leader(event, self.state)
-        self._report_effects(effects)
+        self._report_step(event, effects)
         await self._perform(effects)
         if effects.transitions:
             self._wake_waiting()
@@ -349,14 +349,14 @@ class Quorum:
         state = self.state
         return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
 
-    def _report_effects(self, effects: Effects) -> None:
-        """Log the transitions and verdicts of a step, and emit its effects to the trace."""
+    def _report_step(self, event: Event, effects: Effects) -> None:
+        """Log the transitions and verdicts of a step, and emit the step to the trace."""
         for verdict in effects.verdicts:
             self._warnings.note_verdict(verdict)
         for transition in effects.transitions:
             logger.info("%s", transition)
         if self._stepped.listeners:
-            self._stepped.emit(CoreStepped(*self._stepped.now(), effects))
+            self._stepped.emit(CoreStepped(*self._stepped.now(), event, effects))
 
     async def _snapshot_checked(self, outcome: SnapshotStored | SnapshotRejected) -> None:
         leader_id = self.leader_id

@@ -5,14 +5,19 @@ from __future__ import annotations
 import attrs
 
 from kraft.quorum.refusals import Refusal
-from kraft.raft.events import Effects
+from kraft.raft.events import Effects, Event
 from kraft.world.trace import TraceEvent
 
 
 @attrs.frozen
 class CoreStepped(TraceEvent):
-    """The core was stepped, and its effects are about to be performed. They have its transitions and verdicts."""
+    """The core was stepped with ``event``, and its effects are about to be performed.
 
+    ``event`` is a message of a peer, a deadline, or the end of an effect that takes time: a flush, a write of the
+    election state, a check of a snapshot. ``effects`` has the transitions and verdicts of the step.
+    """
+
+    event: Event
     effects: Effects
 
 

@@ -22,6 +22,7 @@ from kraft.quorum.driver import Quorum
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.trace import CoreStepped
+from kraft.raft.events import LogAppended, LogFlushed, RequestReceived
 from kraft.raft.messages import FetchRequest, FetchResponse, VoteRequest
 from kraft.raft.state import ElectionState, Prospective
 from kraft.raft.timing import Timing
@@ -85,6 +86,19 @@ async def test_all_that_is_appended_before_the_role_had_its_turn_makes_one_flush
         assert (quorum.high_watermark, disk.flushes) == (first, 0)
         await quorum.committed(last)
         assert disk.flushes == 1
+
+
+async def test_the_trace_has_each_event_of_the_core_with_its_effects(tmp_path: Path) -> None:
+    """Architecture, "The world and its trace": the end of an effect that takes time is the event of a later step."""
+    steps: list[CoreStepped] = []
+    async with at_rest(tmp_path) as (quorum, _):
+        quorum.trace.subscribe(CoreStepped, steps.append)
+        await (await quorum.submit(VoteRequest(0, 2, 0, 0))).response()
+        offset = append(quorum, [topic(1000)], quorum.epoch)
+        await quorum.committed(offset)
+    assert [type(step.event) for step in steps] == [RequestReceived, LogAppended, LogFlushed]
+    answered, appended, flushed = (step.effects for step in steps)
+    assert [len(answered.replies), appended.flush, flushed.high_watermark] == [1, True, offset + 1]
 
 
 async def test_what_was_reported_is_taken_before_a_flush(tmp_path: Path) -> None:
