@@ -23,10 +23,11 @@ from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping, parse_overrides, read_properties
 from kraft.config.setting import ConfigError
 from kraft.metadata.delta import MetadataError
-from kraft.node.node import Bound, Node, open_directories
+from kraft.node.node import Bound, Node
 from kraft.node.tree import render
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
+from kraft.storage.node_directories import open_directories
 from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
 from kraft.world.uuids import random_uuid

@@ -19,7 +19,7 @@ from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.control.controller_channel import ControllerChannel
 from kraft.control.metadata import Metadata
-from kraft.node.node import Node, open_directories
+from kraft.node.node import Node
 from kraft.node.settings import metadata_log_config, quorum_timing, snapshot_policy
 from kraft.node.tree import render
 from kraft.quorum.driver import Quorum
@@ -29,6 +29,7 @@ from kraft.rpc.client import connect
 from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.simulation.virtual_time import Process
 from kraft.storage.format import format_directories
+from kraft.storage.node_directories import open_directories
 from kraft.wire.uuids import ZERO_UUID
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"

@@ -19,9 +19,10 @@ from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.create_topics_response import CreateTopicsResponse
-from kraft.node.node import Bound, Node, open_directories
+from kraft.node.node import Bound, Node
 from kraft.rpc.client import connect
 from kraft.storage.format import format_directories
+from kraft.storage.node_directories import open_directories
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import uuid_to_text
 from kraft.world.uuids import random_uuid

@@ -9,9 +9,9 @@ import pytest
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.metadata.bootstrap import bootstrap_checkpoint
-from kraft.node.node import open_directories
 from kraft.storage.errors import LogDirectoryError, StorageError, UnsupportedFormat
 from kraft.storage.format import format_directories
+from kraft.storage.node_directories import open_directories
 from kraft.storage.snapshot import snapshot_batches
 from kraft.testing.embedded import SETTINGS
 from tests.support.nodes import CLUSTER_ID, node_in

@@ -23,12 +23,13 @@ from kraft.messages.delete_records_request import DeleteRecordsPartition, Delete
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
-from kraft.node.node import Node, open_directories
+from kraft.node.node import Node
 from kraft.node.tree import render
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.client import Disconnected, connect
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
+from kraft.storage.node_directories import open_directories
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS
 from tests.support.clusters import eventually

@@ -13,10 +13,11 @@ import trio
 
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
-from kraft.node.node import Bound, Node, open_directories
+from kraft.node.node import Bound, Node
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection, connect
 from kraft.storage.format import format_directories
+from kraft.storage.node_directories import open_directories
 from kraft.testing.embedded import SETTINGS
 from tests.support.node_process import free_ports
 from tests.support.nodes import CLUSTER_ID

@@ -11,9 +11,10 @@ import trio
 
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
-from kraft.node.node import Bound, Node, open_directories
+from kraft.node.node import Bound, Node
 from kraft.rpc.client import Connection, connect
 from kraft.storage.format import format_directories
+from kraft.storage.node_directories import open_directories
 from kraft.testing.embedded import SETTINGS, EmbeddedNode
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
