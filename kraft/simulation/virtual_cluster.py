@@ -99,6 +99,12 @@ class VirtualNode:
         self.node.stopping.set()
         await self._gone.wait()
 
+    async def resign(self) -> None:
+        """Give up the leadership of the quorum, if this node has it, and stay a voter (``RaftClient.resign``)."""
+        if self.node is not None:
+            quorum = self.node.parts.quorum
+            await quorum.resign(quorum.epoch)
+
     def pause(self) -> None:
         """Stop all tasks as SIGSTOP does: messages of peers wait, and time passes. Needs ``virtual_time.run``."""
         self._process.pause()

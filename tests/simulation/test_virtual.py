@@ -388,7 +388,7 @@ async def test_the_trace_of_a_node_tells_its_roles_and_when_its_controller_is_ac
         for kind in (RoleBegan, ControllerActivated, ControllerDeactivated):
             node.trace.subscribe(kind, hear)
         node.trace.subscribe(CoreStepped, stepped.append)
-        await cluster.quorum(leader).resign(epoch)
+        await cluster.nodes[leader].resign()
         await cluster.quorum(leader).change(leader, epoch)
         successor = await cluster.leader()
         assert heard[:2] == [("ControllerDeactivated", epoch, False), ("RoleBegan", epoch, False)]

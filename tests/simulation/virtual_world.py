@@ -157,9 +157,7 @@ class World:
         elif fault.kind is Kind.RESET:
             self.network.reset(self.nodes[target].host)
         elif fault.kind is Kind.RESIGN:
-            if target in self.alive():
-                quorum = self.alive()[target].parts.quorum
-                await quorum.resign(quorum.epoch)
+            await self.nodes[target].resign()
         elif fault.kind is Kind.DELAY:
             self.network.delay_s = (0.02, 0.5)
             await trio.sleep(fault.lasts_s)
