@@ -45,7 +45,7 @@ def step(node: int, event: events.Event) -> None:
         mail.append(InFlight(node, asker, 1, events.ResponseReceived(asked.number, node, asked.request, response)))
     mail.extend(InFlight(node, send.to, 1, send) for send in effects.sends)
     if effects.high_watermark is not None:
-        tell(f"{node} has the high watermark {effects.high_watermark}")
+        tell(f"{node} advances its high watermark to {effects.high_watermark}")
 
 
 step(1, events.Timeout())

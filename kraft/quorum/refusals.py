@@ -17,14 +17,14 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 
 class RefusalReason(Enum):
-    """Why a request was refused before the core. Values are texts for people, names are the tags of the metrics."""
+    """Why this node refused a request before the core. Logs have the values, metrics have the names as tags."""
 
     OTHER_CLUSTER = "it is for another cluster"
-    OTHER_LOG = "it is not about the metadata log alone"
-    OTHER_VOTER = "it is for another voter, or for one with another directory"
-    IMPOSSIBLE_WAIT = "it would wait for less than no time"
-    SNAPSHOT_GONE = "the snapshot was there, and is no more"
-    BEYOND_SNAPSHOT = "the snapshot ends before that position"
+    OTHER_LOG = "it does not name the metadata partition alone"
+    OTHER_VOTER = "it is for another voter, or for a voter with another directory id"
+    IMPOSSIBLE_WAIT = "its maximum wait is negative"
+    SNAPSHOT_GONE = "I have deleted the snapshot"
+    BEYOND_SNAPSHOT = "its position is beyond the end of the snapshot"
 
 
 _CODES = {

@@ -131,14 +131,14 @@ class RaftCore:
             case SnapshotRejected():
                 follower.take_rejected_snapshot(member, now, event)
             case SnapshotCreated(snapshot):
-                assert snapshot.end_offset <= member.high_watermark, "only what is committed goes into a snapshot"
+                assert snapshot.end_offset <= member.high_watermark, "a snapshot covers only committed records"
                 member.log.snapshot = max(snapshot, member.log.snapshot or snapshot)
             case LogTrimmed(snapshot):
-                assert snapshot.end_offset <= member.high_watermark, "only what is committed may be trimmed"
+                assert snapshot.end_offset <= member.high_watermark, "the driver trims only committed records"
                 member.log.advance_start(snapshot)
             case Resign(epoch):
                 if isinstance(member.state, Leader) and member.epoch == epoch:
-                    leader.resign(member, now, "the controller gave up")
+                    leader.resign(member, now, "the controller requested the resignation")
             case ShutDown():
                 _shut_down(member, now)
         follower.request_if_due(member, now)
@@ -199,26 +199,26 @@ def _take_timeout(member: Member, now: float) -> None:
             if follower.take_timeout(member, now, state):
                 voting.seek_votes(member, now, follower.why_given_up(member, state))
         case Unattached(election_deadline=deadline) if now >= deadline:
-            voting.seek_votes(member, now, "no leader was found in time")
+            voting.seek_votes(member, now, "the election timeout expired without a leader")
         case Prospective(election_deadline=deadline) as state if now >= deadline:
-            voting.give_way(member, now, state, "too few would grant their votes in time")
+            voting.give_way(member, now, state, "too few voters would grant their votes in time")
         case Candidate(election_deadline=deadline) as state if now >= deadline:
             if state.backing_off:
-                voting.seek_votes(member, now, "the election was lost", state.retries + 1)
+                voting.seek_votes(member, now, "the candidate lost the election", state.retries + 1)
             else:
                 voting.back_off(member, now, state)
         case Prospective(request_at=request_at) | Candidate(request_at=request_at) as state if now >= request_at:
             voting.ask_again(member, state)
         case Resigned() as state:
             if leader.leave_resigned(member, now, state):
-                voting.seek_votes(member, now, "no leader was found in time")
+                voting.seek_votes(member, now, "the election timeout expired without a leader")
 
 
 def _shut_down(member: Member, now: float) -> None:
     member.shutting_down = True
     state = member.state
     if isinstance(state, Leader):
-        leader.resign(member, now, "the node is about to stop")
+        leader.resign(member, now, "the node is shutting down")
     elif isinstance(state, Prospective | Candidate):
         member.state = attrs.evolve(state, election_deadline=math.inf, request_at=math.inf)
     elif not isinstance(state, Follower):

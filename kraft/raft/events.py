@@ -189,32 +189,35 @@ class StoreChunk:
 
 
 class Reason(Enum):
-    """Why a request was granted or refused, in words. Metrics count refusals by the names."""
+    """Why this member granted or refused a request: "I" is this member, "it" the sender or its request.
+
+    Logs, the journal and transcripts have the texts. Metrics count the names.
+    """
 
     GRANTED = "its log is at least as long as mine"
-    GRANTED_AGAIN = "I voted for it in this epoch already"
-    STALE_EPOCH = "a newer epoch is known"
-    IMPLAUSIBLE_EPOCH = "its epoch is too far ahead of mine to be true"
-    UNKNOWN_EPOCH = "its epoch is newer than mine, and only a leader may be asked this"
-    NOT_LEADER = "I do not lead"
-    SHUTTING_DOWN = "I am about to stop"
+    GRANTED_AGAIN = "I already voted for it in this epoch"
+    STALE_EPOCH = "its epoch is older than mine"
+    IMPLAUSIBLE_EPOCH = "its epoch is implausibly far ahead of mine"
+    UNKNOWN_EPOCH = "its epoch is newer than mine, so I cannot be its leader"
+    NOT_LEADER = "I am not the leader"
+    SHUTTING_DOWN = "I am shutting down"
     SHORTER_LOG = "its log is shorter than mine"
-    VOTED_FOR_ANOTHER = "I voted for another in this epoch"
-    VOTED_FOR_MYSELF = "I stand for election myself"
-    LEADER_KNOWN = "the leader of this epoch is known"
-    FROM_LEADER = "it leads this epoch, or did"
-    LEADER_ALIVE = "my leader answers me"
-    I_LEAD = "I lead"
-    I_RESIGNED = "I led this epoch, and resigned"
+    VOTED_FOR_ANOTHER = "I voted for another candidate in this epoch"
+    VOTED_FOR_MYSELF = "I am a candidate in this epoch myself"
+    LEADER_KNOWN = "I know the leader of this epoch"
+    FROM_LEADER = "it is or was the leader of this epoch"
+    LEADER_ALIVE = "my leader responds to my Fetch requests"
+    I_LEAD = "I am the leader"
+    I_RESIGNED = "I resigned as the leader of this epoch"
     NOT_A_VOTER = "it is not a voter"
     I_AM_NO_VOTER = "I am not a voter"
-    IMPOSSIBLE_LOG = "its log cannot be as it says"
-    IMPOSSIBLE_OFFSET = "the offset cannot be"
+    IMPOSSIBLE_LOG = "its log end offset or last epoch is invalid"
+    IMPOSSIBLE_OFFSET = "its fetch offset or last fetched epoch is invalid"
     OTHER_LEADER = "this epoch has another leader"
-    FROM_MYSELF = "it claims to be from me"
-    FROM_NOBODY = "it does not say who it is from"
-    TOO_MANY_OBSERVERS = "too many observers fetch already"
-    NO_SUCH_SNAPSHOT = "there is no such snapshot"
+    FROM_MYSELF = "it has my node id"
+    FROM_NOBODY = "it has no node id"
+    TOO_MANY_OBSERVERS = "I already track the maximum number of observers"
+    NO_SUCH_SNAPSHOT = "I have no such snapshot"
 
 
 @attrs.frozen

@@ -103,10 +103,10 @@ def why_given_up(member: Member, state: Follower) -> str:
     if state.resigned:
         return f"{state.leader_id} resigned"
     if state.answered_badly:
-        return f"{state.leader_id} gave no good answer in time"
+        return f"{state.leader_id} sent no usable response within the fetch timeout"
     if not member.log.all_durable:
-        return f"my disk was too slow to ask {state.leader_id} in time"
-    return f"{state.leader_id} did not answer in time"
+        return f"the disk flushed too slowly to fetch from {state.leader_id} within the fetch timeout"
+    return f"{state.leader_id} sent no response within the fetch timeout"
 
 
 # Responses.
@@ -161,8 +161,8 @@ def _cut(member: Member, now: float, state: Follower, leader_end: EpochEnd) -> N
     offset = member.log.diverging_from(leader_end)
     if offset < member.high_watermark:
         member.effects.fatal = (
-            f"the leader {state.leader_id} of epoch {state.epoch} says that the logs part at {offset}, "
-            f"but everything below {member.high_watermark} is committed"
+            f"the log diverges from that of leader {state.leader_id} of epoch {state.epoch} at offset {offset}, "
+            f"below the high watermark {member.high_watermark}, so truncation would remove committed records"
         )
     elif offset < member.log.end_offset:
         member.log.truncate(offset)
@@ -255,7 +255,7 @@ def answer_begin(member: Member, now: float, request_id: int, request: BeginQuor
         member.refuse(request_id, request, leader, reason)
         return
     if request.epoch > member.epoch or member.state.leader_id is None:
-        member.follow(now, request.epoch, leader, f"{leader} says that it leads")
+        member.follow(now, request.epoch, leader, f"{leader} sent BeginQuorumEpoch")
     member.judge(request, leader, True, Reason.FROM_LEADER)
     member.reply(request_id, member.respond(BeginQuorumEpochResponse, ErrorCode.NONE))
 
@@ -283,7 +283,7 @@ def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEp
         return
     seeking = isinstance(member.state, Prospective) and member.leader_id == leader
     if request.epoch > member.epoch or member.state.leader_id is None or seeking:
-        member.follow(now, request.epoch, leader, f"{leader} led, and resigned")
+        member.follow(now, request.epoch, leader, f"{leader} sent EndQuorumEpoch")
     rank = successors.index(member.node_id) if member.node_id in successors else len(successors)
     stand_at = now + member.timing.succession_delay(rank, len(successors))
     state = member.state

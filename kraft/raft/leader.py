@@ -260,7 +260,7 @@ def take_timeout(member: Member, now: float, state: Leader) -> None:
     over.
     """
     if now >= state.check_quorum_at:
-        resign(member, now, "no majority fetched for too long")
+        resign(member, now, "no majority fetched within the check-quorum timeout")
         return
     if now >= state.begin_at:
         state.begin_at = now + member.timing.begin_epoch_interval_s
@@ -316,7 +316,7 @@ def leave_resigned(member: Member, now: float, state: Resigned) -> bool:
     if now >= state.election_deadline:
         epoch = member.next_epoch()
         if epoch is not None:
-            member.detach(now, epoch, "nobody was elected since I resigned")
+            member.detach(now, epoch, "the election timeout expired without a new leader")
         return epoch is not None
     if now >= state.end_at:
         tell_end(member, now)

@@ -62,7 +62,7 @@ class LogView:
         """Record a finished flush; return whether it made more of the log durable."""
         if truncations != self.truncations:
             return False
-        assert end_offset <= self.end_offset, "what was not appended cannot be durable"
+        assert end_offset <= self.end_offset, "the durable end is at most the log end"
         grew = end_offset > self.durable_offset
         self.durable_offset = max(self.durable_offset, end_offset)
         return grew

@@ -159,9 +159,9 @@ class Member:
         if epoch < state.epoch or (epoch == state.epoch and state.leader_id is not None) or self.is_implausible(epoch):
             return
         if leader_id is not None and leader_id in self.others:
-            self.follow(now, epoch, leader_id, f"{peer} knows the leader, {leader_id}")
+            self.follow(now, epoch, leader_id, f"{peer} named {leader_id} as the leader")
         elif epoch > state.epoch and self.is_voter:
-            self.detach(now, epoch, f"{peer} knows a newer epoch")
+            self.detach(now, epoch, f"{peer} responded with a newer epoch")
 
     def is_implausible(self, epoch: int) -> bool:
         """Whether a peer's epoch is too far ahead. To adopt it would use up the int32 epochs.
@@ -174,7 +174,7 @@ class Member:
         """Return the epoch for a candidacy. Return None, and set ``fatal``, if there is no further epoch."""
         if self.epoch < MAX_EPOCH:
             return self.epoch + 1
-        self.effects.fatal = f"epoch {self.epoch} is the last that there can be"
+        self.effects.fatal = f"epoch {self.epoch} is the largest int32, so no election is possible"
         return None
 
     def install(self, snapshot: SnapshotId) -> None:

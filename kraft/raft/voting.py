@@ -28,7 +28,7 @@ def answer_vote(member: Member, now: float, request_id: int, request: VoteReques
         member.refuse(request_id, request, candidate, reason)
         return
     if request.epoch > member.epoch:
-        member.detach(now, request.epoch, f"{candidate} asks for a vote in a newer epoch")
+        member.detach(now, request.epoch, f"{candidate} requested a vote in a newer epoch")
     reason = judge_vote(member, request)
     granted = reason in _GRANTS
     if granted and not request.pre_vote:
@@ -100,7 +100,7 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
     )
     member.become(prospective, why)
     if len(granted) >= member.majority:
-        stand(member, now, prospective, "nobody else has a vote")
+        stand(member, now, prospective, "the quorum has no other voter")
     else:
         _ask_all(member, VoteRequest(state.epoch, *_claim(member), pre_vote=True))
 
@@ -160,7 +160,7 @@ def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, 
     state = attrs.evolve(state, refused=state.refused | {voter})
     member.state = state
     if voter == state.leader_id == response.leader_id:
-        give_way(member, now, state, f"{voter} says that it still leads")
+        give_way(member, now, state, f"{voter} responded as the leader")
     elif _is_lost(member, state.refused):
         give_way(member, now, state, _do(state.refused, "would refuse"))
 
@@ -180,7 +180,7 @@ def count_vote(member: Member, now: float, state: Candidate, voter: int) -> None
     member.state = attrs.evolve(state, granted=granted)
     if len(granted) >= member.majority:
         alone = granted == {member.node_id}
-        leader.lead(member, now, granted, "with its own vote alone" if alone else _do(granted, "granted"))
+        leader.lead(member, now, granted, "its own vote is a majority" if alone else _do(granted, "granted"))
 
 
 def _count_refusal(member: Member, now: float, state: Candidate, voter: int) -> None:
@@ -208,7 +208,7 @@ def take_vote_failure(member: Member, now: float, event: RequestFailed) -> None:
     if not isinstance(state, Prospective | Candidate) or not _is_of(state, request):
         return
     if isinstance(state, Prospective) and event.unsupported:
-        stand(member, now, state, f"{event.to} knows no pre-vote")
+        stand(member, now, state, f"{event.to} does not support pre-votes")
     elif event.to not in state.granted | state.refused and member.may_stand:
         request_at = min(state.request_at, now + member.timing.retry_backoff_s)
         member.state = attrs.evolve(state, unreached=state.unreached | {event.to}, request_at=request_at)

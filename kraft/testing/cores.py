@@ -123,9 +123,7 @@ class Cores:
             self.in_flight.remove(in_flight)
         target, message = self.nodes[in_flight.target], in_flight.message
         forgotten = isinstance(message, ResponseReceived) and in_flight.life != target.life
-        self.say(
-            f"{in_flight}{'' if target.up and not forgotten else ' (nobody hears it)'}", Line.ARRIVAL, message.request
-        )
+        self.say(f"{in_flight}{'' if target.up and not forgotten else ' (dropped)'}", Line.ARRIVAL, message.request)
         if not target.up:
             self._fail(in_flight)
         elif isinstance(message, Send):
@@ -133,7 +131,7 @@ class Cores:
             target.callers[number] = in_flight
             target.step(RequestReceived(number, message.request))
             if number in target.callers and target.free:
-                self.say(f"{in_flight.target} lets the {name_of(message.request)} wait", Line.DETAIL, message.request)
+                self.say(f"{in_flight.target} parks the {name_of(message.request)}", Line.DETAIL, message.request)
         elif not forgotten:
             target.step(message)
 

@@ -217,11 +217,11 @@ class DrivenCore:
         self.crash()
 
     def truncate(self, end_offset: int) -> None:
-        self._say(f"cuts its log at {end_offset}", Line.NEWS)
+        self._say(f"truncates its log to {end_offset}", Line.NEWS)
         self.disk.write(Cut(end_offset))
 
     def install(self, snapshot: SnapshotId) -> None:
-        self._say(f"lets its log begin anew, at {snapshot.end_offset}", Line.NEWS)
+        self._say(f"replaces its log with the snapshot to offset {snapshot.end_offset}", Line.NEWS)
         self.disk.write(Reset(snapshot))
         self.flush()
 
@@ -238,7 +238,7 @@ class DrivenCore:
         self.work()
 
     def store(self, chunk: StoreChunk) -> None:
-        self._say(f"stores the snapshot from byte {chunk.position} on{', which is the rest' if chunk.last else ''}")
+        self._say(f"stores the snapshot from byte {chunk.position}{' to its end' if chunk.last else ''}")
         if chunk.last:
             self.unfinished.append(Snapshot(chunk.snapshot, chunk.payload))
             self.work()
@@ -257,13 +257,13 @@ class DrivenCore:
             ]
             remarks = f" (lost on the way to {names(lost)})" if lost else ""
             if old:
-                remarks += f" (unknown to {names(send.to for send in old)})"
+                remarks += f" (not supported by {names(send.to for send in old)})"
             self._say(f"sends {names(send.to for send in alike)}: {in_words(request)}{remarks}", about=request)
             for send in old:
                 self.step(RequestFailed(send.number, send.to, request, unsupported=True))
 
     def commit(self, high_watermark: int) -> None:
-        self._say(f"has the high watermark {high_watermark}", Line.NEWS)
+        self._say(f"advances its high watermark to {high_watermark}", Line.NEWS)
 
     # The log and its snapshots.
 

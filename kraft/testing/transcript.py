@@ -7,7 +7,7 @@ is one line, in the order of performing::
 
     timeout 1
     ----
-    1: Unattached -> Prospective in epoch 0: no leader was found in time
+    1: Unattached -> Prospective in epoch 0: the election timeout expired without a leader
     1 sends 2 and 3: PreVote in epoch 0: my log is empty
 """
 
@@ -52,7 +52,7 @@ def replay(text: str) -> str:
         elif commands:
             raise TranscriptError(f"line {number}: commands and {_RULE} belong together")
     if commands:
-        raise TranscriptError(f"line {commands[0][0]}: what happens is missing; add {_RULE}")
+        raise TranscriptError(f"line {commands[0][0]}: the effects are missing; add {_RULE}")
     return "\n".join(result) + "\n"
 
 
@@ -205,7 +205,7 @@ class Stage:
     def do_append(self, node: str, count: str = "1") -> None:
         """``append 1 3``: the controller on node 1 appends a batch of three records."""
         if not self.cores.append(int(node), int(count)):
-            self._lines.append(f"{node} does not lead, and appends nothing")
+            self._lines.append(f"{node} is not the leader, and appends nothing")
 
     def do_hold(self, node: str) -> None:
         """``hold 1``: from now on, writes of node 1 are not durable before a ``flush``."""
@@ -224,7 +224,7 @@ class Stage:
         snapshot = self._node(node).create_snapshot()
         if snapshot is None:
             raise ValueError("nothing new is committed")
-        self._lines.append(f"{node} writes a snapshot of all below {snapshot.end_offset}, in epoch {snapshot.epoch}")
+        self._lines.append(f"{node} writes the snapshot to offset {snapshot.end_offset}, epoch {snapshot.epoch}")
 
     def do_trim(self, node: str) -> None:
         """``trim 1``: node 1 deletes the part of its log that its newest snapshot covers."""

@@ -43,29 +43,29 @@ def _asked(request: Request) -> str:
         case VoteRequest(last_offset=offset, last_epoch=epoch):
             return f"my log ends at {offset}, in epoch {epoch}"
         case BeginQuorumEpochRequest():
-            return "I lead"
+            return "I am the leader"
         case EndQuorumEpochRequest(preferred_successors=successors):
-            return f"I resign, let {' or '.join(map(str, successors))} succeed"
+            return f"I resign, preferred successors {' and '.join(map(str, successors))}"
         case FetchRequest(fetch_offset=0):
-            return "from 0"
+            return "from offset 0"
         case FetchRequest(fetch_offset=offset, last_fetched_epoch=epoch):
-            return f"from {offset}, behind a record of epoch {epoch}"
+            return f"from offset {offset}, last fetched epoch {epoch}"
         case FetchSnapshotRequest(snapshot=snapshot, position=position):
-            return f"the snapshot of all below {snapshot.end_offset}, from byte {position}"
+            return f"the snapshot to offset {snapshot.end_offset}, from byte {position}"
 
 
 def _answered(response: Response) -> str:
     match response:
         case VoteResponse(granted=granted):
-            return f"{'yes' if granted else 'no'}, {_standing(response)}"
+            return f"{'granted' if granted else 'refused'}, {_standing(response)}"
         case FetchResponse(diverging=None, snapshot=None, records=None):
-            return f"nothing new, {_committed(response)}"
+            return f"no records, {_committed(response)}"
         case FetchResponse(records=records) if records is not None:
             return f"{span('record', records.base_offset, records.end_offset)}, {_committed(response)}"
         case FetchResponse(diverging=diverging) if diverging is not None:
-            return f"we differ: my epoch {diverging.epoch} ends at {diverging.end_offset}"
+            return f"diverging epoch: my epoch {diverging.epoch} ends at {diverging.end_offset}"
         case FetchResponse(snapshot=snapshot) if snapshot is not None:
-            return f"begin with the snapshot of all below {snapshot.end_offset}"
+            return f"fetch the snapshot to offset {snapshot.end_offset} first"
         case FetchSnapshotResponse(position=position, length=length, size=size):
             return f"{span('byte', position, position + length)} of {size}"
     return f"ok, {_standing(response)}"

@@ -1,6 +1,6 @@
-"""The differences that are meant, by scenario. An entry that no longer covers any is an error.
+"""The intended differences, by scenario. An entry that covers no difference any more is an error.
 
-Where the two versions of Apache Kafka do not agree, the node does as the newer one, unless a reason says why not.
+Where the two versions of Apache Kafka differ, the node follows the newer one, unless a reason says otherwise.
 """
 
 from __future__ import annotations
@@ -12,53 +12,71 @@ from tests.support.fetchers import APACHE_KAFKA, APACHE_KAFKA_WITH_ZOOKEEPER
 
 V3, V4 = APACHE_KAFKA_WITH_ZOOKEEPER, APACHE_KAFKA
 
-NOT_SERVED = "APIs and versions that this node does not serve are not advertised."
-TIERED = "Tiered storage is not served, so the settings of a topic that are about it are unknown."
-DOWN_CONVERSION = "message.downconversion.enable is known, as in Kafka 3.9, which the node stands beside."
-EMPTY_TOPICS = "A topic that is named without partitions is answered without partitions; Apache leaves it out."
-CRASHES = "Apache answers UNKNOWN_SERVER_ERROR to what it did not expect; this node says what is wrong with it."
-HEADER_ONLY = "A batch is judged by its header and checksum and stored as it came; its records are not opened."
-NO_TRANSACTIONS = "Transactions are not served: a transactional id is refused at once."
-TEXTS = "Whether there is a text beside the code depends on the version in Apache; here it does not."
-CORRUPT = "A batch whose header contradicts itself is CORRUPT_MESSAGE; a producer may send it again."
+NOT_SERVED = "This node does not advertise APIs and versions that it does not serve."
+TIERED = "This node has no tiered storage, so it does not know the topic settings of tiered storage."
+DOWN_CONVERSION = "This node knows message.downconversion.enable, as Kafka 3.9 does; Kafka 4 removed it."
+EMPTY_TOPICS = "This node returns a topic that was requested without partitions; Apache Kafka omits it."
+CRASHES = (
+    "Apache Kafka answers an invalid request with UNKNOWN_SERVER_ERROR; this node answers with a specific error code."
+)
+HEADER_ONLY = (
+    "This node validates the header and the checksum of a batch and stores its bytes; it does not decode the records."
+)
+NO_TRANSACTIONS = "This node does not support transactions and refuses a transactional id at once."
+TEXTS = "This node sends an error message in every version; Apache Kafka in some versions only."
+CORRUPT = "This node answers a batch with an inconsistent header with CORRUPT_MESSAGE, which a producer may retry."
 FETCH_BY_NAME = (
-    "A Fetch that names the metadata log is served; Apache knows it by its id only, which version 12 has not."
+    "This node serves a Fetch that names the metadata log; Apache Kafka needs its topic id, which version 12 lacks."
 )
 SNAPSHOT_OR_NOT = (
-    "Where the log still reaches back, a replica is told where its own parts from it; Apache sends the newest snapshot"
-    " to all whose last epoch is older than the oldest one."
+    "If the log still has the offset, this node sends the diverging epoch; Apache Kafka sends the newest snapshot to"
+    " every replica whose last epoch is older than the oldest one in the log."
 )
-NO_PIECE = "Why a piece of a snapshot is refused is said; Apache fails to say it: UNKNOWN_SERVER_ERROR."
-ONE_LOG = "A request of the quorum is about one partition; Apache takes the first of several here."
-STATIC = "What static voters tell of themselves is refused, as in Kafka 3.9; Apache keeps it for a later kraft.version."
-STRANGERS = "Only the voters of the configuration are voted for; Apache votes for anybody."
-MISROUTED = "What is meant for another voter, or another directory, changes nothing; Apache takes its epoch over."
-DIRECTORIES = (
-    "A static voter is known by its id alone; Apache knows whom it voted for by the directory, too, until it restarts."
+NO_PIECE = (
+    "This node refuses an invalid FetchSnapshot with a specific error code; Apache Kafka with UNKNOWN_SERVER_ERROR."
 )
-PARTING = "A replica older than the whole log is told that the logs part in epoch 0; Apache repeats its own epoch."
-NO_TEXT = "Where nothing went wrong there is no text."
-FEATURES = "The node supports metadata.version up to 3.9-IV0 and a static quorum."
-NO_DIRECTORY = "A broker without a directory left is fenced; Apache waits for it to go."
-ONLY_ACTIVE = "Only the active controller answers for topics; Apache's others answer from what they know."
-AS_FAR = "The cluster is described as far as it is known; Apache waits for its metadata.version."
-ALIKE = "A change of settings is checked alike at both listeners; Apache's controller leaves some of it to the brokers."
-NO_TEXT_3 = "Why an UnregisterBroker is refused is said, as in Kafka 4; Kafka 3.9 says the code alone."
+ONE_LOG = "This node refuses a quorum request with several partitions; Apache Kafka serves the first one."
+STATIC = (
+    "This node refuses UpdateRaftVoter of static voters, as Kafka 3.9 does; Kafka 4 keeps it for a later kraft.version."
+)
+STRANGERS = "This node votes only for voters of its configuration; Apache Kafka votes for any candidate."
+MISROUTED = (
+    "A request for another voter, or for another directory, does not change this node; Apache Kafka adopts its epoch."
+)
+DIRECTORIES = "This node identifies a static voter by its id; Apache Kafka, until its restart, by id and directory."
+PARTING = (
+    "If a replica is older than the whole log, this node sends the diverging epoch 0; Apache Kafka the replica's epoch."
+)
+NO_TEXT = "This node sends no error message with error code 0."
+FEATURES = "This node supports metadata.version up to 3.9-IV0 and a static quorum."
+NO_DIRECTORY = "This controller fences a broker whose last directory failed; Apache Kafka waits for the broker to stop."
+ONLY_ACTIVE = (
+    "Only the active controller answers these requests; in Apache Kafka the other controllers answer from their images."
+)
+AS_FAR = "This node describes the cluster from its present image; Apache Kafka waits for the metadata.version."
+ALIKE = (
+    "This node validates settings in the same way at both listeners; Apache Kafka leaves some checks to the brokers."
+)
+NO_TEXT_3 = (
+    "This node sends an error message with a refused UnregisterBroker, as Kafka 4 does; Kafka 3.9 only the code."
+)
 AS_A_WHOLE = (
-    "An update of features fails as a whole and says so at its top, and has no text if it does not, as in Kafka 4;"
-    " Kafka 3.9 tells of each feature, below an empty text. Clients of both know both."
+    "UpdateFeatures fails as a whole, with one error for the request and no message without an error, as in Kafka 4;"
+    " Kafka 3.9 has a result for each feature. Clients of both versions handle both forms."
 )
-NEWER_DEFAULT = "message.timestamp.after.max.ms is one hour, as in Kafka 4 (KIP-1030); Kafka 3.9 takes any time."
+NEWER_DEFAULT = (
+    "The default of message.timestamp.after.max.ms is one hour, as in Kafka 4 (KIP-1030); Kafka 3.9 has no limit."
+)
 OLD_SETTINGS = (
-    "Settings of a topic that Kafka 4 took out are unknown (KIP-724, KIP-937); Kafka 3.9 calls them deprecated."
+    "This node does not know the topic settings that Kafka 4 removed (KIP-724, KIP-937); Kafka 3.9 deprecates them."
 )
-NEWER_TYPE = "controller.listener.names is a list, as in Kafka 4; in Kafka 3.9 a string."
+NEWER_TYPE = "The type of controller.listener.names is a list, as in Kafka 4; in Kafka 3.9 it is a string."
 NO_FEATURE = (
-    "A broker that does not say what it supports is INVALID_REGISTRATION, as in Kafka 4; UNSUPPORTED_VERSION in 3.9."
+    "A registration without features gets INVALID_REGISTRATION, as in Kafka 4; in Kafka 3.9 UNSUPPORTED_VERSION."
 )
-VOTE_KEPT = "Whom a voter voted for is kept beside who leads the same epoch, as in Kafka 4; Kafka 3.9 forgets it."
-OLD_VERSIONS = "What Kafka 4 took out is not served (KIP-896)."
-LEASES = "The lease of a broker begins with its registration (KIP-631); in Apache with its first heartbeat."
+VOTE_KEPT = "quorum-state keeps the vote beside the leader of the same epoch, as in Kafka 4; Kafka 3.9 removes it."
+OLD_VERSIONS = "This node does not serve the versions that Kafka 4 removed (KIP-896)."
+LEASES = "A broker's session begins with its registration (KIP-631); in Apache Kafka with its first heartbeat."
 
 _TOPIC_SETTINGS = [
     Allowed("*", "*configs.local.retention.*", TIERED),
@@ -85,7 +103,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed(
             "*: an unknown feature to 0: the worst",
             "",
-            "A feature that Kafka has not is refused at level 0, too, as in Kafka 4; Kafka 3.9 takes it.",
+            "This node refuses an unknown feature at level 0, too, as Kafka 4 does; Kafka 3.9 accepts it.",
             V3,
         ),
     ],
@@ -93,7 +111,9 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "metadata_by_id": [Allowed("METADATA 1[23]: neither", "*", CRASHES)],
     "automatic_topics": [
         Allowed(
-            "*: unknown", "topics.*", "A topic that asking creates is answered once it is there, not the next time."
+            "*: unknown",
+            "topics.*",
+            "This node returns a topic that it creates automatically; Apache Kafka returns it for the next request.",
         )
     ],
     "describe_topic_partitions": [Allowed("*: name ''", "topics.*", CRASHES)],
@@ -101,14 +121,12 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "create_many_topics": [
         *_TOPIC_SETTINGS,
         *_TOPIC_SETTINGS_OF_3,
-        Allowed(
-            "*: no time", "*", "A negative timeout is no reason to refuse: the change is committed before the answer."
-        ),
+        Allowed("*: no time", "*", "This node accepts a negative timeout: it commits the change before it responds."),
     ],
     "create_partitions": [Allowed("*: very many", "results.*", CRASHES)],
     "produce_batches": [
         Allowed(
-            "PRODUCE [012]: *", "", "Produce 0 to 2 are advertised and not served; here with an answer that says so."
+            "PRODUCE [012]: *", "", "Produce 0 to 2 are advertised and not served; this node responds with an error."
         ),
         *(Allowed(f"PRODUCE *: {case}", "*.errorCode", CORRUPT) for case in ("cut", "h* a header", "header only")),
         *(
@@ -120,77 +138,101 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*: codec without*", "*", HEADER_ONLY),
         Allowed("FETCH *: max time wrong*", "*.records", HEADER_ONLY),
         *(
-            Allowed(f"*: {case}*", "*", "Bytes behind the batch are refused; Apache drops them.")
+            Allowed(f"*: {case}*", "*", "This node refuses bytes after the batch; Apache Kafka drops them.")
             for case in ("junk after", "a batch cut after")
         ),
         *(Allowed(f"*: {case} *", "*.errorMessage", TEXTS) for case in ("magic", "length")),
-        Allowed("*: append time*", "*", "Only a broker may write LogAppendTime; Apache writes CreateTime over it."),
-        Allowed("*: producer epoch negative*", "*", "A batch with a producer id needs an epoch."),
+        Allowed(
+            "*: append time*",
+            "*",
+            "This node refuses LogAppendTime of a producer; Apache Kafka overwrites it with CreateTime.",
+        ),
+        Allowed(
+            "*: producer epoch negative*", "*", "This node refuses a batch with a producer id and no producer epoch."
+        ),
         Allowed(
             "PRODUCE *",
             "*.logStartOffset",
-            "The log start offset is told of records appended and of those refused singly.",
+            "This node returns the log start offset with appended records and with records that it refused one by one.",
         ),
     ],
-    "produce_nothing": [Allowed("*: null", "", "Null records are refused; Apache never answers.")],
+    "produce_nothing": [Allowed("*: null", "", "This node refuses null records; Apache Kafka sends no response.")],
     "produce_addressed": [
         Allowed(
-            "PRODUCE [012]: *", "", "Produce 0 to 2 are advertised and not served; here with an answer that says so."
+            "PRODUCE [012]: *", "", "Produce 0 to 2 are advertised and not served; this node responds with an error."
         ),
         Allowed("*: no partition", "responses", EMPTY_TOPICS),
-        Allowed("*: a partition twice", "*", "Both batches for one partition are appended; Apache drops the first."),
-        Allowed("*", "*.baseOffset", "Both batches for one partition were appended before."),
+        Allowed(
+            "*: a partition twice",
+            "*",
+            "Of two batches for one partition this node appends both; Apache Kafka drops the first.",
+        ),
+        Allowed(
+            "*",
+            "*.baseOffset",
+            "The offset is higher because an earlier request appended two batches for one partition.",
+        ),
     ],
     "produce_idempotent": [
-        Allowed("*: negative sequence", "*.logStartOffset", "The log start offset is told of records refused singly.")
+        Allowed(
+            "*: negative sequence",
+            "*.logStartOffset",
+            "This node returns the log start offset with records that it refused one by one.",
+        )
     ],
     "init_producer_id": [Allowed("*: transactional*", "errorCode", NO_TRANSACTIONS)],
     "fetch": [
         Allowed(
-            "*bytes 600", "*.records", "The answer ends with a whole batch; Apache cuts the last one at the limit."
+            "*bytes 600",
+            "*.records",
+            "The response ends with a complete batch; Apache Kafka truncates the last one at the limit.",
         ),
-        Allowed("*bytes negative", "*", CRASHES + " A limit below 0 counts as 0."),
-        Allowed("*: isolation 2", "*", CRASHES + " An unknown isolation level reads uncommitted."),
-        Allowed("*: twice", "*.partitions", "A partition that is asked for twice is answered twice."),
+        Allowed("*bytes negative", "*", CRASHES + " Here a limit below 0 counts as 0."),
+        Allowed("*: isolation 2", "*", CRASHES + " Here an unknown isolation level reads uncommitted records."),
+        Allowed("*: twice", "*.partitions", "If a request names a partition twice, the response has it twice."),
     ],
     "list_offsets": [Allowed("*: no partitions*", "topics", EMPTY_TOPICS)],
     "offset_for_leader_epoch": [
-        Allowed("*, asked -5", "*", "An epoch below -1 is unknown; Apache takes it for one before the log began.")
+        Allowed(
+            "*, asked -5",
+            "*",
+            "For this node an epoch below -1 is unknown; for Apache Kafka it is an epoch before the start of the log.",
+        )
     ],
     "delete_records": [Allowed("*: nothing", "topics", EMPTY_TOPICS)],
     "describe_topic_configs": [
-        Allowed("*: kind 8 of 1", "*", "The levels of loggers are not served."),
+        Allowed("*: kind 8 of 1", "*", "This node does not serve the levels of loggers."),
         *_TOPIC_SETTINGS,
         Allowed(
             "*: all with synonyms",
             "*.synonyms*",
-            "The synonyms of a setting go on to Kafka's default, which has a name.",
+            "The synonyms of a setting include Kafka's default with its name.",
         ),
-        Allowed("*: kind 16 of *", "*", "Client metrics (KIP-714) are not served."),
-        Allowed("*: kind 32 of *", "*", "Settings of groups (KIP-848) are not served."),
+        Allowed("*: kind 16 of *", "*", "This node does not serve client metrics (KIP-714)."),
+        Allowed("*: kind 32 of *", "*", "This node does not serve group settings (KIP-848)."),
     ],
     "describe_broker_configs": [
         Allowed("*", "*.configs.controller.listener.names.configType", NEWER_TYPE, V3),
         Allowed(
             "*: broker '1' *",
             "*.configs.broker.id.*",
-            "broker.id is an old name that nobody gave; node.id has the value.",
+            "broker.id is the old name of node.id; only node.id, which is configured, has the value.",
         ),
-        Allowed("*: broker '1' *", "*.readOnly", "What this node reads at its start only is called read-only."),
-        Allowed("*: broker '1' *", "*.configs.ssl.*", "TLS is not served."),
-        Allowed("*: broker '1' True", "*.synonyms*", "Only names that share one setting are synonyms."),
+        Allowed("*: broker '1' *", "*.readOnly", "Settings that this node reads only at its start are read-only."),
+        Allowed("*: broker '1' *", "*.configs.ssl.*", "This node does not serve TLS."),
+        Allowed("*: broker '1' True", "*.synonyms*", "Here only the names of one setting are synonyms."),
     ],
     "incremental_alter_topic": [
-        Allowed("*: append empty*", "*", "Appending nothing to a list changes nothing."),
+        Allowed("*: append empty*", "*", "Here an empty append to a list changes nothing."),
         Allowed("*e operation*", "*", CRASHES),
         Allowed("*unknown operation*", "*", CRASHES),
     ],
     "alter_resources": [
-        Allowed("*: kind 32 of 'x'", "*.errorCode", "Settings of groups (KIP-848) are not served."),
+        Allowed("*: kind 32 of 'x'", "*.errorCode", "This node does not serve group settings (KIP-848)."),
         Allowed("*: broker '2'", "*.errorCode", ALIKE),
     ],
     "alter_broker": [
-        Allowed("*: per broker of ''", "*", "TLS is not served, so the names of its settings are unknown.")
+        Allowed("*: per broker of ''", "*", "This node does not serve TLS, so it does not know the TLS settings.")
     ],
     "find_coordinator": [
         Allowed("*", "*errorMessage", TEXTS),
@@ -199,7 +241,9 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "offsets": [Allowed("*: no partitions", "topics", EMPTY_TOPICS)],
     "inspected": [
         Allowed(
-            "*: all True", "*.authorizedOperations", "Groups have no settings to describe or alter, as in Kafka 3.9."
+            "*: all True",
+            "*.authorizedOperations",
+            "Groups have no settings to describe or alter here, as in Kafka 3.9.",
         )
     ],
     "replica_fetch": [
@@ -208,7 +252,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
             for case in ("the end, older epoch", "offset 9 of epoch 0", "wait 100, diverging")
         ),
         Allowed("FETCH 12: *", "*", FETCH_BY_NAME),
-        Allowed("*: bytes -1", "*", CRASHES + " A limit below 0 counts as 0."),
+        Allowed("*: bytes -1", "*", CRASHES + " Here a limit below 0 counts as 0."),
         Allowed("*: itself*", "*.errorCode", CRASHES),
     ],
     "controller_api_versions": [
@@ -217,7 +261,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "controller_alter_resources": [
         Allowed("*: kind *", "*.errorCode", ALIKE),
-        Allowed("*: twice", "responses", "A resource that is named twice is answered twice."),
+        Allowed("*: twice", "responses", "If a request names a resource twice, the response has it twice."),
     ],
     "controller_alter_configs": [
         Allowed("*: null*", "responses.*", ALIKE),
@@ -242,7 +286,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "envelopes": [Allowed(f"*: {case}", "responseData", NO_TEXT_3, V3) for case in ("good*", "bytes left over inside")],
     "not_served_here": [
-        Allowed("SaslHandshake", "", "SASL is not served."),
+        Allowed("SaslHandshake", "", "This node does not serve SASL."),
         Allowed("Fetch 3", "", OLD_VERSIONS, V3),
     ],
     "update_voters": [Allowed("*", "errorCode", STATIC, V4)],
@@ -265,7 +309,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "before_any_leader": [
         *_AS_OTHERS,
-        Allowed("*: quorum-state", "", "quorum-state is written once there is something to remember."),
+        Allowed("*: quorum-state", "", "This node first writes quorum-state with its first epoch or vote."),
     ],
     "votes": [
         Allowed("*stranger*", "*", STRANGERS),
@@ -281,11 +325,14 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "pre_votes": [
         Allowed("*stranger*", "*", STRANGERS),
         Allowed("*another voter*", "*", MISROUTED),
-        Allowed("*itself", "*", "This node does not vote for who claims to be this node."),
+        Allowed("*itself", "*", "This node refuses a candidate that has this node's own id."),
     ],
     "fetched_from": [
         Allowed(
-            "FETCH: *", "maxBytes", "A follower asks for up to 8 MiB at once, as in Kafka 3.9; Apache for 1 MiB.", V4
+            "FETCH: *",
+            "maxBytes",
+            "A follower's Fetch requests up to 8 MiB, as in Kafka 3.9; in Kafka 4 it requests 1 MiB.",
+            V4,
         )
     ],
     "prospective": _AS_OTHERS,
@@ -301,7 +348,11 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("DESCRIBE_CLUSTER *", "*", AS_FAR),
         Allowed("API_VERSIONS *", "apiKeys.*", NOT_SERVED),
         Allowed("API_VERSIONS *", "supportedFeatures.*", FEATURES),
-        Allowed("API_VERSIONS *", "finalizedFeatures", "No level is told before it is known; Apache tells its lowest."),
+        Allowed(
+            "API_VERSIONS *",
+            "finalizedFeatures",
+            "This node returns no finalized level before it knows one; Apache Kafka returns its lowest level.",
+        ),
     ],
     "following": [
         *_AS_OTHERS,
@@ -311,8 +362,16 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*pre-vote, 77", "*", STRANGERS, V4),
     ],
     "broken_frames": [
-        Allowed("*not utf-8", "", "Text that is not UTF-8 closes the connection; Apache guesses what was meant."),
-        Allowed("array length -2", "", "-1 is the one length of null; any other below 0 closes the connection."),
-        Allowed("tags out of order", "", "Tags must rise (KIP-482)."),
+        Allowed(
+            "*not utf-8",
+            "",
+            "This node closes the connection after text that is not UTF-8; Apache Kafka replaces the invalid bytes.",
+        ),
+        Allowed(
+            "array length -2",
+            "",
+            "This node closes the connection after a length below -1; Apache Kafka reads it as null.",
+        ),
+        Allowed("tags out of order", "", "This node closes the connection after tags that do not ascend (KIP-482)."),
     ],
 }

@@ -1,9 +1,9 @@
-"""docs/differences.md, made from the table of allowed differences: ``python -m tests.differential.page`` writes it."""
+"""``python -m tests.differential.page`` writes docs/differences.md from the table of allowed differences."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.differential.allowed import ALLOWED
@@ -14,17 +14,25 @@ PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
 
 _HEAD = f"""# Differences from Apache Kafka
 
-Made by `python -m tests.differential.page` from the table that the differential tests allow; a test compares. Those
-tests send the same requests to this node and to Apache Kafka, both at metadata.version 3.9-IV0 and with the same
-settings, in every version that both offer, and compare the answers field by field: at the listener of clients, beside
-Apache Kafka {_NEW}; at that of controllers, and at one voter of three whose peers the tests play, there with what it
-wrote to quorum-state, beside {_NEW} and beside {_OLD}.
-Ids, ports, times and the wording of texts may differ; whether there is a text may not. What is not in this list, and is
-asked by a scenario, is the same.
+A Produce request has more bytes after its batch. Apache Kafka drops those bytes, and this node refuses the request. The
+table has each of the {{count}} known differences of this kind, and the number of the places where it occurs.
 
-{{count}} differences are known. Folded under each are the places where it is allowed: the scenario, the request with
-its version and case, and the field; `*` stands for anything. A place with a version behind it is one where that version
-alone differs.
+The differential tests send the same requests to this node and to Apache Kafka, in every version that both offer. Both
+run at metadata.version 3.9-IV0 with the same settings. The tests compare the responses field by field:
+
+- at a broker, with Apache Kafka {_NEW};
+- at a controller, with {_NEW} and {_OLD};
+- at one voter of three, with {_NEW} and {_OLD}. The tests play the other two voters, and compare `quorum-state`, too.
+
+Ids, ports, times and the texts of error messages may differ; their presence may not. All other responses in these tests
+are equal. `python -m tests.differential.page` makes the page from the table of allowed differences, and a test compares
+the two.
+
+A place is the scenario, the request with its version and case, and the field. `*` matches any text. A place with a
+version in brackets is a difference from that version alone.
+
+| difference | places |
+|---|---|
 """
 
 
@@ -33,15 +41,15 @@ def render() -> str:
     for scenario, entries in sorted(ALLOWED.items()):
         for entry in entries:
             request = " ".join(entry.label.split())
-            place = f"{scenario}: `{request}`, `{entry.path or '(the whole answer)'}`"
+            place = f"{scenario}: `{request}`, `{entry.path or '(the whole response)'}`"
             reasons.setdefault(entry.why, []).append(f"{place} ({entry.beside})" if entry.beside else place)
-    folded = [_folded(why, dict.fromkeys(places)) for why, places in sorted(reasons.items())]
-    return "\n".join([_HEAD.format(count=len(folded)), *folded])
+    rows = [_row(why, list(dict.fromkeys(places))) for why, places in sorted(reasons.items())]
+    return _HEAD.format(count=len(rows)) + "\n".join(rows) + "\n"
 
 
-def _folded(why: str, places: Iterable[str]) -> str:
-    listed = "\n".join(f"- {place}" for place in places)
-    return f"<details><summary>{html.escape(why, quote=False)}</summary>\n\n{listed}\n\n</details>\n"
+def _row(why: str, places: Sequence[str]) -> str:
+    folded = f"<details><summary>{len(places)}</summary>{'<br>'.join(places)}</details>"
+    return f"| {html.escape(why, quote=False)} | {folded} |"
 
 
 if __name__ == "__main__":

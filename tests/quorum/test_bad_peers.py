@@ -140,7 +140,7 @@ def test_a_leader_that_is_of_no_use_is_asked_ever_less_often_and_named_once(
 ) -> None:
     caplog.set_level(logging.WARNING)
     leader = Stubborn(bad)
-    assert virtual_time.run(_insist, tmp_path, leader) == {"1 gave no good answer in time"}
+    assert virtual_time.run(_insist, tmp_path, leader) == {"1 sent no usable response within the fetch timeout"}
     assert sum(line in message for message in caplog.messages) == 1
     assert len(caplog.messages) <= 2, "it does not vote either"
     assert 10 < leader.asked < 150, "in a minute, at a retry back-off of 0.02 s"
@@ -172,7 +172,7 @@ def test_what_is_committed_is_never_cut(tmp_path: Path) -> None:
     everything = answer(opening() + topics(1, 3), high_watermark=4)
     parted = answer(diverging_epoch=fetched.EpochEndOffset(EPOCH, 1), high_watermark=4)
     leader = Leader([answer(), everything, answer(high_watermark=4), parted])
-    line = "everything below 4 is committed; this node stops"
+    line = "below the high watermark 4, so truncation would remove committed records; this node stops"
     with pytest.RaisesGroup(pytest.RaisesExc(StorageError, match=line), flatten_subgroups=True):
         virtual_time.run(_be_cut, tmp_path, leader)
     log = MetadataLog.open(str(tmp_path), LogConfig(), now_ms=0)

@@ -17,7 +17,7 @@ from kraft.quorum.refusals import Refusal, RefusalReason, RequestSummary
 from kraft.raft.events import Effects, Reason, Transition, Verdict
 from kraft.raft.messages import BeginQuorumEpochRequest, VoteRequest
 
-STOOD = Transition("Follower", "Prospective", 4, "1 did not answer in time")
+STOOD = Transition("Follower", "Prospective", 4, "1 sent no response within the fetch timeout")
 
 
 def vote(peer: int, *, epoch: int = 5, pre_vote: bool = False, granted: bool = False) -> Verdict:
@@ -61,7 +61,7 @@ def test_a_change_of_state_is_a_line_with_its_reason(journal: QuorumJournal, tmp
             "before": "Follower",
             "after": "Prospective",
             "epoch": 4,
-            "why": "1 did not answer in time",
+            "why": "1 sent no response within the fetch timeout",
         },
     ]
 
@@ -100,8 +100,8 @@ def test_effects_without_news_write_nothing(journal: QuorumJournal, tmp_path: Pa
 
 
 def test_why_the_core_gave_up_is_written(journal: QuorumJournal, tmp_path: Path) -> None:
-    journal.note(Effects(fatal="the logs part below what is committed"))
-    assert lines(tmp_path)[-1]["words"] == "the logs part below what is committed"
+    journal.note(Effects(fatal="the logs diverge below the high watermark"))
+    assert lines(tmp_path)[-1]["words"] == "the logs diverge below the high watermark"
 
 
 def test_a_peer_that_asks_again_and_again_is_counted(journal: QuorumJournal, tmp_path: Path, clock: Clock) -> None:

@@ -245,7 +245,7 @@ def test_what_was_encoded_for_another_place_is_not_appended(tmp_path: Path) -> N
 
 
 def test_what_parts_from_the_leader_is_cut(tmp_path: Path) -> None:
-    """KIP-595: a follower truncates to where the logs part, and fetches on from there."""
+    """KIP-595: a follower truncates its log to the offset where the logs diverge, and fetches from there."""
     log = open_log(tmp_path)
     fill(log, 1, 5)
     fill(log, 2, 20)

@@ -57,7 +57,7 @@ def test_each_peer_and_each_reason_is_news(warnings: PeerWarnings, caplog: pytes
         warnings.note_refusal(Refusal(RequestSummary("Vote", 2, 7), RefusalReason.OTHER_VOTER), "10.0.0.8")
         warnings.note_refusal(Refusal(RequestSummary("Fetch", -1), RefusalReason.OTHER_LOG), "10.0.0.8")
     assert len(caplog.messages) == 4
-    assert caplog.messages[-1] == "10.0.0.8: Fetch refused: it is not about the metadata log alone"
+    assert caplog.messages[-1] == "10.0.0.8: Fetch refused: it does not name the metadata partition alone"
 
 
 def test_what_was_over_is_news_when_it_comes_again(
@@ -108,7 +108,7 @@ def test_voters_that_are_not_the_same_everywhere_are_named(
             "Vote of 4 in epoch 5 refused: it is not a voter; "
             "controller.quorum.voters must be the same everywhere, and is 1,2,3 here"
         ),
-        "BeginQuorumEpoch of 3 in epoch 5 refused: it claims to be from me; is there another node with node.id=3?",
+        "BeginQuorumEpoch of 3 in epoch 5 refused: it has my node id; is there another node with node.id=3?",
         "1 names 4 as the leader, which is not in controller.quorum.voters here (1,2,3)",
     ]
 

@@ -59,8 +59,8 @@ def test_a_piece_that_does_not_fit_is_reported_as_a_rejected_snapshot(bench: Ben
 
 
 def test_a_node_stops_with_the_words_of_the_core(bench: Bench) -> None:
-    with pytest.raises(StorageError, match="the logs part at 3; this node stops to protect its log"):
-        bench.performer.stop("the logs part at 3")
+    with pytest.raises(StorageError, match="the logs diverge at offset 3; this node stops to protect its log"):
+        bench.performer.stop("the logs diverge at offset 3")
 
 
 def test_a_leader_change_is_appended_and_not_durable_before_a_flush(bench: Bench) -> None:

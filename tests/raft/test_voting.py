@@ -188,7 +188,7 @@ def test_the_word_of_the_leader_is_enough_to_follow_it_again() -> None:
     respond(core, to_other, VoteResponse(ErrorCode.NONE, 4, 2), 2.1)
     assert isinstance(core.state, Prospective)
     effects = respond(core, to_leader, VoteResponse(ErrorCode.NONE, 4, 2), 2.1)
-    assert effects.transitions[0].why == "2 says that it still leads"
+    assert effects.transitions[0].why == "2 responded as the leader"
     assert [(send.to, type(send.request)) for send in effects.sends] == [(2, FetchRequest)]
 
 
@@ -254,7 +254,7 @@ def test_after_the_last_epoch_there_is_no_election(state: ElectionState) -> None
     while effects.fatal is None:
         assert core.epoch == MAX_EPOCH
         effects = core.step(effects.deadline, Timeout())
-    assert effects.fatal == f"epoch {MAX_EPOCH} is the last that there can be"
+    assert effects.fatal == f"epoch {MAX_EPOCH} is the largest int32, so no election is possible"
 
 
 def test_a_lost_election_is_followed_by_a_bounded_random_pause() -> None:

@@ -52,7 +52,7 @@ class World:
         self.moves(node, "Prospective", "Candidate", epoch, f"{node} and {voter} would grant their votes")
         self.judges(voter, VoteRequest(epoch, node, 5, 0), node, Reason.GRANTED, granted=True)
         self.moves(node, "Candidate", "Leader", epoch, f"{node} and {voter} granted their votes")
-        self.moves(voter, "Unattached", "Follower", epoch, f"{node} says that it leads")
+        self.moves(voter, "Unattached", "Follower", epoch, f"{node} sent BeginQuorumEpoch")
         self.judges(voter, BeginQuorumEpochRequest(epoch, node), node, Reason.FROM_LEADER, granted=True)
 
 
@@ -75,7 +75,7 @@ def explained_terms(world: World, nodes: tuple[int, ...] = (1, 2, 3)) -> list[tu
 
 
 def test_the_timeline_of_an_election(world: World) -> None:
-    world.elects(1, 1, voter=2, before="Unattached", why="no leader was found in time")
+    world.elects(1, 1, voter=2, before="Unattached", why="the election timeout expired without a leader")
     result = explain(world)
     assert result.exit_code == 0
     assert result.output == (
@@ -83,12 +83,13 @@ def test_the_timeline_of_an_election(world: World) -> None:
         "14:20:00.000   node 1 started\n"
         "14:20:00.000   node 2 started\n"
         "14:20:00.000   node 3 started\n"
-        "14:20:00.100   node 1 asks for votes in epoch 1, to see whether it could win: no leader was found in time\n"
+        "14:20:00.100   node 1 asks for votes in epoch 1, to see whether it could win: "
+        "the election timeout expired without a leader\n"
         "14:20:00.110   node 2 would vote for 1 in epoch 1: its log is at least as long as mine\n"
         "14:20:00.120   node 1 stands for election in epoch 1: 1 and 2 would grant their votes\n"
         "14:20:00.130   node 2 votes for 1 in epoch 1: its log is at least as long as mine\n"
         "14:20:00.140 * node 1 leads epoch 1: 1 and 2 granted their votes\n"
-        "14:20:00.150   node 2 follows in epoch 1: 1 says that it leads\n"
+        "14:20:00.150   node 2 follows in epoch 1: 1 sent BeginQuorumEpoch\n"
         "14:20:00.160   node 2 hears from 1 that it leads epoch 1\n"
         "\n"
         "EPOCH  LEADER  SINCE                    LED FOR  UNTIL\n"
@@ -98,19 +99,19 @@ def test_the_timeline_of_an_election(world: World) -> None:
 
 def test_a_leader_that_resigns_says_why(world: World) -> None:
     world.elects(1, 1, voter=2)
-    world.moves(1, "Leader", "Resigned", 1, "the node is about to stop")
+    world.moves(1, "Leader", "Resigned", 1, "the node is shutting down")
     world.elects(2, 2, voter=3)
-    assert explained_terms(world)[0] == (1, 1, "node 1: the node is about to stop")
+    assert explained_terms(world)[0] == (1, 1, "node 1: the node is shutting down")
 
 
 def test_a_followers_timeout_dates_the_end_of_a_killed_leader(world: World) -> None:
     world.elects(1, 1, voter=2)
     world.now_ms += 2000
-    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
     world.now_ms += 1000
     world.start(1)
     assert explained_terms(world) == [
-        (1, 1, "node 2: 1 did not answer in time; node 1 started again 1.1 s later"),
+        (1, 1, "node 2: 1 sent no response within the fetch timeout; node 1 started again 1.1 s later"),
         (2, 2, None),
     ]
 
@@ -122,9 +123,9 @@ def an_outage(world: World, *back: int, wrote_ms: int | None) -> None:
     world.start(*back, wrote_ms=wrote_ms)
     world.now_ms += 100
     if 1 in back:
-        world.moves(1, "Resigned", "Unattached", 2, "nobody was elected since I resigned")
-    world.moves(3, "Follower", "Unattached", 2, "1 knows a newer epoch")
-    world.elects(3, 3, voter=2, before="Unattached", why="no leader was found in time")
+        world.moves(1, "Resigned", "Unattached", 2, "the election timeout expired without a new leader")
+    world.moves(3, "Follower", "Unattached", 2, "1 responded with a newer epoch")
+    world.elects(3, 3, voter=2, before="Unattached", why="the election timeout expired without a leader")
 
 
 def test_an_outage_of_all_nodes_counts_for_no_leader(world: World) -> None:
@@ -132,7 +133,7 @@ def test_an_outage_of_all_nodes_counts_for_no_leader(world: World) -> None:
     an_outage(world, 1, 2, 3, wrote_ms=START_MS + 140 + 900)
     assert explained_terms(world) == [
         (1, 1, "node 1 ended, and its journal does not say why; it started again 1500.1 s later"),
-        (2, None, "nobody stood for election; node 1: nobody was elected since I resigned"),
+        (2, None, "nobody stood for election; node 1: the election timeout expired without a new leader"),
         (3, 3, None),
     ]
     table = explain(world).output.splitlines()[-3:]
@@ -149,7 +150,7 @@ def test_without_a_last_record_an_outage_bounds_the_term(world: World) -> None:
 def test_a_leader_that_is_not_back_after_an_outage(world: World) -> None:
     """A follower that was down itself cannot say when its leader was."""
     an_outage(world, 2, 3, wrote_ms=None)
-    assert explained_terms(world)[0] == (1, 1, "node 3: 1 knows a newer epoch")
+    assert explained_terms(world)[0] == (1, 1, "node 3: 1 responded with a newer epoch")
     assert "  at most 1501.1 s  " in explain(world).output
 
 
@@ -157,24 +158,32 @@ def test_a_leader_that_was_killed_while_it_was_asleep(world: World) -> None:
     world.elects(1, 1, voter=2)
     wrote_ms = world.now_ms
     world.now_ms += 2000
-    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
     world.now_ms += 1000
     world.start(1, wrote_ms=wrote_ms)
-    assert explained_terms(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 started again 3.1 s later")
+    assert explained_terms(world)[0] == (
+        1,
+        1,
+        "node 2: 1 sent no response within the fetch timeout; node 1 started again 3.1 s later",
+    )
 
 
 def test_an_epoch_with_an_unknown_leader_is_left_out(world: World) -> None:
-    world.moves(3, "Unattached", "Unattached", 4, "2 knows a newer epoch")
-    world.moves(3, "Unattached", "Follower", 4, "2 knows the leader, 1")
+    world.moves(3, "Unattached", "Unattached", 4, "2 responded with a newer epoch")
+    world.moves(3, "Unattached", "Follower", 4, "2 named 1 as the leader")
     assert explained_terms(world) == []
 
 
 def test_a_paused_leader_learns_of_it_later(world: World) -> None:
     world.elects(1, 1, voter=2)
-    world.elects(2, 2, voter=3, why="1 did not answer in time")
+    world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
     world.now_ms += 3000
-    world.moves(1, "Leader", "Resigned", 1, "no majority fetched for too long")
-    assert explained_terms(world)[0] == (1, 1, "node 2: 1 did not answer in time; node 1 learned of it 3.1 s later")
+    world.moves(1, "Leader", "Resigned", 1, "no majority fetched within the check-quorum timeout")
+    assert explained_terms(world)[0] == (
+        1,
+        1,
+        "node 2: 1 sent no response within the fetch timeout; node 1 learned of it 3.1 s later",
+    )
 
 
 def test_a_follower_that_came_back_is_not_why_it_ended(world: World) -> None:
@@ -182,8 +191,8 @@ def test_a_follower_that_came_back_is_not_why_it_ended(world: World) -> None:
     world.moves(3, "Follower", "Prospective", 1, "I was asleep")
     world.moves(3, "Prospective", "Follower", 1, "1 and 2 would refuse their votes")
     world.now_ms += 5000
-    world.elects(2, 2, voter=3, why="1 did not answer in time")
-    assert explained_terms(world)[0] == (1, 1, "node 2: 1 did not answer in time")
+    world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
+    assert explained_terms(world)[0] == (1, 1, "node 2: 1 sent no response within the fetch timeout")
 
 
 def test_an_election_that_nobody_won(world: World) -> None:
@@ -202,18 +211,18 @@ def test_who_led_is_known_from_a_followers_journal_alone(world: World) -> None:
 
 
 def test_a_node_alone_that_stops_and_starts(world: World) -> None:
-    world.moves(1, "Candidate", "Leader", 1, "with its own vote alone")
+    world.moves(1, "Candidate", "Leader", 1, "its own vote is a majority")
     world.journals[1].stop()
     world.start(1)
-    world.moves(1, "Candidate", "Leader", 2, "with its own vote alone")
+    world.moves(1, "Candidate", "Leader", 2, "its own vote is a majority")
     assert explained_terms(world, nodes=(1,)) == [(1, 1, "node 1 stopped"), (2, 1, None)]
 
 
 def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: World) -> None:
     world.elects(1, 1, voter=2)
-    world.elects(2, 2, voter=3, why="1 did not answer in time")
-    world.moves(1, "Leader", "Follower", 2, "2 says that it leads")
-    world.elects(3, 3, voter=1, why="2 did not answer in time")
+    world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
+    world.moves(1, "Leader", "Follower", 2, "2 sent BeginQuorumEpoch")
+    world.elects(3, 3, voter=1, why="2 sent no response within the fetch timeout")
     lines = explain(world, "--epoch", "1").output.splitlines()
     assert [line[15:] for line in lines if line.startswith("14:")] == [
         "node 1 asks for votes in epoch 1, to see whether it could win: no leader",
@@ -221,10 +230,10 @@ def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: World) -> None:
         "node 1 stands for election in epoch 1: 1 and 2 would grant their votes",
         "node 2 votes for 1 in epoch 1: its log is at least as long as mine",
         "node 1 leads epoch 1: 1 and 2 granted their votes",
-        "node 2 follows in epoch 1: 1 says that it leads",
+        "node 2 follows in epoch 1: 1 sent BeginQuorumEpoch",
         "node 2 hears from 1 that it leads epoch 1",
-        "node 2 asks for votes in epoch 2, to see whether it could win: 1 did not answer in time",
-        "node 1 leads no more, and follows in epoch 2: 2 says that it leads",
+        "node 2 asks for votes in epoch 2, to see whether it could win: 1 sent no response within the fetch timeout",
+        "node 1 leads no more, and follows in epoch 2: 2 sent BeginQuorumEpoch",
     ]
     assert lines[-1].startswith("1      1       ")
 
@@ -295,8 +304,8 @@ def test_the_older_file_comes_first(world: World) -> None:
 def test_a_refused_fetch_of_a_node_that_seeks_the_leader_needs_all(world: World) -> None:
     world.judges(2, FetchRequest(0, 1, 0, 0, 0.5), 1, Reason.NOT_LEADER)
     world.judges(2, FetchRequest(0, 9, 0, 0, 0.5), 9, Reason.FROM_MYSELF)
-    strange = "node 2 refuses Fetch of 9 in epoch 0: it claims to be from me"
-    usual = "node 2 refuses Fetch of 1 in epoch 0: I do not lead"
+    strange = "node 2 refuses Fetch of 9 in epoch 0: it has my node id"
+    usual = "node 2 refuses Fetch of 1 in epoch 0: I am not the leader"
 
     def refusals(*options: str) -> list[str]:
         return [line[15:] for line in explain(world, *options).output.splitlines() if "refuses" in line]
@@ -365,7 +374,7 @@ def test_every_transition_and_verdict_is_a_sentence(world: World) -> None:
     world.journals[1].stop()
     sentences = {sentence(line) for line in read_journal(str(world.directory(1)))[0]}
     assert "gives up epoch 4: so" in sentences
-    assert "refuses EndQuorumEpoch of 2 in epoch 4: a newer epoch is known (once more)" in sentences
-    assert "would not vote for 2 in epoch 5: a newer epoch is known" in sentences
+    assert "refuses EndQuorumEpoch of 2 in epoch 4: its epoch is older than mine (once more)" in sentences
+    assert "would not vote for 2 in epoch 5: its epoch is older than mine" in sentences
     assert "must stop: the disk is gone" in sentences
     assert not [text for text in sentences if "is now" in text or "None" in text]

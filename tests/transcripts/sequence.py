@@ -1,9 +1,9 @@
 """Blocks of a transcript as a sequence diagram: Mermaid's language, which GitHub draws.
 
-Nothing is added to what the transcript says. A message that arrives is an arrow, solid for a request and dashed for
-an answer; one that is lost ends in a cross, and a request that is still under way when the blocks end in an open head.
-What a node does by itself is a note over it. Left out are answers that do not arrive in these blocks, that a request
-is accepted (the answer says it), and what ``state`` and ``mail`` print.
+The diagram has nothing that the transcript lacks. A message that arrives is an arrow, solid for a request and dashed
+for a response. A lost message ends in a cross, and a request that is still in flight at the end in an open head. A
+node's own action is a note over it. The diagram omits responses that do not arrive in these blocks, accepted requests
+(the response shows them), and the output of ``state`` and ``mail``.
 """
 
 from __future__ import annotations
@@ -14,18 +14,24 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 WIDTH = 44
-#: What these commands do is not told by a line of its own; ``Stage`` has their meaning.
-_COMMANDS = {"hold": "has a slow disk from now on", "flush": "has all that it wrote on disk"}
+#: These commands have no line of output. ``Stage`` defines their effects.
+_COMMANDS = {"hold": "has a slow disk from now on", "flush": "has flushed its disk"}
 _TIME = re.compile(r"^[0-9.]+ s  ")
 _ARRIVAL = re.compile(r"(\d+)->(\d+) (.+)")
 _CHANGE = re.compile(r"(\d+): (\w+) -> (\w+) in epoch (\d+): (.+)")
 _SENT = re.compile(r"(\d+) sends ([0-9, and]+): (.+?)(?: \(lost on the way to ([0-9, and]+)\))?$")
 _UNSEEN = re.compile(r"\d+ (answers \d+: |accepts |\w+( of \d+)?, epoch |is down)|lost: |nothing is under way$|ok$")
-_DEED = re.compile(r"(\d+) ((?:grants|refuses|leads|writes|appends|cuts|has|stores|lets|deletes|stops)\b.+)")
+_DEED = re.compile(
+    r"(\d+) "
+    r"((?:grants|refuses|leads|writes|appends|truncates|has|advances|stores|replaces|parks|deletes|stops)\b.+)"
+)
 
 
 def sequence(transcript: str, first: int, last: int) -> str:
-    """The blocks ``first`` to ``last`` of a transcript, from 1 on. Raises ValueError for a line that it cannot draw."""
+    """Return the blocks ``first`` to ``last`` of a transcript, from 1 on.
+
+    Raises ValueError for a line of unknown form.
+    """
     blocks = [block for block in transcript.split("\n\n") if "----" in block.splitlines()]
     steps = list(_steps(blocks[first - 1 : last]))
     nodes = sorted({int(node) for step in steps for node in step[:2] if node})
@@ -40,7 +46,7 @@ def sequence(transcript: str, first: int, last: int) -> str:
 
 
 def _steps(blocks: Sequence[str]) -> Iterator[tuple[str, str, str, str]]:
-    """Source, target, arrow and text of what is drawn; a note has neither target nor arrow."""
+    """Yield source, target, arrow and text of each arrow or note; a note has neither target nor arrow."""
     lines: list[str] = []
     for block in blocks:
         commands, told = block.split("\n----\n")
@@ -72,6 +78,6 @@ def _numbers(names: str) -> list[str]:
 
 
 def _wrapped(text: str) -> str:
-    """In lines of some ``WIDTH`` characters. A semicolon would end the statement, a number sign begin a code."""
+    """Wrap in lines of ``WIDTH`` characters. A semicolon would end the statement, a number sign begin a code."""
     lines = textwrap.wrap(text, WIDTH, break_long_words=False)
     return "<br/>".join(lines).translate({ord("#"): "#35;", ord(";"): "#59;"})

@@ -1,4 +1,4 @@
-"""docs/quorum.md and its chapters say what the code does, and have every transcript; their links lead somewhere."""
+"""docs/quorum.md and its chapters agree with the code and have every transcript; their links have targets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from kraft.raft.state import TRANSITIONS
 from tests.transcripts.page import DOCS, ROOT, diagram, first_cause, mentioned, pages, prose
 
 
-def test_the_pages_are_what_they_are_made_of() -> None:
-    """If not: ``python -m tests.transcripts.page``."""
+def test_the_pages_are_up_to_date() -> None:
+    """``python -m tests.transcripts.page`` writes them."""
     made = pages()
     assert [path for path, text in made.items() if not path.exists() or path.read_text() != text] == []
     assert set((DOCS / "quorum").iterdir()) <= set(made)
@@ -32,19 +32,19 @@ def test_every_transition_is_in_the_diagram() -> None:
 
 
 def test_an_arrow_has_the_first_cause() -> None:
-    assert first_cause("asked to stop, or no majority fetched for too long") == "asked to stop …"
+    assert first_cause("the node is shutting down, or no majority fetched") == "the node is shutting down …"
     assert first_cause("a newer epoch with a leader") == "a newer epoch with a leader"
 
 
-def test_each_time_that_the_text_speaks_of_is_in_the_story_that_it_tells() -> None:
+def test_each_time_in_the_prose_is_in_the_output_of_the_example() -> None:
     story = (ROOT / "examples" / "07_why_did_it_change.out").read_text()
     times = re.findall(r"\d\d:\d\d:\d\d\.\d+", prose())
     assert times
     assert [time for time in times if time not in story] == []
 
 
-def test_their_links_lead_somewhere() -> None:
-    """docs/glossary.md and the files of the repository, from where each page stands."""
+def test_their_links_have_targets() -> None:
+    """The targets are relative to the page, such as docs/glossary.md or another file of the repository."""
     for path, text in pages().items():
         links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
         assert [link for link in links if not (path.parent / link).exists()] == [], path

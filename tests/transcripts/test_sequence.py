@@ -1,4 +1,4 @@
-"""A sequence diagram has each message of its blocks, in their order, and what cannot be drawn is an error."""
+"""A sequence diagram has each message of its blocks, in order. A line of unknown form is an error."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def test_each_message_that_arrives_is_an_arrow(path: Path) -> None:
     assert arrows == arrived
 
 
-def test_what_is_drawn() -> None:
+def test_a_diagram_has_arrows_and_notes() -> None:
     blocks = """flush 1
 ----
 1 writes epoch 1, voted for 1
 1 sends 2, 3 and 4: Vote in epoch 1: my log is empty (lost on the way to 3)
 1->2 Vote in epoch 1: my log is empty
-  2 answers 1: yes, epoch 1, no leader
+  2 answers 1: granted, epoch 1, no leader
 1 Candidate, epoch 1, log empty
 """
     assert sequence(blocks, 1, 1).splitlines()[2:-1] == [
@@ -34,21 +34,21 @@ def test_what_is_drawn() -> None:
         "    participant 2 as voter 2",
         "    participant 3 as voter 3",
         "    participant 4 as voter 4",
-        "    Note over 1: has all that it wrote on disk<br/>writes epoch 1, voted for 1",
+        "    Note over 1: has flushed its disk<br/>writes epoch 1, voted for 1",
         "    1-x3: Vote in epoch 1: my log is empty",
         "    1-)4: Vote in epoch 1: my log is empty",
         "    1->>2: Vote in epoch 1: my log is empty",
     ]
 
 
-def test_only_the_blocks_that_are_asked_for() -> None:
+def test_a_diagram_has_only_the_requested_blocks() -> None:
     assert "voter 2" not in sequence("elect 1\n----\n1->2 Vote\n\n# prose\nhold 1\n----\nok\n", 2, 2)
 
 
-def test_what_is_special_to_the_language_is_escaped() -> None:
+def test_special_characters_of_mermaid_are_escaped() -> None:
     assert "    1->>2: a#59; b #35;1" in sequence("deliver\n----\n1->2 a; b #1\n", 1, 1)
 
 
-def test_a_line_of_another_kind_is_an_error() -> None:
+def test_a_line_of_unknown_form_is_an_error() -> None:
     with pytest.raises(ValueError, match="this cannot be drawn: 1 sings"):
         sequence("quorum 1\n----\n1 sings\n", 1, 1)
