@@ -23,6 +23,7 @@ from kraft.messages.metadata_response import MetadataResponse, MetadataResponseT
 from kraft.messages.registry import ApiKey
 from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.dial import Dial, dial_by_tcp
 
 TIMEOUT_S = 30.0
 """``request.timeout.ms``. Metadata and coordinator operations are also retried for this long."""
@@ -59,7 +60,7 @@ def check(code: int, message: str | None = None) -> None:
 
 
 @asynccontextmanager
-async def open_cluster(bootstrap: str, client_id: str = "kraft") -> AsyncIterator[Cluster]:
+async def open_cluster(bootstrap: str, client_id: str = "kraft", *, dial: Dial = dial_by_tcp) -> AsyncIterator[Cluster]:
     """Connect to the first server of ``bootstrap`` (``host:port,…``) that responds. Close all connections at the end.
 
     Raises:
@@ -69,7 +70,7 @@ async def open_cluster(bootstrap: str, client_id: str = "kraft") -> AsyncIterato
     servers = [
         parse_host_port("bootstrap servers", text.strip(), "Value must be host:port") for text in bootstrap.split(",")
     ]
-    cluster = Cluster(servers, client_id)
+    cluster = Cluster(servers, client_id, dial)
     try:
         await cluster.any_connection()
         yield cluster
@@ -80,9 +81,10 @@ async def open_cluster(bootstrap: str, client_id: str = "kraft") -> AsyncIterato
 class Cluster:
     """The connections to a cluster's brokers. For use by one task; made by :func:`open_cluster`."""
 
-    def __init__(self, bootstrap: Sequence[Address], client_id: str) -> None:
+    def __init__(self, bootstrap: Sequence[Address], client_id: str, dial: Dial) -> None:
         self._bootstrap = bootstrap
         self._client_id = client_id
+        self._dial = dial
         self._connections: dict[Address, Connection] = {}
         self._addresses: dict[int, Address] = {}
         self._coordinators: dict[str, int] = {}
@@ -139,7 +141,7 @@ class Cluster:
         known = self._connections.get(where)
         if known is None or known.closed:
             with trio.fail_after(CONNECT_TIMEOUT_S):
-                known = await open_connection(*where, client_id=self._client_id, timeout_s=TIMEOUT_S)
+                known = await open_connection(*where, self._client_id, TIMEOUT_S, dial=self._dial)
             self._connections[where] = known
         return known
 

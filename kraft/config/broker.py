@@ -29,6 +29,7 @@ from kraft.config.network_settings import (
     listener_setting,
 )
 from kraft.config.quorum_settings import LeaseSettings, MetadataLogSettings, QuorumSettings
+from kraft.config.request_log_settings import RequestLogSettings
 from kraft.config.setting import ConfigError, ConfigKey, invalid, structure, table
 from kraft.config.topic import TOPIC_DEFAULT_CONFIGS, LogConfig, log_config
 
@@ -49,6 +50,7 @@ BROKER_CONFIGS: dict[str, ConfigKey] = {
         QuorumSettings,
         MetadataLogSettings,
         LeaseSettings,
+        RequestLogSettings,
     ),
 }
 
@@ -68,6 +70,7 @@ class NodeConfig:
     quorum: QuorumSettings
     metadata_log: MetadataLogSettings
     lease: LeaseSettings
+    request_log: RequestLogSettings
     #: The voters of the quorum, from ``controller.quorum.voters``.
     voters: tuple[Voter, ...]
     #: The effective settings of a topic without overrides.
@@ -143,6 +146,7 @@ def node_config(values: Mapping[str, str]) -> NodeConfig:
         quorum=quorum,
         metadata_log=structure(values, MetadataLogSettings),
         lease=structure(values, LeaseSettings),
+        request_log=structure(values, RequestLogSettings),
         voters=parse_voters(quorum.controller_quorum_voters),
         log_defaults=log_config({}, values),
         metrics_listener=_metrics_listener(identity),

@@ -75,7 +75,9 @@ from kraft.replication.isr import InSyncReplicas
 from kraft.replication.maintenance import Maintenance
 from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.replicas import Replicas
+from kraft.request_log.log import RequestLog, request_log
 from kraft.rpc.client import connect
+from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
@@ -109,6 +111,7 @@ class Node:
     stopping: trio.Event = attrs.Factory(trio.Event)
     parts: NodeParts = attrs.field(init=False)
     """The quorum and the objects above it; set when ``run`` begins."""
+    request_log: RequestLog = attrs.field(init=False)
     broker: BrokerContext | None = attrs.field(default=None, init=False)
     """The broker role, set once it runs; for tests and tools that inspect a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
@@ -132,13 +135,17 @@ class Node:
         inside exception groups. A cancelled node closes nothing properly, as after kill -9.
         """
         self.parts = self._assemble()  # first, because it may refuse the directory before anything is written there
-        now_ms = self.world.clock.now_ms
-        with contextlib.closing(QuorumJournal(self._metadata_dir, self.config.node_id, now_ms)) as journal:
+        self.request_log = request_log(self.config, self.world, self.trace, lambda: self.parts.metadata.image)
+        journal = QuorumJournal(
+            self._metadata_dir, self.config.node_id, self.world.clock.now_ms, self.request_log.quorum_events
+        )
+        with contextlib.closing(self.request_log), contextlib.closing(journal):
             journal.start(self.parts.quorum.log.last_timestamp_ms)
             self.trace.subscribe(CoreStepped, lambda event: journal.note(event.effects))
             self.trace.subscribe(RequestRefused, lambda event: journal.note_refusal(event.refusal))
             await self._run(self.parts, task_status)
             journal.stop()
+            await self.request_log.finish()
         if self._is_opened:
             broker_epoch = -1 if self.broker is None else self.broker.replicas.broker_epoch
             for directory in self.directories:  # every log is closed
@@ -152,6 +159,7 @@ class Node:
                 from kraft.rpc.metrics_server import serve_metrics
 
                 await outer.start(serve_metrics, self.registry, *self.config.metrics_listener, name="metrics")
+            outer.start_soon(self.request_log.run, name="request log")
             # Load the snapshot before the listeners open: a voter that no peer can reach would win elections but could
             # not lead.
             await outer.start(parts.metadata.run, name="metadata")
@@ -183,8 +191,8 @@ class Node:
         context = ControllerContext(
             self.config, parts.cluster_id, self.world.clock, parts.quorum, parts.controller, parts.metadata
         )
-        service = self._service(Dispatcher(ListenerType.CONTROLLER, context))
         plane = controller_plane_of(self.config)
+        service = self._service(Dispatcher(ListenerType.CONTROLLER, context), plane)
         bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="controller plane")
         return bound
 
@@ -224,8 +232,8 @@ class Node:
             tasks.start_soon(cleaner.run, name="compaction")
         async with trio.open_nursery() as data_plane:
             stop_data = trio.Event()
-            service = self._service(Dispatcher(ListenerType.BROKER, broker))
             plane = data_plane_of(self.config)
+            service = self._service(Dispatcher(ListenerType.BROKER, broker), plane)
             clients = await data_plane.start(serve, plane, service, stop_data, name="data plane")
             advertised = _advertised(self.config.listeners.advertised_broker, clients)
             if await self._unless_stopped(partial(lifecycle.join, advertised)):
@@ -354,7 +362,7 @@ class Node:
         lifecycle = Lifecycle(config, parts.cluster_id, lease, publisher, directory_ids, self._incarnation_id)
         return broker, lifecycle
 
-    def _service(self, dispatcher: Dispatcher[BrokerContext] | Dispatcher[ControllerContext]) -> Service:
+    def _service(self, dispatcher: Dispatcher[BrokerContext] | Dispatcher[ControllerContext], plane: Plane) -> Service:
         return Service(
             handle=dispatcher.handle,
             apis=OFFERED[dispatcher.listener],
@@ -364,6 +372,7 @@ class Node:
             settings=socket_settings(self.config),
             listen=self.world.listen,
             trace=self.trace,
+            sampler=self.request_log.sampler(plane.name),
         )
 
 

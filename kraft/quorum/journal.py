@@ -14,7 +14,7 @@ The Raft core gives a reason for each change of state and for each verdict on a 
 
 The journal must never delay the quorum, and it is bounded: two files of MAX_BYTES, the older one with the suffix
 ``.1``. A line goes to the page cache without fsync. Equal verdicts are counted instead of written. The first OSError
-ends the journal.
+ends the file. ``copy_to`` gets every line all the same: the request log has them too.
 """
 
 from __future__ import annotations
@@ -63,13 +63,20 @@ class QuorumJournal:
     Resource handling: holds the file open until ``close``, or until the first error.
     """
 
-    def __init__(self, path: str | os.PathLike[str], node_id: int, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        node_id: int,
+        now_ms: Callable[[], int],
+        copy_to: Callable[[Line], object] | None = None,
+    ) -> None:
         """Open the journal in the directory ``path``. ``now_ms`` is the wall clock. After an OSError, which is logged,
-        nothing is written.
+        nothing is written. ``copy_to`` must not raise.
         """
         self.path = os.path.join(path, FILE_NAME)
         self._node_id = node_id
         self._now_ms = now_ms
+        self._copy_to = copy_to
         self._kinds: dict[tuple[object, ...], _Repeated] = {}
         self._omitted = 0
         self._fd = -1
@@ -87,7 +94,7 @@ class QuorumJournal:
 
     def note(self, effects: Effects) -> None:
         """Write the transitions, the verdicts and the fatal error of one step."""
-        if self._fd < 0 or not (effects.transitions or effects.verdicts or effects.fatal):
+        if not (effects.transitions or effects.verdicts or effects.fatal):
             return
         now_ms = self._now_ms()
         lines: list[Line] = []
@@ -115,8 +122,7 @@ class QuorumJournal:
 
     def note_refusal(self, refusal: Refusal) -> None:
         """Write a request that was refused before the core."""
-        if self._fd >= 0:
-            self._write(self._verdict_lines(self._now_ms(), refusal.request, False, refusal.reason))
+        self._write(self._verdict_lines(self._now_ms(), refusal.request, False, refusal.reason))
 
     def _core_verdict(self, now_ms: int, verdict: Verdict) -> list[Line]:
         request = RequestSummary.of(verdict.request, verdict.peer)
@@ -166,6 +172,9 @@ class QuorumJournal:
         return lines
 
     def _write(self, lines: list[Line]) -> None:
+        if self._copy_to is not None:
+            for line in lines:
+                self._copy_to(line)
         if self._fd < 0 or not lines:
             return
         data = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines).encode()

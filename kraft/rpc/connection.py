@@ -130,6 +130,8 @@ def _finish(request: Request, resumed_at: float, ready_at: float, sent_at: float
     context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
     if context.trace.completed.listeners:
         context.trace.emit_completed(request, resumed_at, ready_at, sent_at)
+    if context.trace.sampled.listeners:
+        context.trace.emit_sampled(request, resumed_at, ready_at, sent_at)
 
 
 async def _parked(parked: Parked, request: Request, context: ProcessorContext) -> Message | ResponseAction:

@@ -34,7 +34,7 @@ from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics
-from kraft.rpc.trace import RequestTrace
+from kraft.rpc.trace import RequestTrace, Sampler
 from kraft.world.listen import Accepted, Listen, Listener, SocketSettings, listen_by_tcp
 from kraft.world.trace import Trace
 
@@ -49,7 +49,8 @@ class Service:
 
     ``handle`` is awaited for each request; :mod:`kraft.rpc.channel` has its possible results. ``apis`` are the offered
     APIs; a request for any other closes its connection. ``error_response`` makes the response when ``handle`` raised.
-    ``listen`` opens the listeners, and ``trace`` gets an event for each request.
+    ``listen`` opens the listeners. ``trace`` gets an event for each request, and those for the request log that
+    ``sampler`` chooses; the default chooses none.
     """
 
     handle: Handler
@@ -61,6 +62,7 @@ class Service:
     listen: Listen = listen_by_tcp
     rejections: RejectionLog = attrs.Factory(lambda self: RejectionLog(self.registry.clock), takes_self=True)
     trace: Trace = attrs.field(factory=Trace)
+    sampler: Sampler = attrs.field(factory=Sampler)
 
 
 async def serve(
@@ -140,7 +142,7 @@ class _Processor:
             table=ConnectionTable(),
             scratch=memoryview(bytearray(SCRATCH_BYTES)),
             plane_metrics=metrics,
-            trace=RequestTrace.of(service.trace, metrics.plane),
+            trace=RequestTrace.of(service.trace, metrics.plane, service.sampler),
             metrics=metrics.processor(endpoint.listener, number),
         )
         return cls(number, endpoint, arriving, pending, context, service.quotas)

@@ -6,6 +6,9 @@ metrics. The metrics here do not use the trace, because they are always on and t
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import attrs
 
 from kraft.rpc.channel import Request
@@ -52,34 +55,91 @@ class RequestCompleted(TraceEvent):
     total_s: float
 
 
+@attrs.frozen
+class RequestSampled(TraceEvent):
+    """The sampler of the plane chose a completed request. ``fraction`` of the requests of its kind are chosen."""
+
+    request: RequestCompleted
+    fraction: float
+
+
+@attrs.define(eq=False)
+class Sampler:
+    """Chooses requests of one plane before any event is made for them.
+
+    The first request of each API is chosen, so that rare APIs are seen. It is a kind of its own, with the fraction 1.
+    Of the other requests each is chosen with the probability ``fraction``. So the sum of 1/fraction over the chosen
+    requests estimates the number of all requests without bias.
+
+    ``random`` returns numbers in [0, 1). It is called for chosen requests only: the gap until the next one has a
+    geometric distribution. No request of the client ``ignored_client`` is chosen.
+    """
+
+    fraction: float = 0.0
+    random: Callable[[], float] = attrs.field(default=lambda: 0.0)
+    ignored_client: str | None = None
+    _to_skip: dict[int, int] = attrs.Factory(dict)
+
+    def start_over(self) -> None:
+        """Choose the next request of each API."""
+        self._to_skip.clear()
+
+    def choose(self, request: Request) -> float:
+        """Return the fraction of the requests of this kind that are chosen; 0 if this one is not."""
+        if not self.fraction or (request.client_id is not None and request.client_id == self.ignored_client):
+            return 0.0
+        to_skip = self._to_skip.get(request.api_key, -1)
+        if to_skip > 0:
+            self._to_skip[request.api_key] = to_skip - 1
+            return 0.0
+        self._to_skip[request.api_key] = self._gap()
+        return self.fraction if to_skip == 0 else 1.0
+
+    def _gap(self) -> int:
+        """Return the number of requests to skip before the next one is chosen."""
+        if self.fraction >= 1:
+            return 0
+        return int(math.log(1 - self.random()) / math.log1p(-self.fraction))
+
+
 @attrs.frozen(eq=False)
 class RequestTrace:
-    """The two streams to which the connections of a plane emit their requests."""
+    """The streams to which the connections of a plane emit their requests."""
 
     plane: str
+    sampler: Sampler
     received: Stream[RequestArrived]
     completed: Stream[RequestCompleted]
+    sampled: Stream[RequestSampled]
 
     @classmethod
-    def of(cls, trace: Trace, plane: Plane) -> RequestTrace:
-        return cls(plane.name, trace.of(RequestArrived), trace.of(RequestCompleted))
+    def of(cls, trace: Trace, plane: Plane, sampler: Sampler) -> RequestTrace:
+        return cls(plane.name, sampler, trace.of(RequestArrived), trace.of(RequestCompleted), trace.of(RequestSampled))
 
     def emit_received(self, request: Request) -> None:
         self.received.emit(RequestArrived(*self.received.now(), self._head(request)))
 
     def emit_completed(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
         """Emit the event of a completed request. ``PlaneMetrics.record`` explains the times."""
-        self.completed.emit(
-            RequestCompleted(
-                *self.completed.now(),
-                self._head(request),
-                queue_s=request.dequeued_at - request.received_at,
-                local_s=request.handled_at - request.dequeued_at,
-                response_queue_s=resumed_at - request.handled_at,
-                remote_s=ready_at - resumed_at,
-                send_s=sent_at - ready_at,
-                total_s=sent_at - request.received_at,
-            )
+        self.completed.emit(self._completed(request, resumed_at, ready_at, sent_at))
+
+    def emit_sampled(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
+        """Emit the event of a completed request if the sampler chooses it."""
+        fraction = self.sampler.choose(request)
+        if fraction:
+            completed = self._completed(request, resumed_at, ready_at, sent_at)
+            self.sampled.emit(RequestSampled(completed.time_s, completed.node_id, completed, fraction))
+
+    def _completed(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> RequestCompleted:
+        return RequestCompleted(
+            *self.completed.now(),
+            self._head(request),
+            queue_s=request.dequeued_at - request.received_at,
+            local_s=request.handled_at - request.dequeued_at,
+            response_queue_s=resumed_at - request.handled_at,
+            remote_s=ready_at - resumed_at,
+            send_s=sent_at - ready_at,
+            total_s=sent_at - request.received_at,
         )
 
     def _head(self, request: Request) -> RequestHead:

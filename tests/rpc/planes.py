@@ -21,6 +21,7 @@ from kraft.rpc.channel import Reply, Request
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
+from kraft.rpc.trace import Sampler
 from kraft.world.listen import SocketSettings
 from kraft.world.trace import Trace
 
@@ -68,6 +69,7 @@ async def running(
     settings: SocketSettings | None = None,
     registry: Registry | None = None,
     trace: Trace | None = None,
+    sampler: Sampler | None = None,
 ) -> AsyncIterator[Running]:
     """Run a plane for as long as the block lasts, then stop it gracefully."""
     service = Service(
@@ -78,6 +80,7 @@ async def running(
         registry=registry or Registry(),
         settings=settings or SocketSettings(),
         trace=trace or Trace(),
+        sampler=sampler or Sampler(),
     )
     stopping = trio.Event()
     async with trio.open_nursery() as nursery:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import pytest
 import trio
 
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
-from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
-from kraft.rpc.trace import RequestArrived, RequestCompleted, RequestHead
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, ConnectionInfo, Parked, Reply, Request
+from kraft.rpc.trace import RequestArrived, RequestCompleted, RequestHead, RequestSampled, Sampler
 from kraft.world.trace import NO_NODE, Trace, TraceEvent
 from tests.rpc.planes import HEARTBEAT, frame, ok, running
 
@@ -65,3 +66,52 @@ async def test_a_request_without_a_response_is_completed_and_one_that_closes_is_
         assert await peer.receive() == ((2, 0) if answers else None)
         await trio.testing.wait_all_tasks_blocked()
     assert len(heard) == answers
+
+
+def asked(api_key: int, client_id: str | None = "c") -> Request:
+    connection = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+    return Request(api_key, 0, 0, client_id, b"", 0, connection)
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.3, 1.0])
+def test_the_chosen_requests_stand_for_all(fraction: float) -> None:
+    """The sum of 1/fraction estimates the number of requests, of a rare API as of a frequent one."""
+    sampler = Sampler(fraction, random.Random(1).random)
+    for api_key, requests in ((0, 200_000), (1, 5_000), (2, 1)):
+        chosen = list(filter(None, (sampler.choose(asked(api_key)) for _ in range(requests))))
+        assert chosen[0] == 1
+        assert set(chosen[1:]) <= {fraction}
+        deviation = ((1 - fraction) * requests / fraction) ** 0.5
+        assert abs(sum(1 / each for each in chosen) - requests) <= 4 * deviation
+
+
+def test_a_sampler_that_starts_over_chooses_the_next_request_of_each_api() -> None:
+    sampler = Sampler(1e-9, random.Random(1).random)
+    for _ in range(3):
+        assert [sampler.choose(asked(api_key)) for api_key in (0, 1, 0, 1)] == [1, 1, 0, 0]
+        sampler.start_over()
+
+
+def test_a_sampler_may_choose_nothing() -> None:
+    assert not any(Sampler().choose(asked(0)) for _ in range(10))
+    ignoring = Sampler(1.0, random.Random(1).random, ignored_client="me")
+    assert [ignoring.choose(asked(0, client)) for client in ("me", None, "you")] == [0, 1, 1]
+
+
+async def test_a_sampled_request_has_the_event_of_a_completed_one() -> None:
+    """No event is made for a request that the sampler does not choose."""
+    heard: list[RequestSampled] = []
+    trace = Trace()
+    trace.subscribe(RequestSampled, heard.append)
+    chances = iter([0.5, 0.1, 0.9])  # gaps of 1, 0 and 3 requests
+    sampler = Sampler(0.5, lambda: next(chances, 0.99))
+    async with running(ok, trace=trace, sampler=sampler) as plane, await plane.peer() as peer:
+        for number in range(8):
+            await peer.ask(number)
+        await trio.testing.wait_all_tasks_blocked()
+    assert [(each.request.head.correlation_id, each.fraction) for each in heard] == [
+        (0, 1),
+        (2, 0.5),
+        (3, 0.5),
+        (7, 0.5),
+    ]

@@ -20,10 +20,10 @@ _HEAD = """# Settings
 Made by `python -m tests.support.settings_page` from the declarations in [kraft/config](../kraft/config); a test
 compares, and another one sees to it that each setting is read by the code or marked as not honoured.
 
-Names, types, limits and defaults are Apache Kafka's; only `kraft.metrics.listener` is of this project. Of these {count}
-settings, {ignored} are **not honoured**: they are accepted and checked, so that a `server.properties` made for Apache
-Kafka is a valid one, and change nothing. A node whose configuration gives one another value than the default says so in
-a line at its start. A name that is not on this page is unknown: it is warned of, and left alone.
+Names, types, limits and defaults are Apache Kafka's; those that begin with `kraft.` are of this project. Of these
+{count} settings, {ignored} are **not honoured**: they are accepted and checked, so that a `server.properties` made for
+Apache Kafka is a valid one, and change nothing. A node whose configuration gives one another value than the default
+says so in a line at its start. A name that is not on this page is unknown: it is warned of, and left alone.
 """
 
 _BROKER_HEAD = """## Settings of a node
