@@ -28,6 +28,11 @@ from kraft.rpc.trace import RequestSampled
 MAX_QUEUED_BYTES = 4 * 2**20
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+_REQUEST = (
+    '{"ms":%d,"node":%d,"kind":"request",%s,"correlation":%d,"sizeBytes":%d,"queueMs":%.3f,"localMs":%.3f,'
+    '"responseQueueMs":%.3f,"remoteMs":%.3f,"sendMs":%.3f,"totalMs":%.3f,"sample":%r'
+)
+"""The line of a request, without its end. One format costs a third of the JSON encoder."""
 
 
 @attrs.frozen
@@ -53,46 +58,45 @@ class RequestLines:
     def add_request(self, event: RequestSampled) -> None:
         """Queue the line of a request."""
         request, head = event.request, event.request.head
-        self.add(
-            {
-                "ms": int(event.time_s * 1000),
-                "node": self._node_id,
-                "kind": "request",
-                "plane": head.plane,
-                "listener": head.listener,
-                "peer": head.peer,
-                "api": _api_name(head.api_key),
-                "apiKey": head.api_key,
-                "version": head.api_version,
-                "client": head.client_id,
-                "correlation": head.correlation_id,
-                "sizeBytes": head.size_bytes,
-                "queueMs": round(request.queue_s * 1000, 3),
-                "localMs": round(request.local_s * 1000, 3),
-                "responseQueueMs": round(request.response_queue_s * 1000, 3),
-                "remoteMs": round(request.remote_s * 1000, 3),
-                "sendMs": round(request.send_s * 1000, 3),
-                "totalMs": round(request.total_s * 1000, 3),
-                "sample": event.fraction,
-            }
+        client = (head.plane, head.listener, head.peer, head.api_key, head.api_version, head.client_id)
+        self._add(
+            _REQUEST
+            % (
+                int(event.time_s * 1000),
+                self._node_id,
+                _encoded_client(*client),
+                head.correlation_id,
+                head.size_bytes,
+                request.queue_s * 1000,
+                request.local_s * 1000,
+                request.response_queue_s * 1000,
+                request.remote_s * 1000,
+                request.send_s * 1000,
+                request.total_s * 1000,
+                event.fraction,
+            )
         )
 
     def add(self, line: Line) -> None:
-        """Queue a line with its ``seq`` and ``start``."""
+        """Queue any other line."""
+        self._add(_encode(line)[:-1])
+
+    def _add(self, beginning: str) -> None:
+        """Queue a line, of which the end is missing."""
         if self._queued_bytes >= MAX_QUEUED_BYTES:
             self._seq += 1
             self._dropped += 1
             return
-        encoded = self._encoded(line)
-        self._queue.append(encoded)
-        self._queued_bytes += len(encoded)
+        line = self._numbered(beginning)
+        self._queue.append(line)
+        self._queued_bytes += len(line)
 
     def take(self) -> Taken:
         """Return all queued lines. The writer calls :meth:`written` when it knows what became of them."""
         taken, dropped = self._queue, self._dropped
         if dropped:
             line = {"ms": self._now_ms(), "node": self._node_id, "kind": "dropped", "count": dropped}
-            taken.append(self._encoded(line))
+            taken.append(self._numbered(_encode(line)[:-1]))
         self._queue, self._queued_bytes, self._dropped = [], 0, 0
         return Taken(taken, dropped)
 
@@ -102,12 +106,23 @@ class RequestLines:
         if lost:
             self._dropped += lost + taken.dropped
 
-    def _encoded(self, line: Line) -> bytes:
-        numbered = {**line, "seq": self._seq, "start": self.start_ms}
+    def _numbered(self, beginning: str) -> bytes:
+        """Return a whole line, with ``seq`` and ``start``."""
+        line = f'{beginning},"seq":{self._seq},"start":{self.start_ms}}}'
         self._seq += 1
-        return _encode(numbered).encode()
+        return line.encode()
 
 
-@functools.cache
-def _api_name(api_key: int) -> str:
-    return request_class(api_key).__name__.removesuffix("Request")
+@functools.lru_cache(maxsize=512)
+def _encoded_client(plane: str, listener: str, peer: str, api_key: int, version: int, client_id: str | None) -> str:
+    """Return the fields that a client repeats in each request of an API. The JSON encoder costs more than the rest."""
+    fields = {
+        "plane": plane,
+        "listener": listener,
+        "peer": peer,
+        "api": request_class(api_key).__name__.removesuffix("Request"),
+        "apiKey": api_key,
+        "version": version,
+        "client": client_id,
+    }
+    return _encode(fields)[1:-1]

@@ -19,7 +19,19 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.bench import codec, commit, failover, growth, latency, machine, metadata, small, startup, throughput
+from tests.bench import (
+    codec,
+    commit,
+    failover,
+    growth,
+    latency,
+    machine,
+    metadata,
+    request_log,
+    small,
+    startup,
+    throughput,
+)
 from tests.bench.figures import Report, Section, merged
 from tests.bench.page import render
 from tests.bench.peers import APACHE, KFAKE, KRAFT, TANSU, Peer, Running, find_peers, running
@@ -29,7 +41,7 @@ WITH_RUNNING_BROKERS: dict[str, Callable[[Sequence[Running], int], Section]] = {
     "latency": latency.measure,
     "small": small.measure,
 }
-SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, "growth", "commit", "failover", "metadata")
+SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, "growth", "commit", "failover", "metadata", "request_log")
 INTERRUPTED = 143
 BUSY = 0.5
 """A load average above this at the start is mentioned beside the figures."""
@@ -73,6 +85,8 @@ def _measure(name: str, peers: Sequence[Peer], rounds: int) -> Section:
         return commit.measure(rounds)
     if name == "failover":
         return failover.measure(rounds)
+    if name == "request_log":
+        return request_log.measure(rounds)
     if name == "metadata":
         return metadata.measure([peer.name for peer in peers], max(1, rounds // 2))
     if name == "startup":
