@@ -1,0 +1,258 @@
+"""The tables in files. The pipeline needs three operations of a table format, and :class:`ParquetStore` has them.
+
+A table is a directory of parquet files, and ``spark.read.parquet`` reads it:
+
+    TABLE/batch=metadata-1f0c-000012/day=2026-11-22/part-….parquet
+    TABLE/_manifest.json
+
+- ``append`` writes a batch into ``_staging`` and publishes it by one rename. So a batch is there as a whole or not at
+  all. A batch that is there already is not written again: its rows follow from the raw batch of the same name.
+- ``replace`` publishes a batch instead of all others. The manifest first names the batches that the new one hides; then
+  comes the rename; then the hidden batches are deleted. A reader through the store sees the old rows before the rename
+  and the new ones after it, whatever happens. A plain ``spark.read.parquet`` would see both until the deletion.
+- ``compact`` is a ``replace`` of some batches by one with the same rows. It leaves the newest batch of each query
+  alone, because that one may run again.
+
+One writer at a time: ``locked`` holds a lock on the directory of the tables.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import attrs
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from kraft.spark.pipeline import files
+from kraft.spark.pipeline.tables import BATCH, DAY, Table
+
+_STAGING = "_staging"
+_MANIFEST = "_manifest.json"
+_LOCK = "_lock"
+_PREFIX = f"{BATCH.name}="
+_NUMBERED = re.compile(r"(.+)-([0-9]{6,})")
+#: Written by the store itself; every other name is a query's.
+_REWRITTEN = "rewritten"
+
+COMPACT_FROM = 16
+"""A table with this number of small batches is compacted."""
+SMALL_BYTES = 64 * 2**20
+"""A batch of at least this size stays as it is."""
+
+
+class StoreError(Exception):
+    """The tables cannot be written or read; the text says what to do."""
+
+
+def batch_name(query: str, number: int) -> str:
+    """Return the name of a query's batch. Later batches of a query have greater numbers."""
+    return f"{query}-{number:06d}"
+
+
+def _query_and_number(batch: str) -> tuple[str, int]:
+    match = _NUMBERED.fullmatch(batch)
+    assert match is not None, f"{batch} is a batch's name"
+    return match[1], int(match[2])
+
+
+def newest_batches(batches: Sequence[str]) -> list[str]:
+    """Return the newest batch of each query, which alone may run again."""
+    newest: dict[str, tuple[int, str]] = {}
+    for batch in batches:
+        query, number = _query_and_number(batch)
+        if query != _REWRITTEN:
+            newest[query] = max((number, batch), newest.get(query, (-1, "")))
+    return [batch for _, batch in newest.values()]
+
+
+class TableStore(Protocol):
+    """The operations that a table format must have. Each of them may be repeated after a crash."""
+
+    def append(self, table: Table, batch: str, rows: DataFrame) -> None:
+        """Add the rows of a batch, unless the batch is there already."""
+        ...
+
+    def replace(self, table: Table, rows: DataFrame) -> None:
+        """Make ``rows`` the only rows of the table."""
+        ...
+
+    def read(self, table: Table) -> DataFrame:
+        """Return the rows with all columns of the table, and ``batch``. Columns of later versions are left out."""
+        ...
+
+    def batches(self, table: Table) -> list[str]:
+        """Return the names of the batches that may run again: at least the newest of each query."""
+        ...
+
+    def compact(self, table: Table) -> int:
+        """Merge small batches. Return the number of batches that became one."""
+        ...
+
+
+@attrs.define
+class _Manifest:
+    """The part of a table's state that its directories do not show.
+
+    ``hidden`` are the batches that ``hidden_by`` replaces as soon as it is there. ``compacted`` has the greatest number
+    of each query's batches that were merged. ``columns`` has the type of every column ever written.
+    """
+
+    hidden: list[str] = attrs.Factory(list)
+    hidden_by: str = ""
+    rewritten: int = 0
+    compacted: dict[str, int] = attrs.Factory(dict)
+    columns: dict[str, str] = attrs.Factory(dict)
+
+
+class ParquetStore:
+    """Tables as directories of parquet files under ``path``."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._path = path
+
+    def append(self, table: Table, batch: str, rows: DataFrame) -> None:
+        manifest = self._recovered(table)
+        query, number = _query_and_number(batch)
+        if batch in self._visible(table, manifest) or number <= manifest.compacted.get(query, -1):
+            return
+        self._note_columns(table, manifest)
+        staged = self._stage(table, batch, rows)
+        if any(files.directories(staged)):  # without rows there is no day
+            files.publish(staged, self._directory(table, batch))
+
+    def replace(self, table: Table, rows: DataFrame) -> None:
+        manifest = self._recovered(table)
+        self._note_columns(table, manifest)
+        self._rewrite(table, manifest, self._visible(table, manifest), rows)
+
+    def read(self, table: Table) -> DataFrame:
+        manifest = self._manifest(table)
+        return self._read(table, self._visible(table, manifest), _types(table))
+
+    def batches(self, table: Table) -> list[str]:
+        return self._visible(table, self._manifest(table))
+
+    def compact(self, table: Table) -> int:
+        manifest = self._recovered(table)
+        names = self._visible(table, manifest)
+        kept = newest_batches(names)
+        small = [
+            name for name in names if name not in kept and files.size_of(self._directory(table, name)) < SMALL_BYTES
+        ]
+        if len(small) < COMPACT_FROM:
+            return 0
+        for name in small:
+            query, number = _query_and_number(name)
+            if query != _REWRITTEN:
+                manifest.compacted[query] = max(number, manifest.compacted.get(query, -1))
+        types = {**_types(table), **manifest.columns}  # a later version may have added columns
+        rows = self._read(table, small, types).drop(BATCH.name)
+        self._rewrite(table, manifest, small, rows.repartition(F.col(DAY.name)).sortWithinPartitions("time"))
+        return len(small)
+
+    def _rewrite(self, table: Table, manifest: _Manifest, old: Sequence[str], rows: DataFrame) -> None:
+        manifest.rewritten += 1
+        batch = batch_name(_REWRITTEN, manifest.rewritten)
+        staged = self._stage(table, batch, rows)
+        manifest.hidden, manifest.hidden_by = list(old), batch
+        self._write_manifest(table, manifest)
+        files.publish(staged, self._directory(table, batch))
+        self._recovered(table)
+
+    def _recovered(self, table: Table) -> _Manifest:
+        """Finish or undo a rewrite that a crash interrupted, and return the manifest."""
+        manifest = self._manifest(table)
+        if manifest.hidden_by:
+            if os.path.isdir(self._directory(table, manifest.hidden_by)):
+                for name in manifest.hidden:
+                    files.remove(self._directory(table, name))
+            manifest.hidden, manifest.hidden_by = [], ""
+            self._write_manifest(table, manifest)
+        return manifest
+
+    def _visible(self, table: Table, manifest: _Manifest) -> list[str]:
+        found = files.directories(os.path.join(self._path, table.name))
+        names = [name.removeprefix(_PREFIX) for name in found if name.startswith(_PREFIX)]
+        return [name for name in names if manifest.hidden_by not in names or name not in manifest.hidden]
+
+    def _read(self, table: Table, batches: Sequence[str], types: dict[str, str]) -> DataFrame:
+        partitions = (BATCH, DAY) if table.dated else (BATCH,)
+        schema = ", ".join(
+            f"`{name}` {kind}" for name, kind in {**types, **{each.name: each.type for each in partitions}}.items()
+        )
+        if not batches:
+            return self._spark.createDataFrame([], schema)
+        paths = [self._directory(table, name) for name in batches]
+        reader = self._spark.read.schema(schema).option("basePath", os.path.join(self._path, table.name))
+        return reader.parquet(*paths)
+
+    def _stage(self, table: Table, batch: str, rows: DataFrame) -> str:
+        staged = os.path.join(self._path, _STAGING, table.name, _PREFIX + batch)
+        if table.dated:
+            rows = rows.withColumn(DAY.name, F.to_date("time"))
+            rows.write.mode("overwrite").partitionBy(DAY.name).parquet(staged)
+        else:
+            rows.write.mode("overwrite").parquet(staged)
+        return staged
+
+    def _directory(self, table: Table, batch: str) -> str:
+        return os.path.join(self._path, table.name, _PREFIX + batch)
+
+    def _manifest(self, table: Table) -> _Manifest:
+        path = os.path.join(self._path, table.name, _MANIFEST)
+        try:
+            with open(path, encoding="utf-8") as file:
+                return _Manifest(**json.load(file))
+        except FileNotFoundError:
+            return _Manifest()
+        except (ValueError, TypeError) as error:
+            raise StoreError(f"{path} is not a manifest of this version: {error}") from None
+
+    def _write_manifest(self, table: Table, manifest: _Manifest) -> None:
+        text = json.dumps(attrs.asdict(manifest), indent=1, sort_keys=True)
+        files.write_text(os.path.join(self._path, table.name, _MANIFEST), text + "\n")
+
+    def _note_columns(self, table: Table, manifest: _Manifest) -> None:
+        """Note new columns in the manifest. Raises StoreError if a column had another type."""
+        types = _types(table)
+        for name, kind in types.items():
+            known = manifest.columns.get(name, kind)
+            if known != kind:
+                where = os.path.join(self._path, table.name)
+                raise StoreError(
+                    f"{where}: column {name} is {known} there and {kind} here; write into another directory"
+                )
+        if not manifest.columns.keys() >= types.keys():
+            manifest.columns.update(types)
+            self._write_manifest(table, manifest)
+
+
+def _types(table: Table) -> dict[str, str]:
+    return {column.name: column.type for column in table.columns}
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Hold the lock on a directory of tables, which is created. The lock ends with the process.
+
+    Raises StoreError: another pipeline has it.
+    """
+    os.makedirs(path, exist_ok=True)
+    with open(os.path.join(path, _LOCK), "a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise StoreError(f"{path}: the pipeline with process id {file.read() or '?'} writes here") from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
