@@ -171,7 +171,7 @@ class Leadership:
         self.epoch_start_offset = self.end_offset = end_offset
         self.high_watermark = high_watermark
         self.pending: Proposal | None = None
-        self.followers = {replica: self._newcomer(replica, now) for replica in self._others()}
+        self.followers = {replica: self._new_follower(replica, now) for replica in self._others()}
         self._advance(now)
 
     def step(self, now: float, event: Event) -> LeadershipEffects:
@@ -183,7 +183,7 @@ class Leadership:
             case Fetched():
                 proposal = self._fetched(now, event)
             case LagChecked():
-                proposal = self._without_laggards(now)
+                proposal = self._without_lagging(now)
             case Settled():
                 self._settled(event)
             case ProposalRefused():
@@ -234,7 +234,7 @@ class Leadership:
     def _others(self) -> tuple[int, ...]:
         return tuple(replica for replica in self.replicas if replica != self._conditions.node_id)
 
-    def _newcomer(self, replica_id: int, now: float) -> FollowerState:
+    def _new_follower(self, replica_id: int, now: float) -> FollowerState:
         """A member of the ISR counts as caught up now: it has ``lag_max_s`` to fetch."""
         return FollowerState(now if replica_id in self.isr else NEVER)
 
@@ -251,7 +251,7 @@ class Leadership:
         fetched_in = self.followers[replica_id].broker_epoch
         return active is not None and fetched_in in (ANY_BROKER_EPOCH, active)
 
-    def _without_laggards(self, now: float) -> Proposal | None:
+    def _without_lagging(self, now: float) -> Proposal | None:
         if self.pending is not None:
             return None
         left = tuple(
@@ -308,7 +308,7 @@ class Leadership:
     def _known(self, replica_id: int, now: float, elected: bool) -> FollowerState:
         follower = self.followers.get(replica_id)
         if follower is None:
-            return self._newcomer(replica_id, now)
+            return self._new_follower(replica_id, now)
         if not elected:
             return follower
         shown_at = now if replica_id in self.isr else NEVER

@@ -64,7 +64,7 @@ class Producer:
         self._leaders: dict[int, int] = {}
         self._id = (NO_PRODUCER_ID, -1)
         self._sequences: dict[int, int] = {}
-        self._turn = 0
+        self._round = 0
         self._clock = Clock()
 
     async def start(self) -> None:
@@ -94,7 +94,7 @@ class Producer:
         """
         if self.uncertain:  # else the next batch would reuse their sequence numbers and look like a duplicate
             raise RuntimeError(f"{self.uncertain} records are uncertain; make another producer")
-        self._turn += 1
+        self._round += 1
         by_partition: dict[int, list[KeyValue]] = {}
         for key, value in records:
             by_partition.setdefault(self._choose(key), []).append((key, value))
@@ -105,7 +105,7 @@ class Producer:
         if self._partition is not None:
             return self._partition
         if key is None:
-            return self._turn % self._partition_count
+            return self._round % self._partition_count
         return (murmur2(key) & 0x7FFFFFFF) % self._partition_count
 
     async def _ask_for_id(self) -> InitProducerIdResponse:

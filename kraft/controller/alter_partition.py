@@ -48,7 +48,7 @@ def alter_partition(context: Context, request: AlterPartitionRequest) -> Decisio
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
                 record, after = _settle(context, request.broker_id, topic, proposal)
                 records[topic.name, proposal.partition_index] = record
-                _tell(context, request.broker_id, after, answer)
+                _report(context, request.broker_id, after, answer)
             except KafkaError as error:
                 answer.error_code = error.code
         topics.append(TopicData(topic_name=proposed.topic_name, topic_id=proposed.topic_id, partitions=partitions))
@@ -110,7 +110,7 @@ def _check_isr(partition: Partition, isr: Sequence[int], recovery_state: int) ->
         raise KafkaError(ErrorCode.INVALID_REQUEST)
 
 
-def _tell(context: Context, broker_id: int, partition: Partition, answer: PartitionData) -> None:
+def _report(context: Context, broker_id: int, partition: Partition, answer: PartitionData) -> None:
     """Fill the response with the partition's state. Raises KafkaError if the proposer is no longer the leader."""
     if partition.leader != broker_id:
         by_id = context.version >= _IDS_FROM

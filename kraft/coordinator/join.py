@@ -50,7 +50,7 @@ def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> Gr
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         group = Group(message.group_id, state_since_ms=step.timestamp_ms)
     if not _has_room(group, message.member_id, settings.group_max_size):
-        _turn_away(step, group, message.member_id)
+        _remove_surplus(step, group, message.member_id)
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED)
     if not group.accepts(message.protocol_type, [protocol.name for protocol in message.protocols]):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -73,7 +73,7 @@ def _has_room(group: Group, member_id: str, max_size: int) -> bool:
     return member is not None or len(group.members) < max_size
 
 
-def _turn_away(step: Step, group: Group, member_id: str) -> None:
+def _remove_surplus(step: Step, group: Group, member_id: str) -> None:
     group.pending.pop(member_id, None)
     if member_id in group.members:
         group.remove(member_id)

@@ -57,7 +57,7 @@ class _Fault:
     times: int = 0
     until: float = 0.0
     reason: str = ""
-    was_said: bool = False
+    was_logged: bool = False
 
 
 @attrs.define(eq=False)
@@ -90,7 +90,7 @@ class Peer:
         if reason != fault.reason:
             self.warnings.resolve((self.voter.node_id, fault.reason))
             fault.reason = reason
-        fault.was_said |= self.warnings.warn((self.voter.node_id, reason), f"{self.voter.node_id} {reason}{detail}")
+        fault.was_logged |= self.warnings.warn((self.voter.node_id, reason), f"{self.voter.node_id} {reason}{detail}")
         fault.times += 1
         pause_s = self.timing.retry_backoff_s * 2.0 ** min(fault.times, _MAX_EXPONENT)
         fault.until = trio.current_time() + min(_LONGEST_PAUSE_S, pause_s)
@@ -101,7 +101,7 @@ class Peer:
         if fault is None:
             return
         self.warnings.resolve((self.voter.node_id, fault.reason))
-        if fault.was_said:
+        if fault.was_logged:
             logger.info("%s sends valid responses to %s again", self.voter.node_id, kind_of(request))
 
     async def run(self) -> None:

@@ -208,7 +208,7 @@ def _take_timeout(member: Member, now: float) -> None:
             else:
                 voting.back_off(member, now, state)
         case Prospective(request_at=request_at) | Candidate(request_at=request_at) as state if now >= request_at:
-            voting.ask_again(member, state)
+            voting.request_again(member, state)
         case Resigned() as state:
             if leader.leave_resigned(member, now, state):
                 voting.seek_votes(member, now, "the election timeout expired without a leader")

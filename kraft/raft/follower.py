@@ -70,9 +70,9 @@ def take_failure(member: Member, now: float, event: RequestFailed) -> None:
     """
     state = member.state
     if isinstance(state, Follower) and state.pending_request == event.number:
-        badly = state.answered_badly or event.answered or event.unsupported
+        bad = state.had_bad_response or event.answered or event.unsupported
         download = None if event.answered else state.download
-        _retry(member, now, attrs.evolve(state, answered_badly=badly, download=download))
+        _retry(member, now, attrs.evolve(state, had_bad_response=bad, download=download))
     elif isinstance(state, Unattached) and state.pending_request == event.number:
         member.state = attrs.evolve(state, pending_request=None, request_at=member.next_request_at(now))
 
@@ -102,7 +102,7 @@ def why_given_up(member: Member, state: Follower) -> str:
     """Return why the leader was given up."""
     if state.resigned:
         return f"{state.leader_id} resigned"
-    if state.answered_badly:
+    if state.had_bad_response:
         return f"{state.leader_id} sent no usable response within the fetch timeout"
     if not member.log.all_durable:
         return f"the disk flushed too slowly to fetch from {state.leader_id} within the fetch timeout"
@@ -154,7 +154,7 @@ def _expected(member: Member, now: float, event: ResponseReceived) -> Follower |
 
 def _begin_again(member: Member, now: float, state: Follower) -> None:
     """Fetch again after an unusable response. The response to that Fetch says how to continue."""
-    _retry(member, now, attrs.evolve(state, answered_badly=True, download=None))
+    _retry(member, now, attrs.evolve(state, had_bad_response=True, download=None))
 
 
 def _cut(member: Member, now: float, state: Follower, leader_end: EpochEnd) -> None:
@@ -248,7 +248,7 @@ def take_rejected_snapshot(member: Member, now: float, event: SnapshotRejected) 
 def answer_begin(member: Member, now: float, request_id: int, request: BeginQuorumEpochRequest) -> None:
     """Follow the sender, if it may lead this epoch."""
     leader = request.leader_id
-    reason = _doubt(member, request.epoch, leader)
+    reason = _refusal(member, request.epoch, leader)
     if reason is None and request.epoch == member.epoch and member.state.leader_id not in (None, leader):
         reason = Reason.OTHER_LEADER
     if reason is not None:
@@ -260,7 +260,7 @@ def answer_begin(member: Member, now: float, request_id: int, request: BeginQuor
     member.reply(request_id, member.respond(BeginQuorumEpochResponse, ErrorCode.NONE))
 
 
-def _doubt(member: Member, epoch: int, leader: int) -> Reason | None:
+def _refusal(member: Member, epoch: int, leader: int) -> Reason | None:
     if member.shutting_down:
         return Reason.SHUTTING_DOWN
     if epoch < member.epoch:
@@ -277,7 +277,7 @@ def _doubt(member: Member, epoch: int, leader: int) -> Reason | None:
 def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEpochRequest) -> None:
     """Note that the leader resigned. The first successor seeks votes at once, the others later in turn."""
     leader, successors = request.leader_id, request.preferred_successors
-    reason = _doubt(member, request.epoch, leader)
+    reason = _refusal(member, request.epoch, leader)
     if reason is not None:
         member.refuse(request_id, request, leader, reason)
         return

@@ -87,7 +87,7 @@ def advance_high_watermark(member: Member, state: Leader) -> None:
 # Fetches.
 
 
-def doubt_about_leader(member: Member, epoch: int) -> Reason | None:
+def leader_refusal(member: Member, epoch: int) -> Reason | None:
     """Return why a request to the leader of ``epoch`` is refused here; None if it is not."""
     if member.shutting_down:
         return Reason.SHUTTING_DOWN
@@ -102,7 +102,7 @@ def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequ
     """Answer with records from ``fetch_offset`` on, with the diverging epoch, or with a snapshot id; or park the
     request.
     """
-    reason = _doubt_about_fetch(request) or doubt_about_leader(member, request.epoch)
+    reason = _fetch_refusal(request) or leader_refusal(member, request.epoch)
     if reason is None and request.replica_id == member.node_id:
         reason = Reason.FROM_MYSELF
     if reason is not None:
@@ -129,7 +129,7 @@ def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequ
         state.parked[owner] = ParkedFetch(request_id, request, deadline)
 
 
-def _doubt_about_fetch(request: FetchRequest) -> Reason | None:
+def _fetch_refusal(request: FetchRequest) -> Reason | None:
     if request.fetch_offset < 0 or not 0 <= request.last_fetched_epoch <= request.epoch:
         return Reason.IMPOSSIBLE_OFFSET
     return None
@@ -228,7 +228,7 @@ def _fetched(
 
 def answer_fetch_snapshot(member: Member, now: float, request_id: int, request: FetchSnapshotRequest) -> None:
     """Accept a FetchSnapshot. The driver adds the bytes to the response."""
-    reason = doubt_about_leader(member, request.epoch)
+    reason = leader_refusal(member, request.epoch)
     newest = member.log.snapshot
     if reason is None and (newest is None or request.snapshot.end_offset > newest.end_offset):
         reason = Reason.NO_SUCH_SNAPSHOT
@@ -279,10 +279,10 @@ def resign(member: Member, now: float, why: str) -> None:
     successors = sorted(member.others, key=lambda voter: (-state.progress[voter].end_offset, voter))
     deadline = now + member.timing.election_timeout(member.jitter())
     member.become(Resigned(state.epoch, member.node_id, deadline, tuple(successors), frozenset(member.others)), why)
-    tell_end(member, now)
+    send_end(member, now)
 
 
-def tell_end(member: Member, now: float) -> None:
+def send_end(member: Member, now: float) -> None:
     """Send EndQuorumEpoch to the voters that have not acknowledged it."""
     state = member.state
     assert isinstance(state, Resigned)
@@ -319,5 +319,5 @@ def leave_resigned(member: Member, now: float, state: Resigned) -> bool:
             member.detach(now, epoch, "the election timeout expired without a new leader")
         return epoch is not None
     if now >= state.end_at:
-        tell_end(member, now)
+        send_end(member, now)
     return False

@@ -170,7 +170,7 @@ class Follower:
 
     Only one request is pending: ``pending_request`` is its number, and ``request_at`` the time of the next one.
     ``has_fetched``: this leader has responded, so the voter grants no pre-vote (KIP-996). ``resigned``: the leader
-    resigned. ``answered_badly``: the leader responded since its last good response, but unusably.
+    resigned. ``had_bad_response``: the leader responded since its last good response, but unusably.
     """
 
     epoch: int
@@ -179,7 +179,7 @@ class Follower:
     voted_for: int | None = None
     has_fetched: bool = False
     resigned: bool = False
-    answered_badly: bool = False
+    had_bad_response: bool = False
     pending_request: int | None = None
     request_at: float = math.inf
     download: SnapshotDownload | None = None
@@ -199,7 +199,7 @@ class Follower:
             self.voted_for,
             self.has_fetched,
             self.resigned,
-            self.answered_badly,
+            self.had_bad_response,
             pending_request=number,
             request_at=again_at,
             download=self.download,

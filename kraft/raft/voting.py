@@ -23,7 +23,7 @@ _GRANTS = frozenset({Reason.GRANTED, Reason.GRANTED_AGAIN})
 def answer_vote(member: Member, now: float, request_id: int, request: VoteRequest) -> None:
     """Answer a request for a vote or a pre-vote."""
     candidate = request.candidate_id
-    reason = _first_doubt(member, request)
+    reason = _first_refusal(member, request)
     if reason is not None:
         member.refuse(request_id, request, candidate, reason)
         return
@@ -37,7 +37,7 @@ def answer_vote(member: Member, now: float, request_id: int, request: VoteReques
     member.reply(request_id, member.respond(VoteResponse, ErrorCode.NONE, granted=granted))
 
 
-def _first_doubt(member: Member, request: VoteRequest) -> Reason | None:
+def _first_refusal(member: Member, request: VoteRequest) -> Reason | None:
     """Return why the request is refused independently of this member's vote, or None."""
     newest_possible = request.epoch if request.pre_vote else request.epoch - 1
     if member.shutting_down:
@@ -102,7 +102,7 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
     if len(granted) >= member.majority:
         stand(member, now, prospective, "the quorum has no other voter")
     else:
-        _ask_all(member, VoteRequest(state.epoch, *_claim(member), pre_vote=True))
+        _request_votes(member, VoteRequest(state.epoch, *_claim(member), pre_vote=True))
 
 
 def stand(member: Member, now: float, prospective: Prospective, why: str) -> None:
@@ -113,14 +113,14 @@ def stand(member: Member, now: float, prospective: Prospective, why: str) -> Non
     deadline = now + member.timing.election_timeout(member.jitter()) if member.others else math.inf
     candidate = Candidate(epoch, deadline, voted_for=member.node_id, retries=prospective.retries)
     member.become(candidate, why)
-    _ask_all(member, VoteRequest(candidate.epoch, *_claim(member)))
+    _request_votes(member, VoteRequest(candidate.epoch, *_claim(member)))
 
 
 def _claim(member: Member) -> tuple[int, int, int]:
     return member.node_id, member.log.end_offset, member.log.last_epoch
 
 
-def _ask_all(member: Member, request: VoteRequest) -> None:
+def _request_votes(member: Member, request: VoteRequest) -> None:
     for voter in member.others:
         member.send(voter, request)
 
@@ -220,7 +220,7 @@ def _is_of(state: Prospective | Candidate, request: VoteRequest) -> bool:
     return not lost and request.epoch == state.epoch and request.pre_vote is isinstance(state, Prospective)
 
 
-def ask_again(member: Member, state: Prospective | Candidate) -> None:
+def request_again(member: Member, state: Prospective | Candidate) -> None:
     """Send the request again to the voters that did not answer."""
     request = VoteRequest(state.epoch, *_claim(member), pre_vote=isinstance(state, Prospective))
     for voter in sorted(state.unreached):

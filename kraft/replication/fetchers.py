@@ -88,7 +88,7 @@ class Fetchers:
 
 
 @attrs.frozen(eq=False)
-class _Asked:
+class _Requested:
     """The state of a partition when it was fetched. The response is used only if that state is unchanged."""
 
     partition: HostedPartition
@@ -150,7 +150,7 @@ class Fetcher:
                 logger.info("fetching from broker %d", self.leader_id)
                 self._is_reached = True
                 while self._followed:
-                    await self._turn(connection)
+                    await self._fetch_once(connection)
         except (OSError, trio.TooSlowError, KafkaError) as failure:
             level = logging.INFO if self._is_reached else logging.DEBUG
             logger.log(
@@ -161,7 +161,7 @@ class Fetcher:
             )
             self._is_reached = False
 
-    async def _turn(self, connection: Connection) -> None:
+    async def _fetch_once(self, connection: Connection) -> None:
         """Send one Fetch request and apply its response.
 
         Raises:
@@ -174,12 +174,12 @@ class Fetcher:
             # The Fetch reports the log start offsets, and the leader then answers DeleteRecords (KIP-107): make them
             # durable.
             await self.replicas.write_start_offsets()
-        asked = self._next()
-        if not asked:
+        requested = self._next()
+        if not requested:
             with trio.move_on_at(min(self._resting.values(), default=float("inf"))):
                 await changed.wait()
             return
-        request = self._request(asked.values())
+        request = self._request(requested.values())
         version = min(FETCH_VERSION, connection.highest_common_version(request))
         response = await connection.request(request, version)
         assert isinstance(response, FetchResponse)
@@ -187,26 +187,26 @@ class Fetcher:
             raise KafkaError(ErrorCode(response.error_code))
         for topic in response.responses:
             for data in topic.partitions:
-                wanted = asked.get((topic.topic_id, data.partition_index))
+                wanted = requested.get((topic.topic_id, data.partition_index))
                 if wanted is not None and self._is_current(wanted):
                     await self._take(connection, wanted, data)
                 await trio.lowlevel.checkpoint()
 
-    def _next(self) -> dict[tuple[UUID, int], _Asked]:
+    def _next(self) -> dict[tuple[UUID, int], _Requested]:
         """Return the partitions to fetch now: all that do not pause."""
         now = trio.current_time()
         for partition in [each for each, until in self._resting.items() if until <= now]:
             del self._resting[partition]
         return {
-            (partition.topic_id, partition.index): _Asked(partition, epoch, partition.log.log_end_offset)
+            (partition.topic_id, partition.index): _Requested(partition, epoch, partition.log.log_end_offset)
             for partition, epoch in self._followed.items()
             if partition not in self._resting
         }
 
-    def _request(self, asked: Iterable[_Asked]) -> FetchRequest:
+    def _request(self, requested: Iterable[_Requested]) -> FetchRequest:
         settings = self.config.replication
         topics: dict[UUID, FetchTopic] = {}
-        for each in asked:
+        for each in requested:
             log, topic_id = each.partition.log, each.partition.topic_id
             wanted = FetchPartition(
                 partition=each.partition.index,
@@ -226,32 +226,32 @@ class Fetcher:
             topics=list(topics.values()),
         )
 
-    def _is_current(self, asked: _Asked) -> bool:
-        partition = asked.partition
+    def _is_current(self, requested: _Requested) -> bool:
+        partition = requested.partition
         return (
-            self._followed.get(partition) == asked.leader_epoch == partition.state.leader_epoch
+            self._followed.get(partition) == requested.leader_epoch == partition.state.leader_epoch
             and not partition.is_leader
             and self.replicas.holds(partition)
-            and partition.log.log_end_offset == asked.offset
+            and partition.log.log_end_offset == requested.offset
         )
 
-    async def _take(self, connection: Connection, asked: _Asked, data: PartitionData) -> None:
+    async def _take(self, connection: Connection, requested: _Requested, data: PartitionData) -> None:
         """Apply the response for one partition. After an error of the partition, pause it for a while.
 
         Raises:
             Disconnected, trio.TooSlowError: The connection failed.
         """
-        partition = asked.partition
+        partition = requested.partition
         code = ErrorCode(data.error_code)
         try:
             if code is ErrorCode.OFFSET_OUT_OF_RANGE:
-                await self._start_over(connection, asked)
+                await self._start_over(connection, requested)
             elif code:
                 raise KafkaError(code)
             elif data.diverging_epoch.end_offset >= 0 or data.diverging_epoch.epoch >= 0:
-                await self._cut(asked, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+                await self._cut(requested, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
             else:
-                await self._append(asked, data)
+                await self._append(requested, data)
         except Disconnected:
             raise
         except (KafkaError, CorruptBatch, OSError) as failure:
@@ -262,16 +262,16 @@ class Fetcher:
             pause_s = min(_SHORT_REST_S, self._backoff_s) if soon else self._backoff_s
             self._resting[partition] = trio.current_time() + pause_s
 
-    async def _append(self, asked: _Asked, data: PartitionData) -> None:
+    async def _append(self, requested: _Requested, data: PartitionData) -> None:
         """Append the whole batches of a response. Raises CorruptBatch, KafkaError, OSError."""
-        partition = asked.partition
+        partition = requested.partition
         records = data.records or b""
         assert isinstance(records, bytes | bytearray | memoryview), "what was received is in memory"
         base_offset = end = 0
         for position, header in whole_batches(records):
             check_batch(records, position, header)
-            if header.leader_epoch > asked.leader_epoch:
-                raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {asked.leader_epoch}")
+            if header.leader_epoch > requested.leader_epoch:
+                raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {requested.leader_epoch}")
             if not position:
                 base_offset = header.base_offset
             end = position + header.size
@@ -279,7 +279,7 @@ class Fetcher:
             fetched = memoryview(records)[:end]
             if partition.begins_within(base_offset):
                 async with self.replicas.cutting(partition, base_offset):
-                    if not self._is_current(asked):
+                    if not self._is_current(requested):
                         return
                     partition.append_fetched(fetched, self.clock.now_ms())
             else:
@@ -287,20 +287,20 @@ class Fetcher:
             self._followed[partition] = self._followed.pop(partition)  # so that others come first
         partition.learn(data.high_watermark, data.log_start_offset)
 
-    async def _cut(self, asked: _Asked, epoch: int, end_offset: int) -> None:
+    async def _cut(self, requested: _Requested, epoch: int, end_offset: int) -> None:
         """Truncate the log to the last offset that the leader may share.
 
         Raises:
             KafkaError: The truncation changed nothing.
             OSError: The log or a checkpoint cannot be written.
         """
-        partition, log = asked.partition, asked.partition.log
+        partition, log = requested.partition, requested.partition.log
         before = log.log_end_offset, log.epochs.latest
         offset = truncation_offset(
             epoch, end_offset, log.end_offset_for_epoch, log.log_end_offset, partition.high_watermark
         )
         async with self.replicas.cutting(partition, log.end_if_cut(offset)):
-            if not self._is_current(asked):
+            if not self._is_current(requested):
                 return
             partition.truncate_to(offset, self.clock.now_ms())
         if (log.log_end_offset, log.epochs.latest) == before:
@@ -314,7 +314,7 @@ class Fetcher:
             self.leader_id,
         )
 
-    async def _start_over(self, connection: Connection, asked: _Asked) -> None:
+    async def _start_over(self, connection: Connection, requested: _Requested) -> None:
         """Handle an end offset outside of the leader's log.
 
         It is beyond the leader's end after an unclean election, or before the leader's start.
@@ -324,28 +324,28 @@ class Fetcher:
             KafkaError: The leader returned an error, or the log did not change.
             OSError: The log or a checkpoint cannot be written.
         """
-        partition = asked.partition
-        end_offset = await self._offset(connection, asked, LATEST)
-        start_offset = await self._offset(connection, asked, EARLIEST)
-        if not self._is_current(asked):
+        partition = requested.partition
+        end_offset = await self._offset(connection, requested, LATEST)
+        start_offset = await self._offset(connection, requested, EARLIEST)
+        if not self._is_current(requested):
             return
-        if end_offset < asked.offset:
+        if end_offset < requested.offset:
             async with self.replicas.cutting(partition, partition.log.end_if_cut(end_offset)):
-                if not self._is_current(asked):
+                if not self._is_current(requested):
                     return
                 partition.truncate_to(end_offset, self.clock.now_ms())
         if start_offset > partition.log.log_end_offset:
             partition.restart_at(start_offset)
-        if partition.log.log_end_offset == asked.offset:
+        if partition.log.log_end_offset == requested.offset:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
 
-    async def _offset(self, connection: Connection, asked: _Asked, timestamp: int) -> int:
+    async def _offset(self, connection: Connection, requested: _Requested, timestamp: int) -> int:
         """Ask the leader for the first or the last offset of its log. Raises KafkaError, Disconnected,
         trio.TooSlowError.
         """
-        partition = asked.partition
+        partition = requested.partition
         wanted = ListOffsetsPartition(
-            partition_index=partition.index, current_leader_epoch=asked.leader_epoch, timestamp=timestamp
+            partition_index=partition.index, current_leader_epoch=requested.leader_epoch, timestamp=timestamp
         )
         topic = ListOffsetsTopic(name=partition.topic, partitions=[wanted])
         response = await connection.request(ListOffsetsRequest(replica_id=self.config.node_id, topics=[topic]))

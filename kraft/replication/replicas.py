@@ -140,7 +140,7 @@ class Replicas:
                 self._take_role(partition, state, result)
         if changes.brokers:
             # After the partitions, because the same image may bring a replica into an ISR and give it a new epoch.
-            self._tell_leaders(self.all())
+            self._update_conditions(self.all())
         self._retune(changes)
         if changes.partitions or changes.topics_deleted or changes.brokers:
             self._announce()
@@ -193,9 +193,9 @@ class Replicas:
             config = self._log_config(name)
             for partition in self.partitions[name].values():
                 partition.log.config = config
-            self._tell_leaders(self.partitions[name].values())
+            self._update_conditions(self.partitions[name].values())
 
-    def _tell_leaders(self, partitions: Iterable[HostedPartition]) -> None:
+    def _update_conditions(self, partitions: Iterable[HostedPartition]) -> None:
         """Pass the present conditions to the leaderships of these partitions."""
         now = self.world.clock.now_s()
         for partition in partitions:

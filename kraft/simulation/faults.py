@@ -25,7 +25,7 @@ def _strike(world: SimulatedWorld, fault: Fault) -> None:
         return
     if fault.kind in (FaultKind.WIPE, FaultKind.ROT) and not _bearable(world, node):
         return
-    world.timeline.tell(f"{fault.kind.value} {node.node_id} for {fault.duration} s")
+    world.timeline.log(f"{fault.kind.value} {node.node_id} for {fault.duration} s")
     world.timeline.cover(f"fault: {fault.kind.value}")
     _STRIKES[fault.kind](world, node, fault.duration)
 
@@ -51,7 +51,7 @@ def _black_out(world: SimulatedWorld, node: SimulatedNode, duration: float) -> N
         each.restart_later(duration * world.timeline.rng.between(0.1, 1.0))
 
 
-def _doom(world: SimulatedWorld, node: SimulatedNode, duration: float) -> None:
+def _crash_in_fsync(world: SimulatedWorld, node: SimulatedNode, duration: float) -> None:
     node.dies_in_fsync_for = duration
 
 
@@ -132,7 +132,7 @@ def _resign(world: SimulatedWorld, node: SimulatedNode, duration: float) -> None
 
 _STRIKES = {
     FaultKind.CRASH: _crash,
-    FaultKind.CRASH_IN_FSYNC: _doom,
+    FaultKind.CRASH_IN_FSYNC: _crash_in_fsync,
     FaultKind.BLACKOUT: _black_out,
     FaultKind.RESTART: _restart,
     FaultKind.PAUSE: _pause,

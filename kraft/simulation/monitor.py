@@ -37,7 +37,7 @@ class Monitor:
         self._durable_votes: set[tuple[int, int, int]] = set()
         self._high_watermarks: dict[int, int] = {}
         self._durable_epochs: dict[int, int] = {}
-        self._spoken_epochs: dict[int, int] = {}
+        self._sent_epochs: dict[int, int] = {}
         self._fetched_at: dict[tuple[int, int], dict[int, float]] = {}
 
     # Start, kill and new disks.
@@ -45,9 +45,9 @@ class Monitor:
     def on_start(self, node: Observed) -> None:
         node_id, state, stored = node.node_id, node.core.state, node.disk.election
         self._high_watermarks[node_id] = node.core.high_watermark
-        spoken = self._spoken_epochs.get(node_id, 0)
-        if state.epoch < spoken:
-            raise Violation("MonotonicEpoch", f"node {node_id} starts in epoch {state.epoch}, but sent {spoken}")
+        sent = self._sent_epochs.get(node_id, 0)
+        if state.epoch < sent:
+            raise Violation("MonotonicEpoch", f"node {node_id} starts in epoch {state.epoch}, but sent {sent}")
         forgot = stored.epoch == state.epoch and stored.voted_for != state.voted_for
         if forgot and not isinstance(state, Resigned):
             raise Violation("OneVotePerEpoch", f"node {node_id} stored {stored} and starts as {state}")
@@ -59,7 +59,7 @@ class Monitor:
     def forget(self, node_id: int) -> None:
         """Forget the promises of a node whose disk was replaced: it is a new node under the same id."""
         self._durable_epochs.pop(node_id, None)
-        self._spoken_epochs.pop(node_id, None)
+        self._sent_epochs.pop(node_id, None)
         self._votes = {key: candidate for key, candidate in self._votes.items() if key[0] != node_id}
 
     # Steps of the cores.
@@ -166,13 +166,13 @@ class Monitor:
             raise Violation("MonotonicEpoch", text)
         self._durable_epochs[node_id] = stored.epoch
 
-    def on_spoken(self, node: Observed, epoch: int) -> None:
+    def on_sent(self, node: Observed, epoch: int) -> None:
         """Record the newest epoch that a node sent. The node must never return to an earlier one."""
-        if epoch > self._spoken_epochs.get(node.node_id, 0):
-            self._spoken_epochs[node.node_id] = epoch
+        if epoch > self._sent_epochs.get(node.node_id, 0):
+            self._sent_epochs[node.node_id] = epoch
 
     def on_reply(self, node: Observed, request: Request, response: Response) -> None:
-        self.on_spoken(node, response.epoch)
+        self.on_sent(node, response.epoch)
         if isinstance(response, FetchResponse) and isinstance(request, FetchRequest):
             asker = self.history.nodes[request.replica_id].core
             if -1 < response.high_watermark < asker.high_watermark and asker.epoch == response.epoch:

@@ -309,7 +309,7 @@ class SimulatedNode:
     def _send(self, send: Send) -> None:
         """Send a request of the core. A node of an older release leaves out the high watermark."""
         request = send.request
-        self.monitor.on_spoken(self, request.epoch)
+        self.monitor.on_sent(self, request.epoch)
         if isinstance(request, FetchRequest):
             self.history.on_fetch(self, request)
             if not self.knobs.knows_high_watermark:

@@ -69,7 +69,7 @@ class Timeline:
         if self._trace is not None:
             self._trace(f"{self.now:10.4f}  {node_id}  {name:11} epoch {state.epoch:3}  {kind}  {detail}")
 
-    def tell(self, text: str) -> None:
+    def log(self, text: str) -> None:
         if self._trace is not None:
             self._trace(f"{self.now:10.4f}  -- {text}")
 

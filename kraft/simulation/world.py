@@ -78,7 +78,7 @@ class SimulatedWorld:
     def _check_liveness(self, ahead: Sequence[int]) -> None:
         """Check that the living nodes elect a leader, commit and apply new values, and then keep the leader."""
         self.timeline.faults_over = True
-        self.timeline.tell("the faults are over")
+        self.timeline.log("the faults are over")
         self.network.calm()
         dead = self._kill_minority(ahead)
         for node in self.nodes.values():

@@ -74,7 +74,7 @@ def compact_string_length(count: int) -> bytes:
     return uvarint(count + 1)
 
 
-def cannot_say(message: Message, name: str, version: int) -> UnsupportedVersionError:
+def cannot_encode(message: Message, name: str, version: int) -> UnsupportedVersionError:
     return UnsupportedVersionError(f"{type(message).__name__}.{name} is set, which version {version} cannot say")
 
 
@@ -121,7 +121,7 @@ class _EncoderWriter:
 
     def check_absent(self, field: Field, var: str) -> None:
         with self.source.block(f"if {self.differs(field, f'{var}.{field.name}')}"):
-            error = self.source.constant("cannot_say", cannot_say)
+            error = self.source.constant("cannot_encode", cannot_encode)
             self.source.line(f'raise {error}({var}, "{field.name}", {self.version})')
 
     def differs(self, field: Field, value: str) -> str:

@@ -12,14 +12,22 @@ def test_a_follower_that_asks_or_is_answered_forgets_nothing_else() -> None:
     """Both methods copy the state field by field; here no field has its default."""
     download = SnapshotDownload(SnapshotId(7, 2))
     state = Follower(
-        3, 2, 9.0, voted_for=2, resigned=True, answered_badly=True, pending_request=5, request_at=4.0, download=download
+        3,
+        2,
+        9.0,
+        voted_for=2,
+        resigned=True,
+        had_bad_response=True,
+        pending_request=5,
+        request_at=4.0,
+        download=download,
     )
     unlike = attrs.evolve(state, has_fetched=True)
     assert unlike.requesting(6, 8.0) == attrs.evolve(unlike, pending_request=6, request_at=8.0)
     fetched = {
         "fetch_deadline": 3.5,
         "has_fetched": True,
-        "answered_badly": False,
+        "had_bad_response": False,
         "pending_request": None,
         "request_at": 1.5,
     }

@@ -118,7 +118,7 @@ async def read(cluster: Cluster, leader: int) -> list[bytes | None]:
 
 async def hold_up(patch: pytest.MonkeyPatch, *node_ids: int) -> None:
     """These brokers fetch no more, until ``patch`` is undone; a Fetch that waits at its leader has ended."""
-    turn = Fetcher._turn
+    turn = Fetcher._fetch_once
 
     async def idle(self: Fetcher, connection: Connection) -> None:
         if self.config.node_id in node_ids:
@@ -126,7 +126,7 @@ async def hold_up(patch: pytest.MonkeyPatch, *node_ids: int) -> None:
         else:
             await turn(self, connection)
 
-    patch.setattr(Fetcher, "_turn", idle)
+    patch.setattr(Fetcher, "_fetch_once", idle)
     await trio.sleep(2 * FETCH_WAIT_MS / 1000)
 
 

@@ -98,7 +98,7 @@ def same_epoch(_: Any) -> Any:
         epoch = max(prospective.epoch, 1)
         deadline = now + member.timing.election_timeout(member.jitter())
         member.become(Candidate(epoch, deadline, member.node_id, retries=prospective.retries), why)
-        voting._ask_all(member, voting.VoteRequest(epoch, *voting._claim(member)))
+        voting._request_votes(member, voting.VoteRequest(epoch, *voting._claim(member)))
 
     return stand
 
@@ -434,7 +434,7 @@ MUTANTS = {
     "publishes what it lacks": Mutant(
         "no high watermark beyond the log", follower, "take_fetch_response", no_commit_bound
     ),
-    "follows an old leader": Mutant("older epochs are fenced", follower, "_doubt", stale_epoch_welcome),
+    "follows an old leader": Mutant("older epochs are fenced", follower, "_refusal", stale_epoch_welcome),
     "takes any answer": Mutant("one request is under way", follower, "_expected", asks_anew),
     "never gives a leader up": Mutant("the fetch timeout", follower, "take_timeout", patient),
     "never resigns": Mutant("check-quorum", Timing, "check_quorum_s", as_property(1e9)),
