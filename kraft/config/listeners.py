@@ -24,6 +24,8 @@ from kraft.config.setting import invalid
 BROKER = "broker"
 CONTROLLER = "controller"
 PLAINTEXT = "PLAINTEXT"
+PLAINTEXT_ID = 0
+"""The id of PLAINTEXT in registrations (``SecurityProtocol.id``)."""
 PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 EVERY_INTERFACE = frozenset({"", "0.0.0.0", "::"})
 MAX_PORT = 65535

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
+from uuid import UUID
 
 import attrs
 import trio
 
+from kraft.config.features import SUPPORTED_FEATURES
+from kraft.config.listeners import PLAINTEXT_ID, Endpoint
 from kraft.control.controller_channel import ControllerChannel
 from kraft.control.metadata import Metadata
-from kraft.messages.controller_registration_request import ControllerRegistrationRequest
+from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
 from kraft.messages.controller_registration_response import ControllerRegistrationResponse
 from kraft.metadata.levels import CONTROLLER_REGISTRATION
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -17,6 +21,18 @@ from kraft.wire.errors import ErrorCode, KafkaError
 logger = logging.getLogger("kraft.controller")
 
 _RETRY_S = 0.5
+
+
+def registration_request(
+    node_id: int, incarnation_id: UUID, advertised: Iterable[Endpoint]
+) -> ControllerRegistrationRequest:
+    """Return the request with which a controller registers its advertised listeners and its features."""
+    return ControllerRegistrationRequest(
+        controller_id=node_id,
+        incarnation_id=incarnation_id,
+        listeners=[Listener(each.listener, each.host, each.port, PLAINTEXT_ID) for each in advertised],
+        features=[Feature(name, low, high) for name, (low, high) in SUPPORTED_FEATURES.items()],
+    )
 
 
 @attrs.frozen(eq=False)

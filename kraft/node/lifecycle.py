@@ -20,7 +20,7 @@ import trio
 
 from kraft.config.broker import NodeConfig
 from kraft.config.features import SUPPORTED_FEATURES
-from kraft.config.listeners import Endpoint
+from kraft.config.listeners import PLAINTEXT_ID, Endpoint
 from kraft.control.controller_channel import ControllerChannel
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -34,7 +34,6 @@ logger = logging.getLogger("kraft.lifecycle")
 
 REGISTRATION_VERSION = 4
 HEARTBEAT_VERSION = 1
-PLAINTEXT = 0
 _POLL_S = 0.1
 _FIRST_RETRY_S = 0.05
 _LONGEST_RETRY_S = 2.0
@@ -107,7 +106,7 @@ class Lifecycle:
             broker_id=self.config.node_id,
             cluster_id=self.cluster_id,
             incarnation_id=self.incarnation_id,
-            listeners=[Listener(each.listener, each.host, each.port, PLAINTEXT) for each in self._advertised],
+            listeners=[Listener(each.listener, each.host, each.port, PLAINTEXT_ID) for each in self._advertised],
             features=[Feature(name, low, high) for name, (low, high) in SUPPORTED_FEATURES.items()],
             rack=self.config.identity.broker_rack,
             log_dirs=sorted(self.directory_ids),

@@ -37,19 +37,17 @@ from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
-from kraft.config.features import SUPPORTED_FEATURES
 from kraft.config.listeners import Endpoint, advertise
 from kraft.control.bootstrap import load_bootstrap
 from kraft.control.controller import Controller
 from kraft.control.controller_channel import ControllerChannel
 from kraft.control.controller_metrics import declare_controller_metrics, declare_metadata_metrics
-from kraft.control.controller_registration import ControllerRegistration
+from kraft.control.controller_registration import ControllerRegistration, registration_request
 from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
-from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
 from kraft.metrics import Registry
-from kraft.node.lifecycle import PLAINTEXT, Lifecycle
+from kraft.node.lifecycle import Lifecycle
 from kraft.node.publisher import Publisher
 from kraft.node.settings import (
     connection_limits,
@@ -200,7 +198,8 @@ class Node:
         config = self.config
         tasks.start_soon(parts.channel.run, name="controller channel")
         if parts.controller is not None:
-            request = _registration(config, controllers, self.world.new_uuid())
+            advertised = _advertised(config.listeners.advertised_controller, controllers)
+            request = registration_request(config.node_id, self.world.new_uuid(), advertised)
             registration = ControllerRegistration(parts.channel, parts.metadata, request)
             tasks.start_soon(registration.run, name="controller registration")
 
@@ -395,16 +394,3 @@ class NodeParts:
 def _advertised(endpoints: Iterable[Endpoint], bound: dict[str, Endpoint]) -> tuple[Endpoint, ...]:
     """Return the endpoints under which other nodes reach this one, with the bound ports."""
     return advertise(endpoints, socket.gethostname(), {name: endpoint.port for name, endpoint in bound.items()})
-
-
-def _registration(
-    config: NodeConfig, bound: dict[str, Endpoint], incarnation_id: UUID
-) -> ControllerRegistrationRequest:
-    """Make the request with which this controller registers (KIP-919)."""
-    advertised = _advertised(config.listeners.advertised_controller, bound)
-    return ControllerRegistrationRequest(
-        controller_id=config.node_id,
-        incarnation_id=incarnation_id,
-        listeners=[Listener(each.listener, each.host, each.port, PLAINTEXT) for each in advertised],
-        features=[Feature(name, low, high) for name, (low, high) in SUPPORTED_FEATURES.items()],
-    )
