@@ -199,6 +199,19 @@ def test_what_is_given_a_seed_or_a_clock_is_not(source: str) -> None:
     assert not list(worldly_things(ast.parse(source)))
 
 
+def test_no_two_classes_share_a_name() -> None:
+    """One name for two things makes a reader of an import, a traceback or a search guess. Generated messages keep the
+    names of Kafka's specification, and a private class belongs to its module.
+    """
+    places: dict[str, list[str]] = {}
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    shared = [f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1]
+    assert not shared, "\n".join(shared)
+
+
 def test_no_module_is_too_long() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in sources()}
     long = [f"{path.relative_to(ROOT)}: {lines}" for path, lines in lengths.items() if lines > MAX_MODULE_LINES]

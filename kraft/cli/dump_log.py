@@ -39,7 +39,7 @@ _DECODERS = ", ".join(sorted(CLASSES))
 
 
 @attrs.frozen
-class Options:
+class DumpOptions:
     """The options of one call."""
 
     printing: Printing
@@ -87,7 +87,7 @@ def command(
     """
     decode = _decoder(decoder, print_data_log, key_decoder_class, value_decoder_class)
     printing = Printing(deep_iteration or decode is not None, decode, skip_record_metadata, max_bytes)
-    options = Options(printing, IndexPrinting(verify_index_only, index_sanity_check))
+    options = DumpOptions(printing, IndexPrinting(verify_index_only, index_sanity_check))
     status = 0
     for path in files.rstrip(",").split(","):
         try:
@@ -131,7 +131,7 @@ def _reader(name: str) -> Callable[[bytes], str]:
     return reader
 
 
-def dump(path: str, options: Options, echo: Echo) -> None:
+def dump(path: str, options: DumpOptions, echo: Echo) -> None:
     """Print one file; its name decides how. Raises Damage, StorageError or OSError if that fails."""
     echo(f"Dumping {path}")
     name = os.path.basename(path)

@@ -16,7 +16,7 @@ from typing import TextIO
 import click
 
 from kraft.cli.output import print_columns
-from kraft.simulation.campaign import Tally, Verdict, run_seed, shrink
+from kraft.simulation.campaign import SeedResult, Tally, run_seed, shrink
 from kraft.simulation.plan import draw_knobs, draw_plan, plan_from_json, plan_to_json
 
 _SHOWN_FAILURES = 10
@@ -87,19 +87,19 @@ def _replay(seed: int, trace: bool, make_small: bool, plan_text: str | None) -> 
     except (ValueError, TypeError) as error:
         raise click.BadParameter(f"invalid plan: {error}", param_hint="--plan") from None
     say = partial(click.echo, err=make_small)  # stdout holds only the plan, which may go to a file
-    verdict = run_seed(seed, plan, trace=say if trace else None)
+    result = run_seed(seed, plan, trace=say if trace else None)
     if make_small:
-        if verdict.invariant is not None:
-            struck = [fault for fault in plan if fault.at <= verdict.simulated_s]
-            plan = shrink(struck, lambda less: run_seed(seed, less).invariant == verdict.invariant)
+        if result.invariant is not None:
+            struck = [fault for fault in plan if fault.at <= result.simulated_s]
+            plan = shrink(struck, lambda less: run_seed(seed, less).invariant == result.invariant)
         click.echo(plan_to_json(plan))
     say(
         f"seed {seed}: {knobs.profile.value}, {knobs.voters} voters, {knobs.observers} observers, {len(plan)} faults, "
-        f"{verdict.simulated_s:.1f} s, {verdict.events} events, {verdict.committed} records committed, "
-        f"trace {verdict.trace_hash}"
+        f"{result.simulated_s:.1f} s, {result.events} events, {result.committed} records committed, "
+        f"trace {result.trace_hash}"
     )
-    say(verdict.text or "every invariant held")
-    return 1 if verdict.invariant else 0
+    say(result.text or "every invariant held")
+    return 1 if result.invariant else 0
 
 
 def _campaign(seeds: range, jobs: int, figures: TextIO | None) -> int:
@@ -107,9 +107,9 @@ def _campaign(seeds: range, jobs: int, figures: TextIO | None) -> int:
     progress = _Progress(tally, len(seeds))
     interrupted = False
     try:
-        with _verdicts(seeds, jobs) as verdicts:
-            for verdict in verdicts:
-                tally.add(verdict)
+        with _results(seeds, jobs) as results:
+            for result in results:
+                tally.add(result)
                 progress.show()
     except KeyboardInterrupt:
         interrupted = True
@@ -132,7 +132,7 @@ def _campaign(seeds: range, jobs: int, figures: TextIO | None) -> int:
 
 
 @contextmanager
-def _verdicts(seeds: range, jobs: int) -> Iterator[Iterable[Verdict]]:
+def _results(seeds: range, jobs: int) -> Iterator[Iterable[SeedResult]]:
     if jobs == 1:
         yield map(run_seed, seeds)
         return
@@ -178,7 +178,7 @@ def _report(tally: Tally, asked: int, wall_s: float, cpu_s: float, *, err: bool)
         f"{tally.simulated_s:.0f} simulated s in {wall_s:.1f} s and {cpu_s:.1f} CPU s: "
         f"{tally.simulated_s / max(cpu_s, 1e-9):.0f} simulated s per CPU s"
     )
-    for verdict in tally.failures[:_SHOWN_FAILURES]:
-        say(f"seed {verdict.seed}: {verdict.text}")
+    for result in tally.failures[:_SHOWN_FAILURES]:
+        say(f"seed {result.seed}: {result.text}")
     if len(tally.failures) > _SHOWN_FAILURES:
         say(f"… and {len(tally.failures) - _SHOWN_FAILURES} more")

@@ -42,7 +42,7 @@ _HASH_BITS = 128
 
 
 @attrs.frozen
-class Verdict:
+class SeedResult:
     """The result of one seed. ``invariant`` is None if all held. ``coverage`` counts how often the seed reached each
     state.
     """
@@ -62,7 +62,7 @@ def run_seed(
     plan: Sequence[Fault] | None = None,
     knobs: Knobs | None = None,
     trace: Callable[[str], None] | None = None,
-) -> Verdict:
+) -> SeedResult:
     """Run the world of a seed with the knobs and the plan drawn from it, unless others are given."""
     knobs = draw_knobs(seed) if knobs is None else knobs
     plan = draw_plan(seed, knobs) if plan is None else plan
@@ -78,7 +78,7 @@ def run_seed(
     except Exception as error:  # any error of a core
         invariant, text = "NoIllegalState", f"NoIllegalState: {type(error).__name__}: {error}"
     committed = len(world.history.committed)
-    return Verdict(
+    return SeedResult(
         seed, invariant, text, timeline.now, timeline.events, committed, timeline.trace_hash, timeline.coverage
     )
 
@@ -95,20 +95,20 @@ class Tally:
     events: int = 0
     committed: int = 0
     trace: int = 0
-    failures: list[Verdict] = attrs.field(factory=list)
+    failures: list[SeedResult] = attrs.field(factory=list)
     reached: Counter[str] = attrs.field(factory=Counter)
     times: Counter[str] = attrs.field(factory=Counter)
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, result: SeedResult) -> None:
         self.seeds += 1
-        self.simulated_s += verdict.simulated_s
-        self.events += verdict.events
-        self.committed += verdict.committed
-        self.trace = (self.trace + int(verdict.trace_hash, 16)) % 2**_HASH_BITS
-        self.reached.update(verdict.coverage.keys())
-        self.times.update(verdict.coverage)
-        if verdict.invariant is not None:
-            self.failures.append(verdict)
+        self.simulated_s += result.simulated_s
+        self.events += result.events
+        self.committed += result.committed
+        self.trace = (self.trace + int(result.trace_hash, 16)) % 2**_HASH_BITS
+        self.reached.update(result.coverage.keys())
+        self.times.update(result.coverage)
+        if result.invariant is not None:
+            self.failures.append(result)
 
     def never_reached(self) -> list[str]:
         return [name for name in RARE_STATES if not self.reached[name]]

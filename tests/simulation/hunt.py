@@ -13,7 +13,7 @@ from pathlib import Path
 
 import attrs
 
-from kraft.simulation.campaign import Verdict, run_seed
+from kraft.simulation.campaign import SeedResult, run_seed
 from kraft.simulation.invariants import LIVENESS, SAFETY
 from tests.simulation.mutants import MUTANTS, Mutant
 
@@ -38,13 +38,13 @@ def recorded() -> dict[str, Catch]:
     return {name: Catch(**values) for name, values in json.loads(RECORD.read_text()).items()}
 
 
-def hunt(mutant: Mutant, bound: int = BOUND) -> Verdict | None:
-    """Return the verdict of the first seed that notices, or None."""
+def hunt(mutant: Mutant, bound: int = BOUND) -> SeedResult | None:
+    """Return the result of the first seed that notices, or None."""
     with mutant.planted():
         for seed in range(bound):
-            verdict = run_seed(seed)
-            if verdict.invariant is not None:
-                return verdict
+            result = run_seed(seed)
+            if result.invariant is not None:
+                return result
     return None
 
 
@@ -52,17 +52,17 @@ def main(names: list[str]) -> None:
     catches = recorded() if names else {}
     for name in names or MUTANTS:
         mutant = MUTANTS[name]
-        verdict = hunt(mutant)
-        if verdict is None:
+        result = hunt(mutant)
+        if result is None:
             print(f"{name:34} survived", flush=True)
             catches.pop(name, None)
             continue
-        assert verdict.invariant is not None
+        assert result.invariant is not None
         with mutant.planted():
             sample = Counter(run_seed(seed).invariant for seed in range(SAMPLE))
         by_name = {str(invariant): sample[invariant] for invariant in (*SAFETY, *LIVENESS) if sample[invariant]}
-        catches[name] = Catch(verdict.seed, verdict.invariant, by_name)
-        print(f"{name:34}{verdict.seed:4}  {verdict.text[:90]}  {by_name}", flush=True)
+        catches[name] = Catch(result.seed, result.invariant, by_name)
+        print(f"{name:34}{result.seed:4}  {result.text[:90]}  {by_name}", flush=True)
     ordered = {name: attrs.asdict(catches[name]) for name in MUTANTS if name in catches}
     RECORD.write_text(json.dumps(ordered, indent=1) + "\n")
 
