@@ -212,6 +212,31 @@ def test_no_two_classes_share_a_name() -> None:
     assert not shared, "\n".join(shared)
 
 
+_DURATION_IN_MS = re.compile(r"(?:backoff|deadline|delay|idle|interval|lag|lag_max|timeout|wait)_ms")
+CORES = ("raft", "controller", "broker", "coordinator")
+
+
+def durations_in_ms(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every core counts time in seconds (docs/architecture.md, "The shape of a core")."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg | ast.Name | ast.Attribute):
+            name = node.arg if isinstance(node, ast.arg) else node.id if isinstance(node, ast.Name) else node.attr
+            is_defined = isinstance(node, ast.arg) or isinstance(node.ctx, ast.Store)
+            if is_defined and _DURATION_IN_MS.search(name):
+                yield node.lineno, f"{name} in a core, which counts seconds"
+
+
+def test_the_cores_count_seconds() -> None:
+    assert list(durations_in_ms(ast.parse("def f(timeout_ms: int) -> None: ...")))
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {what}"
+        for path, tree in trees()
+        if path.parent.name in CORES
+        for line, what in durations_in_ms(tree)
+    ]
+    assert not found, "\n".join(found)
+
+
 def test_no_module_is_too_long() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in sources()}
     long = [f"{path.relative_to(ROOT)}: {lines}" for path, lines in lengths.items() if lines > MAX_MODULE_LINES]

@@ -171,8 +171,8 @@ def _park(step: Step, member: GroupMember, request: GroupRequest) -> None:
     member.protocols = _protocols(message)
     member.session_timeout_s = message.session_timeout_ms / 1000
     # Version 0 has no rebalance timeout (KIP-62): the session timeout replaces it.
-    timeout_ms = message.rebalance_timeout_ms
-    member.rebalance_timeout_s = timeout_ms / 1000 if timeout_ms >= 0 else member.session_timeout_s
+    timeout_s = message.rebalance_timeout_ms / 1000
+    member.rebalance_timeout_s = timeout_s if timeout_s >= 0 else member.session_timeout_s
     member.client_id = request.client_id
     member.client_host = request.client_host
     member.join = request.token
