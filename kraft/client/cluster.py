@@ -228,11 +228,13 @@ class Cluster:
 
         return await retried(attempt, f"group {group}", TIMEOUT_S)
 
-    async def offsets(self, topic: str, timestamps: dict[int, int]) -> dict[int, int]:
+    async def offsets(self, topic: str, timestamps: dict[int, int], *, isolation_level: int = 0) -> dict[int, int]:
         """Return the offset at a timestamp (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or ms) for each partition.
 
-        Partitions that the topic does not have are left out. Raises KafkaError for an error that cannot pass, else
-        GaveUp.
+        It is -1 if no record has the timestamp or a later one. With isolation level 1 the latest offset is that of the
+        first open transaction. Partitions that the topic does not have are left out.
+
+        Raises KafkaError for an error that cannot pass, else GaveUp.
         """
         existing = {partition.partition_index for partition in (await self.topic(topic)).partitions}
         wanted, found = timestamps.keys() & existing, dict[int, int]()
@@ -248,7 +250,10 @@ class Cluster:
                     if leaders[partition] == leader
                 ]
                 request = ListOffsetsRequest(
-                    replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=asked)], timeout_ms=TIMEOUT_MS
+                    replica_id=-1,
+                    isolation_level=isolation_level,
+                    topics=[ListOffsetsTopic(name=topic, partitions=asked)],
+                    timeout_ms=TIMEOUT_MS,
                 )
                 (answer,) = (await self.request(request, leader)).topics
                 for partition in answer.partitions:

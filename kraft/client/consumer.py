@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from kraft.client.cluster import Cluster, check
+from kraft.client.fetching import fetch
 from kraft.client.retry import PASSING, passes, retried
-from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.fetch_response import PartitionData
 from kraft.records.batch import TruncatedBatch, check_batch, iter_headers
 from kraft.records.record import Record, read_records
@@ -17,7 +17,6 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 RETRY_TIMEOUT_S = 60.0
 """``default.api.timeout.ms``: for how long a fetch is retried until a leader responds."""
-FETCH_BYTES = 8 * 2**20
 MAX_BATCH_BYTES = 256 * 2**20
 
 
@@ -83,7 +82,9 @@ class Consumer:
         positions = dict(self.positions)
         for leader, partitions in by_leader.items():
             try:
-                answers = await self._fetch(leader, partitions, 0 if found else max_wait_s / len(by_leader))
+                asked = {partition: self.positions[partition] for partition in partitions}
+                wait_s = 0 if found else max_wait_s / len(by_leader)
+                answers = await fetch(self._cluster, leader, self._topic, asked, wait_s=wait_s)
             except Exception as error:
                 if not passes(error):
                     raise
@@ -102,23 +103,6 @@ class Consumer:
         if failure is not None and not found:
             raise failure
         return found
-
-    async def _fetch(self, leader: int | None, partitions: Collection[int], wait_s: float) -> list[PartitionData]:
-        if leader is None:
-            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
-        asked = [
-            FetchPartition(partition=index, fetch_offset=self.positions[index], partition_max_bytes=FETCH_BYTES)
-            for index in partitions
-        ]
-        request = FetchRequest(
-            max_wait_ms=int(wait_s * 1000),
-            min_bytes=1,
-            max_bytes=FETCH_BYTES,
-            topics=[FetchTopic(topic=self._topic, partitions=asked)],
-        )
-        response = await self._cluster.request(request, leader)
-        check(response.error_code)
-        return [partition for topic in response.responses for partition in topic.partitions]
 
     def _forget_leaders(self, partitions: Collection[int]) -> None:
         for partition in partitions:
