@@ -6,8 +6,6 @@ decoded, the text says so, and the dump goes on with the next record.
 
 from __future__ import annotations
 
-import json
-import re
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,40 +14,33 @@ from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignme
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.group_metadata_value import GroupMetadataValue
-from kraft.messages.kraft_version_record import KRaftVersionRecord
-from kraft.messages.leader_change_message import LeaderChangeMessage
 from kraft.messages.offset_commit_key import OffsetCommitKey
 from kraft.messages.offset_commit_value import OffsetCommitValue
 from kraft.messages.plain import to_plain
-from kraft.messages.snapshot_footer_record import SnapshotFooterRecord
-from kraft.messages.snapshot_header_record import SnapshotHeaderRecord
 from kraft.messages.transaction_log_key import TransactionLogKey
 from kraft.messages.transaction_log_value import TransactionLogValue
-from kraft.messages.voters_record import VotersRecord
 from kraft.metadata.delta import MetadataError
-from kraft.metadata.frame import decode_record
+from kraft.metadata.plain import compact_json, decode_control, metadata_json
 from kraft.records.batch import CorruptBatch
 from kraft.records.control import ControlType, EndTransactionMarker, control_type
 from kraft.records.record import Record
 from kraft.wire.codec import decode
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
-from kraft.wire.varint import read_uvarint
 
 Texts = tuple[str | None, str | None]
 Decoder = Callable[[Record], Texts]
 
 _VERSION = struct.Struct(">h")
 _CONTROL_KEY = struct.Struct(">hh")
-_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 _DELETED = "<DELETE>"
 
-_CONTROL_MESSAGES: Mapping[ControlType, tuple[str, type[Message]]] = {
-    ControlType.LEADER_CHANGE: ("LeaderChange: ", LeaderChangeMessage),
-    ControlType.SNAPSHOT_HEADER: ("SnapshotHeader ", SnapshotHeaderRecord),
-    ControlType.SNAPSHOT_FOOTER: ("SnapshotFooter ", SnapshotFooterRecord),
-    ControlType.KRAFT_VERSION: ("KRaftVersion ", KRaftVersionRecord),
-    ControlType.KRAFT_VOTERS: ("KRaftVoters ", VotersRecord),
+_CONTROL_LABELS: Mapping[ControlType, str] = {
+    ControlType.LEADER_CHANGE: "LeaderChange: ",
+    ControlType.SNAPSHOT_HEADER: "SnapshotHeader ",
+    ControlType.SNAPSHOT_FOOTER: "SnapshotFooter ",
+    ControlType.KRAFT_VERSION: "KRaftVersion ",
+    ControlType.KRAFT_VOTERS: "KRaftVoters ",
 }
 
 _Schemas = Mapping[int, tuple[type[Message], type[Message]]]
@@ -63,19 +54,14 @@ OFFSETS: _Schemas = {
 TRANSACTIONS: _Schemas = {0: (TransactionLogKey, TransactionLogValue)}
 
 
-#: JSON as Kafka's tools print it.
-compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
 def control_text(record: Record) -> str:
     """Return the text of a control record. Raises DecodeError if it cannot be decoded."""
     kind = control_type(record)
     if kind is None:
         return f"controlType: UNKNOWN({_CONTROL_KEY.unpack_from(record.key or b'')[1]})"
-    if kind in _CONTROL_MESSAGES:
-        label, cls = _CONTROL_MESSAGES[kind]
-        message, version = _versioned(cls, record.value or b"", 0)
-        return label + compact_json(to_plain(message, version))
+    if kind in _CONTROL_LABELS:
+        message, version = decode_control(kind, record.value or b"")
+        return _CONTROL_LABELS[kind] + compact_json(to_plain(message, version))
     marker = EndTransactionMarker.from_record(record)
     assert marker is not None, "the remaining types are transaction markers"
     return f"endTxnMarker: {kind.name} coordinatorEpoch: {marker.coordinator_epoch}"
@@ -87,22 +73,6 @@ def metadata_texts(record: Record) -> Texts:
         return None, compact_json(metadata_json(record.value or b""))
     except (MetadataError, DecodeError) as error:
         return None, f"Error at {record.offset}, skipping. {error}"
-
-
-def metadata_json(value: bytes) -> dict[str, Any]:
-    """Return type, version and fields of a framed metadata record. Raises MetadataError or DecodeError for invalid
-    bytes.
-    """
-    message = decode_record(value)
-    _, position = read_uvarint(value, 0)
-    _, position = read_uvarint(value, position)
-    version, _ = read_uvarint(value, position)
-    return {"type": type_name(type(message)), "version": version, "data": to_plain(message, version)}
-
-
-def type_name(cls: type[Message]) -> str:
-    """Return Kafka's name for the type of a metadata record: ``NoOpRecord`` is ``NO_OP_RECORD``."""
-    return _CAPITAL.sub("_", cls.__name__).upper()
 
 
 def coordinator_decoder(schemas: _Schemas) -> Decoder:
@@ -120,7 +90,7 @@ def coordinator_decoder(schemas: _Schemas) -> Decoder:
             key_text = compact_json({"type": str(key_version), "data": to_plain(key, key_version)})
             if record.value is None:
                 return key_text, _DELETED
-            message, version = _versioned(value_class, record.value, _VERSION.size)
+            message, version = _versioned(value_class, record.value)
         except DecodeError as error:
             return f"Error at offset {record.offset}, skipping. {error}", None
         data = to_plain(message, version)
@@ -141,7 +111,7 @@ def _open_members(message: GroupMetadataValue, data: dict[str, Any]) -> None:
         for name, cls, content in parts:
             if content:
                 try:
-                    opened, version = _versioned(cls, content, _VERSION.size)
+                    opened, version = _versioned(cls, content)
                 except DecodeError:
                     continue
                 plain[name] = to_plain(opened, version)
@@ -184,18 +154,12 @@ CLASSES: Mapping[str, Callable[[bytes], str]] = {
 }
 
 
-def _versioned(cls: type[Message], data: bytes, position: int) -> tuple[Message, int]:
-    """Return the message at ``position``, and its version from the first two bytes. Raises DecodeError if invalid.
-
-    In a control message the version is the first field of the message (``position`` 0). In other messages it precedes
-    the message.
-    """
+def _versioned(cls: type[Message], data: bytes) -> tuple[Message, int]:
+    """Return the message behind the two bytes of its version, and the version. Raises DecodeError if invalid."""
     if len(data) < _VERSION.size:
         raise CorruptBatch(f"{len(data)} bytes are not a {cls.__name__}")
     (version,) = _VERSION.unpack_from(data)
-    if position == 0:
-        version = min(version, cls.VALID_VERSIONS[1])
     try:
-        return decode(cls, version, data, position)[0], version
+        return decode(cls, version, data, _VERSION.size)[0], version
     except UnsupportedVersionError as error:
         raise DecodeError(str(error)) from None

@@ -17,6 +17,7 @@ __all__ = [
     "data_class",
     "listeners",
     "record_class",
+    "record_classes",
     "request_class",
     "request_header_version",
     "response_class",
@@ -40,6 +41,11 @@ def response_class(key: int) -> type[Message]:
 def record_class(record_type: int) -> type[Message]:
     """Return the class of a metadata record (KIP-631). Raises ``KeyError`` for an unknown type."""
     return _load(*RECORDS[record_type])
+
+
+def record_classes() -> list[type[Message]]:
+    """Return the classes of all metadata records, by their types."""
+    return [record_class(record_type) for record_type in sorted(RECORDS)]
 
 
 @cache

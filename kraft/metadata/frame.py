@@ -51,6 +51,20 @@ def decode_record(value: bytes) -> Any:
     return record
 
 
+def record_head(value: bytes) -> tuple[type[Any], int]:
+    """Return the class and version of the record in a frame.
+
+    Raises:
+        UnsupportedMetadata: a frame version, record type or record version of a later Kafka.
+        MetadataError: malformed bytes.
+    """
+    try:
+        cls, version, _ = _heads.get(value[:_HEAD_SIZE]) or _read_head(value)
+    except DecodeError as error:
+        raise MetadataError(f"malformed metadata record: {error}") from None
+    return cls, version
+
+
 def _read_head(value: bytes) -> _Head:
     """Return the class and version of the record in a frame, and its position. Raises MetadataError and DecodeError."""
     frame_version, position = read_uvarint(value, 0)
