@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--bootstrap-servers",
         metavar="HOST:PORT",
-        help="run tests/clients against this running cluster of one broker (Apache Kafka, say) and start no node",
+        help="run tests/clients or tests/spark/test_connector.py against this one broker (Apache Kafka, say)",
     )
     group.addoption(
         "--report-card",
