@@ -36,7 +36,7 @@ from kraft.api.context import BrokerContext
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.broker.fetch_session import Answered, FetchContext, TopicKey, grouped_by_topic, named_partitions
-from kraft.broker.leadership import ANY_BROKER_EPOCH, Fetched
+from kraft.broker.leadership import ANY_BROKER_EPOCH, FollowerFetched
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import EpochEndOffset, FetchResponse, LeaderIdAndEpoch, PartitionData
 from kraft.messages.registry import ApiKey
@@ -177,7 +177,7 @@ class _Poll:
             size = max(0, min(left, wanted.partition_max_bytes))
             records = log.read(wanted.fetch_offset, size, upper, min_one_message=first)
         if self._is_follower and counts:
-            event = Fetched(self._replica_id, self._broker_epoch, wanted.fetch_offset, wanted.log_start_offset)
+            event = FollowerFetched(self._replica_id, self._broker_epoch, wanted.fetch_offset, wanted.log_start_offset)
             partition.fetched(self._broker.clock.now_s(), event)
         return self._answer(partition, wanted, records)
 

@@ -76,7 +76,7 @@ class Appended:
 
 
 @attrs.frozen
-class Fetched:
+class FollowerFetched:
     """A follower fetched from ``end_offset``, so it holds every record below. The request has passed ``check``."""
 
     replica_id: int
@@ -107,7 +107,7 @@ class ProposalRefused:
     code: ErrorCode
 
 
-Event = Appended | Fetched | LagChecked | Settled | ProposalRefused | Assignment | Conditions
+Event = Appended | FollowerFetched | LagChecked | Settled | ProposalRefused | Assignment | Conditions
 
 
 @attrs.frozen
@@ -134,7 +134,7 @@ class FollowerState:
     leader_end_offset: int = UNKNOWN_OFFSET
     """The leader's log end offset at the follower's last fetch."""
 
-    def fetched(self, now: float, event: Fetched, leader_end_offset: int) -> FollowerState:
+    def fetched(self, now: float, event: FollowerFetched, leader_end_offset: int) -> FollowerState:
         caught_up_at = self.caught_up_at
         if event.end_offset >= leader_end_offset:
             caught_up_at = now
@@ -180,7 +180,7 @@ class Leadership:
         match event:
             case Appended():
                 self.end_offset = event.end_offset
-            case Fetched():
+            case FollowerFetched():
                 proposal = self._fetched(now, event)
             case LagChecked():
                 proposal = self._without_lagging(now)
@@ -238,7 +238,7 @@ class Leadership:
         """A member of the ISR counts as caught up now: it has ``lag_max_s`` to fetch."""
         return FollowerState(now if replica_id in self.isr else NEVER)
 
-    def _fetched(self, now: float, event: Fetched) -> Proposal | None:
+    def _fetched(self, now: float, event: FollowerFetched) -> Proposal | None:
         follower = self.followers[event.replica_id].fetched(now, event, self.end_offset)
         self.followers[event.replica_id] = follower
         in_sync = follower.end_offset >= max(self.high_watermark, self.epoch_start_offset)

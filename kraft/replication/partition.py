@@ -10,7 +10,7 @@ from uuid import UUID
 import attrs
 import trio
 
-from kraft.broker.leadership import Appended, Assignment, Conditions, Event, Fetched, Leadership, Proposal
+from kraft.broker.leadership import Appended, Assignment, Conditions, Event, FollowerFetched, Leadership, Proposal
 from kraft.config.topic import LogConfig
 from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
@@ -122,7 +122,7 @@ class HostedPartition:
         if effects.proposal is not None:
             self.propose(self, effects.proposal)
 
-    def fetched(self, now: float, event: Fetched) -> None:
+    def fetched(self, now: float, event: FollowerFetched) -> None:
         """Apply the log end and log start of a follower, from its Fetch. The leadership has validated the request."""
         if self.leadership is None:
             return

@@ -14,7 +14,7 @@ from kraft.broker.leadership import (
     Assignment,
     Conditions,
     Event,
-    Fetched,
+    FollowerFetched,
     LagChecked,
     Leadership,
     LeadershipEffects,
@@ -44,8 +44,8 @@ def leadership(
     return Leadership(conditions, Assignment(replicas, isr, 5, 7), end_offset, high_watermark, NOW)
 
 
-def fetched(replica_id: int, end_offset: int, *, epoch: int | None = None) -> Fetched:
-    return Fetched(replica_id, replica_id * 10 if epoch is None else epoch, end_offset, 0)
+def fetched(replica_id: int, end_offset: int, *, epoch: int | None = None) -> FollowerFetched:
+    return FollowerFetched(replica_id, replica_id * 10 if epoch is None else epoch, end_offset, 0)
 
 
 def test_a_leader_without_followers_commits_what_it_appends() -> None:
@@ -305,8 +305,8 @@ def test_a_cancelled_reassignment_ends_the_proposal_that_would_have_completed_it
 
 def test_the_low_watermark_is_that_of_the_living() -> None:
     leader = leadership(active={SECOND: 20})
-    leader.step(NOW, Fetched(SECOND, 20, 10, 4))
-    leader.step(NOW, Fetched(THIRD, 30, 10, 2))
+    leader.step(NOW, FollowerFetched(SECOND, 20, 10, 4))
+    leader.step(NOW, FollowerFetched(THIRD, 30, 10, 2))
     assert leader.low_watermark(6) == 4
     assert leader.low_watermark(3) == 3
     assert leadership(replicas=(LEADER,), isr=(LEADER,)).low_watermark(3) == 3
@@ -356,7 +356,7 @@ class Replication(RuleBasedStateMachine):
             self.leader.check(follower, epoch)
         except KafkaError:
             return
-        self.step(Fetched(follower, epoch, self.ends[follower], 0))
+        self.step(FollowerFetched(follower, epoch, self.ends[follower], 0))
         self.ends[follower] = min(self.ends[follower] + count, self.ends[LEADER])
 
     @rule(seconds=st.integers(1, 40))

@@ -15,7 +15,7 @@ import trio.testing
 
 from kraft.api import join_group, offset_commit, offset_fetch, sync_group
 from kraft.api.context import BrokerContext
-from kraft.broker.leadership import Fetched
+from kraft.broker.leadership import FollowerFetched
 from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
 from kraft.coordinator.rebalance import CoordinatorSettings
@@ -142,7 +142,7 @@ class Desk:
     def follower_fetches(self, end_offset: int | None = None) -> None:
         """Let the follower fetch from ``end_offset``, by default from the log end."""
         end = self.partition.log.log_end_offset if end_offset is None else end_offset
-        self.partition.fetched(trio.current_time(), Fetched(FOLLOWER, FOLLOWER_EPOCH, end, 0))
+        self.partition.fetched(trio.current_time(), FollowerFetched(FOLLOWER, FOLLOWER_EPOCH, end, 0))
 
     async def send(self, handler: ModuleType, message: Any, version: int) -> Any:
         """Send a request and return its response."""

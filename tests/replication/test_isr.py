@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from kraft.broker.leadership import Fetched
+from kraft.broker.leadership import FollowerFetched
 from kraft.messages.alter_partition_request import AlterPartitionRequest
 from kraft.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from kraft.messages.partition_change_record import PartitionChangeRecord
@@ -82,7 +82,7 @@ async def leading(tmp_path: Path, channel: Channel, lag_max_s: float = 30.0) -> 
 
 
 def fetch(broker: Broker) -> None:
-    event = Fetched(FOLLOWER, EPOCHS[FOLLOWER], broker.partition.log.log_end_offset, 0)
+    event = FollowerFetched(FOLLOWER, EPOCHS[FOLLOWER], broker.partition.log.log_end_offset, 0)
     broker.partition.fetched(broker.replicas.world.clock.now_s(), event)
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import attrs
 import pytest
 
-from kraft.broker.leadership import Fetched
+from kraft.broker.leadership import FollowerFetched
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -154,7 +154,7 @@ async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path
     first.replicas.registered(5)
     await first.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
     first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
-    first.partition.fetched(1.0, Fetched(2, 6, 2, 0))
+    first.partition.fetched(1.0, FollowerFetched(2, 6, 2, 0))
     assert first.partition.high_watermark == 2
     await first.replicas.write_high_watermarks()
     second = broker_in(tmp_path, 1)
@@ -239,7 +239,7 @@ async def test_a_leader_hears_of_settings_and_brokers_when_they_change(tmp_path:
     out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1])
     await broker.hear(registration(1, 5), registration(2, 6), two, *topic(1, 2, leader=1), out_of_sync)
     broker.partition.append(bytearray(batch(b"a")), 1000)
-    broker.partition.fetched(broker.replicas.world.clock.now_s(), Fetched(2, 6, 1, 0))
+    broker.partition.fetched(broker.replicas.world.clock.now_s(), FollowerFetched(2, 6, 1, 0))
     broker.partition.append(bytearray(batch(b"b")), 1000)
     assert broker.partition.high_watermark == 0
     leadership = broker.partition.leadership
