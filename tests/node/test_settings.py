@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from kraft.config.broker import node_config
-from kraft.node.settings import controller_config, controller_plane_of, data_plane_of
+from kraft.controller.context import ControllerConfig
+from kraft.coordinator.rebalance import CoordinatorSettings
+from kraft.node.settings import controller_config, controller_plane_of, data_plane_of, group_settings, quorum_timing
 
 CONTROLLER = {
     "node.id": "1",
@@ -48,3 +50,39 @@ def test_the_controller_has_the_settings_of_voters_and_balancing() -> None:
     told = controller_config(config, "a cluster")
     assert (told.cluster_id, told.voter_ids) == ("a cluster", (1, 2))
     assert (told.auto_leader_rebalance_enable, told.leader_imbalance_check_interval_s) == (False, 7)
+
+
+def test_the_cores_get_kafkas_settings_in_seconds() -> None:
+    """Kafka has milliseconds, seconds and minutes; the cores count seconds, and retentions in ms like timestamps."""
+    config = node_config(
+        {
+            **CONTROLLER,
+            "broker.session.timeout.ms": "1001",
+            "broker.heartbeat.interval.ms": "500",
+            "leader.imbalance.check.interval.seconds": "7",
+            "group.min.session.timeout.ms": "1002",
+            "group.max.session.timeout.ms": "1003",
+            "group.initial.rebalance.delay.ms": "1004",
+            "offsets.commit.timeout.ms": "1005",
+            "offsets.retention.minutes": "2",
+            "controller.quorum.election.timeout.ms": "1006",
+        }
+    )
+    controller = controller_config(config, "a cluster")
+    assert (controller.broker_session_timeout_s, controller.leader_imbalance_check_interval_s) == (1.001, 7)
+    assert group_settings(config) == CoordinatorSettings(
+        group_min_session_timeout_s=1.002,
+        group_max_session_timeout_s=1.003,
+        group_initial_rebalance_delay_s=1.004,
+        offsets_commit_timeout_s=1.005,
+        offsets_retention_ms=120_000,
+    )
+    assert quorum_timing(config).election_timeout_s == 1.006
+
+
+def test_the_cores_default_to_kafkas_defaults() -> None:
+    config = node_config(CONTROLLER)
+    assert group_settings(config) == CoordinatorSettings()
+    controller, default = controller_config(config, "a cluster"), ControllerConfig("a cluster")
+    assert controller.broker_session_timeout_s == default.broker_session_timeout_s
+    assert controller.leader_imbalance_check_interval_s == default.leader_imbalance_check_interval_s
