@@ -1,7 +1,7 @@
-"""One Kafka request, by hand: what really travels between a client and a broker.
+"""One Kafka request, by hand: the bytes between a client and a broker.
 
-A frame is a length, a header and a body. The header says which API and version the body is in; the broker answers
-with the same correlation id. Everything here is what `kraft.rpc.client` does for you.
+A frame is a length, a header and a body. The header has the API and the version of the body; the response has the
+same correlation id. `kraft.rpc.client` does all of this for you.
 """
 
 from __future__ import annotations

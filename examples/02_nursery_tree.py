@@ -1,6 +1,6 @@
-"""A node is one nursery tree: connect a client and watch its task appear, disconnect and see it gone.
+"""A node is one nursery tree: connect a client, and its task appears; disconnect, and the task is gone.
 
-The node runs in this program's own Trio loop, so its tasks are ours to look at.
+The node runs in this program's own Trio loop, so the program can list its tasks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraft.testing import embedded_node
 
 
 def connections() -> list[str]:
-    """The lines of the tree that are connections, without their ports."""
+    """Return the lines of the tree that are connections, without their ports."""
     return [re.sub(r":\d+", ":<port>", line.strip("│├└─ ")) for line in render().splitlines() if "connection" in line]
 
 

@@ -1,6 +1,6 @@
 """Produce and consume with a real client library, against a real broker, in one process: the shape of a test.
 
-Needs kafka-python (`pip install kafka-python`). With pytest, ask for the fixture `kraft_cluster` instead of the with
+Needs kafka-python (`pip install kafka-python`). With pytest, use the fixture `kraft_cluster` instead of the with
 block.
 """
 

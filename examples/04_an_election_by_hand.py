@@ -1,7 +1,7 @@
 """An election by hand: three members of a quorum in a dictionary, and every message between them.
 
-A core is a function of time and events. It opens no socket and no file: what it wants to be done comes back as effects.
-Here the network is a list, a message takes 10 ms, and the disks are perfect: what is to be written is durable at once.
+A core is a function of time and events. It opens no socket and no file: it returns effects, and its driver performs
+them. Here the network is a list, a message takes 10 ms, and every write is durable at once.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from kraft.raft.state import ElectionState
 from kraft.testing.driven import InFlight
 from kraft.testing.words import election_in_words
 
-now = 1.1  # seconds since the start; until then, each of them has waited for a leader
+now = 1.1  # seconds since the start: the election timeout of voter 1
 cores = {
     node: RaftCore(node, (1, 2, 3), ElectionState(), LogView(), 0.0, jitter=lambda chance=node / 10: chance)
     for node in (1, 2, 3)
 }
 mail: list[InFlight] = []
-requests: list[InFlight] = []  # the number of a request is its place here
+requests: list[InFlight] = []  # the id of a request is its index
 
 
 def tell(line: object) -> None:
@@ -27,7 +27,7 @@ def tell(line: object) -> None:
 
 
 def step(node: int, event: events.Event) -> None:
-    """Let a core take in an event, and do what it says: first make durable, then speak."""
+    """Step a core with an event, and perform its effects: write durably first, send afterwards."""
     core = cores[node]
     effects = core.step(now, event)
     for transition in effects.transitions:

@@ -1,7 +1,8 @@
-"""A partition and its healing: the old leader steps down, the new one's log wins, and nothing committed is lost.
+"""A partition and its healing: the old leader steps down, the new leader's log wins, and no committed record
+is lost.
 
-The three cores are the real ones; `kraft.testing.cores` is their network, their disks and their clock. A log is drawn
-as its records with the epoch that each is from; what stands left of the bar is committed, as far as that node knows.
+The three cores are the real ones; `kraft.testing.cores` is their network, their disks and their clock. A log is printed
+as its records, each with its epoch. Records to the left of the bar are committed, as far as that node knows.
 """
 
 from __future__ import annotations
@@ -33,18 +34,20 @@ cores.say = tell
 cores.run(1.5)
 cores.append(1)
 cores.settle()
-show("Red is committed: all have it.")
+show("Red is committed: all voters have it.")
 
-print("\n         The network is cut between 1 and the others. Somebody still changes things through 1.")
+print("\n         The network is cut between 1 and the others. A client still sends changes to 1.")
 cores.cut([1], [2, 3])
 cores.append(1, 2)
 cores.run(2)
 cores.append(3)
 cores.run(0.5)
-show("Two leaders, of different epochs. Yellow is committed; blue and green are not, and nobody was told so.")
+show(
+    "Two leaders, of different epochs. Yellow is committed. Blue and green are not, and their client has no acknowledgement."
+)
 cores.run(3)
 
-print("\n         The network is whole again.")
+print("\n         The network heals.")
 cores.cut()
 cores.run(2)
-show("The log of the newer epoch has won.")
+show("All logs have the records of the newer epoch.")

@@ -1,7 +1,7 @@
 """Three whole controllers in one Trio loop, in virtual time: kill the leader and watch the nursery trees.
 
-A role is a scope. The node that is elected gains a scope named after its role, with the active controller beside it,
-and loses the one that it had as a follower. Nothing here sleeps for real: the clock jumps.
+A role is a scope. The elected node enters a scope named after its role, with the active controller beside it, and leaves the
+scope that it had as a follower. No task sleeps in real time: the virtual clock jumps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROLE = re.compile(r"(leader|follower of \d|unattached|prospective|candidate|resi
 
 
 def say(what: str, nodes: dict[int, VirtualNode]) -> None:
-    """One moment: what happened, and the role scopes of every node that lives."""
+    """Print the event, and the role scopes of every running node."""
     print(f"{trio.current_time():5.2f} s  {what}")
     for node in nodes.values():
         if node.node is not None:
@@ -29,7 +29,7 @@ def say(what: str, nodes: dict[int, VirtualNode]) -> None:
 
 
 async def leader(nodes: dict[int, VirtualNode]) -> VirtualNode:
-    """Wait until the living agree on a leader, and that is active."""
+    """Wait until the running nodes agree on a leader, and its controller is active."""
     while True:
         alive = [node for node in nodes.values() if node.node is not None]
         led = [node for node in alive if "active controller" in node.tree()]
@@ -43,16 +43,16 @@ async def main(directory: str) -> None:
     async with trio.open_nursery() as nursery:
         for node in nodes.values():
             await nursery.start(node.run)
-        say("three controllers, and nobody leads", nodes)
+        say("three controllers without a leader", nodes)
         first = await leader(nodes)
         say(f"{first.host} is elected", nodes)
         await first.kill()
-        say(f"{first.host} is killed; nobody knows it yet", nodes)
+        say(f"{first.host} is killed; its followers still wait for it", nodes)
         second = await leader(nodes)
-        say(f"its followers hear nothing for 2 s, and elect {second.host}", nodes)
+        say(f"the fetch timeout of its followers expires after 2 s, and they elect {second.host}", nodes)
         await nursery.start(first.run)
         await leader(nodes)
-        say(f"{first.host} comes back, and follows", nodes)
+        say(f"{first.host} starts again, and follows", nodes)
         nursery.cancel_scope.cancel()
 
 

@@ -1,7 +1,7 @@
-"""Why did the controller change? Three processes, one of them stopped for a while, and what their journals say of it.
+"""Why did the controller change? Three processes, one of them paused for a while, and their journals.
 
 The leader is paused (SIGSTOP), as by a long garbage collection or a laptop that sleeps. The others elect a new one.
-When it wakes up it still believes that it leads, and learns better from the first answer that it gets.
+When it continues, its state is still Leader, until the first response has the newer epoch.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ SECONDS_TO_AN_ELECTION = 30
 
 
 def kraft(*arguments: str) -> str:
-    """What a ``kraft`` command prints."""
+    """Return the output of a ``kraft`` command."""
     command = [sys.executable, "-m", "kraft", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def free_ports(count: int) -> list[int]:
-    """Not of those that the system gives to others by itself: the nodes listen on them only later."""
+    """Return ports outside the ephemeral range, since the nodes listen on them only later."""
     ports: set[int] = set()
     while len(ports) < count:
         port = random.randrange(20_000, 32_000)
@@ -37,7 +37,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def start(directory: Path, node_id: int, ports: list[int]) -> subprocess.Popen[bytes]:
-    """One controller, formatted and started."""
+    """Format and start one controller."""
     settings = directory / f"{node_id}.properties"
     settings.write_text(
         f"process.roles=controller\nnode.id={node_id}\nlog.dirs={directory / str(node_id)}\n"
@@ -50,19 +50,19 @@ def start(directory: Path, node_id: int, ports: list[int]) -> subprocess.Popen[b
 
 
 def wait_until_ready(node: subprocess.Popen[bytes]) -> None:
-    """Wait for the line that says that it listens."""
+    """Wait for the line that the node prints when it listens."""
     assert node.stdout is not None
     if not node.stdout.readline().startswith(b"ready"):
         raise RuntimeError(f"a node did not start: exit status {node.wait()}")
 
 
 def story(directory: Path) -> list[str]:
-    """``kraft quorum explain`` on all three."""
+    """Return the output of ``kraft quorum explain`` on all three."""
     return kraft("quorum", "explain", *(str(directory / str(node_id)) for node_id in (1, 2, 3))).splitlines()
 
 
 def wait_for(directory: Path, words: str, times: int = 1) -> str:
-    """Wait until the story has a line with a star and these words, or several; the last of them."""
+    """Wait until a line of the timeline has a star and these words. Return the last such line."""
     deadline = time.monotonic() + SECONDS_TO_AN_ELECTION
     while time.monotonic() < deadline:
         lines = [line for line in story(directory) if " * " in line and words in line]

@@ -1,6 +1,6 @@
-"""The page: goals first, then each section with how it was measured, its tables, and what the figures mean.
+"""The page: first the goals, then each section with its method, its tables, and their meaning.
 
-The words are in ``prose.md``, one part per section; the figures are put in where a part ends its "how".
+``prose.md`` has the text, one part per section. A line in each part marks the place of its tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TABLES = "<!-- tables -->"
 
 
 def prose(text: str) -> dict[str, str]:
-    """The parts of ``prose.md`` by section; a part begins with ``# name``."""
+    """Return the parts of ``prose.md`` by section; a part begins with ``# name``."""
     parts: dict[str, str] = {}
     for part in ("\n" + text).split("\n# ")[1:]:
         name, _, body = part.partition("\n")

@@ -123,16 +123,16 @@ def end_leader(cluster: Cluster, creator: TopicCreator, *, is_kill: bool) -> Cha
 
 _HEAD = """# Mixed quorums
 
-Made by `python -m tests.interop.mixed --kills {kills} --write docs/mixed-quorums.md`; ten kills of each mix are part of
-the interop tests (`tests/interop/test_mixed_quorum.py`).
+A quorum has three voters, some of them kraft nodes ("ours") and some Apache Kafka's. One broker of ours follows it, and
+a client creates topics without a pause. A test ends the leader, twice by `kill -9`, twice by SIGTERM, and so on, and
+starts it again after the next election. At the end every acknowledged topic exists. The metadata logs of the four nodes
+have the same bytes, from their first offset to the high watermark.
 
-Three voters, ours and Apache Kafka's, one broker of ours, and a client that creates topics all along. The leader is
-ended, twice by `kill -9`, twice by SIGTERM, and so on, and started again once another leads. After all that every topic
-that was acknowledged is there, and the metadata logs of the four nodes are the same bytes, from their first offset up
-to the high watermark.
+`python -m tests.interop.mixed --kills {kills} --write docs/mixed-quorums.md` makes the table. The interop tests
+(`tests/interop/test_mixed_quorum.py`) run ten kills of each mix.
 
-Fetch timeout 1 s, election timeout 0.5 to 1 s. Times are medians (and the worst) in seconds, all processes on one
-machine: {measured_on}.
+The fetch timeout is 1 s, the election timeout 0.5 to 1 s. Times are medians (and maxima) in seconds. All processes run
+on one machine: {measured_on}.
 """
 MARKER = "<!-- What follows is written by hand, and is kept when the page is written anew. -->"
 _COLUMNS = (

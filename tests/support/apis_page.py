@@ -1,4 +1,4 @@
-"""docs/apis.md, made from the rows of the APIs: ``python -m tests.support.apis_page`` writes it."""
+"""``python -m tests.support.apis_page`` writes docs/apis.md from the rows of the APIs."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ SERVED = (ListenerType.BROKER, ListenerType.CONTROLLER)
 
 _HEAD = """# APIs
 
-Made by `python -m tests.support.apis_page` from the rows of the APIs, as the table that ApiVersions is answered from;
-a test compares. "Specified" is the range of versions in the message's spec. A listener advertises only the APIs that it
-offers, and a request for another one closes the connection, as in Apache Kafka.
+A listener advertises the APIs in this table, and closes the connection after a request for any other one, as in Apache
+Kafka. "Specified" is the range of versions in the message's spec. `python -m tests.support.apis_page` makes this page
+from the rows of the APIs, from which a node also makes its ApiVersions response. A test compares the two.
 
 Notes:
 
-- Produce 0–2 are advertised and answered UNSUPPORTED_VERSION: an old librdkafka takes a higher minimum as a sign that
-  it may not compress. Apache Kafka 4 advertises them too, and closes the connection.
-- Transactions are not served yet: a transactional id is refused by InitProducerId and Produce, and FindCoordinator for
-  a transaction is an INVALID_REQUEST.
-- The consumer group protocol of KIP-848 is not served yet: `group.protocol=consumer` is refused by the client itself.
-- Only PLAINTEXT listeners can be served yet. There are no ACLs and no quotas: the columns "needs" and "quota" say what
-  Apache Kafka asks its authorizer, and which client quota it charges.
+- A broker advertises Produce 0–2 and responds with UNSUPPORTED_VERSION: an old librdkafka does not compress if the
+  minimum is higher. Apache Kafka 4 advertises them too, and closes the connection.
+- A broker does not support transactions yet: InitProducerId and Produce refuse a transactional id, and FindCoordinator
+  answers INVALID_REQUEST for a transaction.
+- A broker does not serve the consumer group protocol of KIP-848 yet: with `group.protocol=consumer` the client fails.
+- Only PLAINTEXT listeners exist yet, and no ACLs and no quotas. The columns "needs" and "quota" have the operation that
+  Apache Kafka authorizes, and the client quota that it charges.
 """
 _SERVED = """## Served
 
 "Broker" and "controller" are the versions offered at a listener of that kind. Several pairs in "needs" are for several
-resources in a request, or the second stands in for the first. Each quota includes the request quota (KIP-124).
+resources in a request, or the second is an alternative to the first. Each quota includes the request quota (KIP-124).
 "Forwarded": a broker may pass the request on to the active controller in an Envelope (KIP-590).
 """
 
@@ -54,7 +54,7 @@ def _table(served: Sequence[Api]) -> Iterator[str]:
 
 
 def _missing(served: Sequence[Api]) -> Iterator[str]:
-    yield from ("## Not there yet", "", "| key | API | specified | would be at |", "|---|---|---|---|")
+    yield from ("## Not served yet", "", "| key | API | specified | would be at |", "|---|---|---|---|")
     versions = {api.key: api.versions for api in served}
     for key in sorted(ApiKey):
         missing = [each for each in SERVED if each in listeners(key) and each not in versions.get(key, {})]

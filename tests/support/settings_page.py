@@ -1,4 +1,4 @@
-"""docs/settings.md, made from the declarations of the settings: ``python -m tests.support.settings_page`` writes it."""
+"""``python -m tests.support.settings_page`` writes docs/settings.md from the declarations of the settings."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 _HEAD = """# Settings
 
-Made by `python -m tests.support.settings_page` from the declarations in [kraft/config](../kraft/config); a test
-compares, and another one sees to it that each setting is read by the code or marked as not honoured.
+Names, types, limits and defaults are Apache Kafka's; names with `kraft.` belong to this project. Of these
+{count} settings, {ignored} are **not honoured**: the node accepts and validates them, so that a `server.properties` of
+Apache Kafka is valid here, but they have no effect. A node logs a warning at its start if one of them has another value
+than the default. A node also logs a warning for an unknown name, and ignores it.
 
-Names, types, limits and defaults are Apache Kafka's; those that begin with `kraft.` are of this project. Of these
-{count} settings, {ignored} are **not honoured**: they are accepted and checked, so that a `server.properties` made for
-Apache Kafka is a valid one, and change nothing. A node whose configuration gives one another value than the default
-says so in a line at its start. A name that is not on this page is unknown: it is warned of, and left alone.
+`python -m tests.support.settings_page` makes this page from the declarations in [kraft/config](../kraft/config). A test
+compares the two, and another test checks that the code reads each setting or marks it as not honoured.
 """
 
 _BROKER_HEAD = """## Settings of a node
 
-"Dynamic" is what becomes of a change by `kafka-configs` while brokers run (KIP-226). *Kept*: the change is written to
-the metadata, for brokers of Apache Kafka in the same cluster; a node here goes on with what its file says. Where
-nothing is said, the change is refused.
+"Dynamic" describes a change by `kafka-configs` while brokers run (KIP-226). *Kept*: the controller writes the change to
+the metadata, for brokers of Apache Kafka in the same cluster; a node here keeps the value of its file. If the column is
+empty, the controller refuses the change.
 """
 
 _TOPIC_HEAD = """## Settings of a topic
 
-All of them may be changed at any time, and take effect at once. A topic that does not set one takes it from the broker
-settings beside it, the first that is set; of these the first is dynamic as well.
+All of them may change at any time, and take effect at once. A topic without its own value uses the first configured one
+of the broker settings in the same row. The first of these is dynamic as well.
 """
 
 
