@@ -42,9 +42,7 @@ cores.append(1, 2)
 cores.run(2)
 cores.append(3)
 cores.run(0.5)
-show(
-    "Two leaders, of different epochs. Yellow is committed. Blue and green are not, and their client has no acknowledgement."
-)
+show("Two leaders, of different epochs. Yellow is committed. Blue and green are not, nor acknowledged.")
 cores.run(3)
 
 print("\n         The network heals.")

@@ -1,7 +1,7 @@
 """Three whole controllers in one Trio loop, in virtual time: kill the leader and watch the nursery trees.
 
-A role is a scope. The elected node enters a scope named after its role, with the active controller beside it, and leaves the
-scope that it had as a follower. No task sleeps in real time: the virtual clock jumps.
+A role is a scope. The elected node leaves the scope that it had as a follower. It enters a scope named after its new
+role, with the active controller beside it. No task sleeps in real time: the virtual clock jumps.
 """
 
 from __future__ import annotations
