@@ -61,7 +61,7 @@ command.add_command(feature_dependencies)
 
 
 @command.command("describe")
-@click.option("--node-id", type=click.IntRange(0), help="Ask the node with this id.")
+@click.option("--node-id", type=click.IntRange(0), help="Send the request to the node with this id.")
 @servers_options
 def describe_command(servers: Servers, node_id: int | None) -> None:
     """Show the supported and finalized levels of features."""

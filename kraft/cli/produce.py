@@ -31,7 +31,7 @@ _ACKS = {"all": ALL_REPLICAS, "1": 1, "0": NO_ACKNOWLEDGEMENT}
     type=click.Choice(list(_ACKS)),
     default="all",
     show_default=True,
-    help="Wait for all replicas in sync, the leader, or nobody.",
+    help="Wait for all in-sync replicas, for the leader, or for no response.",
 )
 @click.option(
     "--compression",

@@ -29,7 +29,7 @@ class QuorumSettings:
     controller_quorum_append_linger_ms: int = integer(
         25,
         "How long the leader gathers records before it writes.",
-        not_honoured="a change is appended at once; one fsync covers what came during the one before",
+        not_honoured="the leader appends a change at once; one fsync covers all appends during the previous one",
     )
     controller_quorum_request_timeout_ms: int = integer(2000, "How long a voter waits for another's response.")
     controller_quorum_retry_backoff_ms: int = integer(20, "The pause before a failed request is tried again.")
@@ -66,5 +66,5 @@ class LeaseSettings:
     server_max_startup_time_ms: int = long(
         LONG_MAX,
         "A node that is not ready after this long gives up.",
-        not_honoured="a node goes on trying; initial.broker.registration.timeout.ms bounds a broker's start",
+        not_honoured="a node retries without a limit; initial.broker.registration.timeout.ms bounds a broker's start",
     )

@@ -153,7 +153,7 @@ class LogConfig:
         True,
         "Whether batches are rewritten for consumers that know only an older format.",
         importance=Importance.LOW,
-        not_honoured="batches are only ever served as they are stored",
+        not_honoured="the broker serves batches only in their stored format",
         synonyms=_from("log.message.downconversion.enable"),
     )
     message_timestamp_after_max_ms: int = long(
@@ -196,7 +196,7 @@ class LogConfig:
         False,
         "Give a new segment its full size on disk when it is created.",
         synonyms=_from("log.preallocate"),
-        not_honoured="a segment grows with what is appended",
+        not_honoured="the node does not preallocate segments",
     )
     remote_storage_enable: bool = boolean(
         False,

@@ -107,7 +107,7 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
     ):
         raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
     if request.is_migrating_zk_broker:
-        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, "This controller takes in no brokers from ZooKeeper.")
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, "This controller registers no brokers from ZooKeeper.")
     check_protocols(request.listeners)
     if context.level >= DIRECTORIES:
         _check_directories(context, request)

@@ -242,7 +242,7 @@ class Delta:
     def _change_registration(self, record: BrokerRegistrationChangeRecord) -> None:
         broker = self._broker(record, record.broker_id, record.broker_epoch)
         if record.fenced not in (-1, 0, 1) or record.in_controlled_shutdown not in (0, 1):
-            raise MetadataError(f"BrokerRegistrationChangeRecord for broker {broker.id} says neither yes nor no")
+            raise MetadataError(f"BrokerRegistrationChangeRecord for broker {broker.id} has an invalid value")
         self._put_broker(
             attrs.evolve(
                 broker,

@@ -112,7 +112,7 @@ async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
                 logger.info("%s: controlled stop; SIGTERM or SIGINT now ends the node at once", name)
                 node.stopping.set()
             elif number == signal.SIGHUP:  # closing a terminal sends two: one from the terminal, one from its shell
-                logger.info("%s: the controlled stop goes on", name)
+                logger.info("%s: the controlled stop continues", name)
             else:
                 logger.warning("%s: ending at once", name)
                 scope.cancel(reason="second signal")

@@ -41,7 +41,7 @@ def request_value(message: Message, version: int, identity: Identity) -> raft.Re
     Raises RefusedRequest for a request as a whole:
 
     - INCONSISTENT_CLUSTER_ID if it is for another cluster;
-    - INVALID_REQUEST if it is not about the metadata log alone.
+    - INVALID_REQUEST if it does not name the metadata partition alone.
 
     Raises RefusedRequest for its partition:
 

@@ -194,7 +194,7 @@ def _partition_of(message: Any, topics: Sequence[Any], **names: Any) -> Any:
         raise BadResponse(ErrorCode(message.error_code).name)
     partition = sole_partition(topics, **names)
     if partition is None:
-        raise BadResponse("it is not about the metadata log alone")
+        raise BadResponse("it does not name the metadata partition alone")
     return partition
 
 

@@ -141,7 +141,7 @@ class PeerWarnings:
     def _compare(self, leader_id: int, epoch: int, voters: frozenset[int]) -> None:
         if voters == self._identity.voters.keys():
             if self._other_voters is not None:
-                logger.info("the voters of leader %s of epoch %s are those of this node again", leader_id, epoch)
+                logger.info("leader %s of epoch %s has the voters of this node again", leader_id, epoch)
             self._other_voters = None
         elif voters != self._other_voters:
             self._other_voters = voters

@@ -101,9 +101,9 @@ def is_transactional(records: Records) -> bool:
 
 def _check_offsets(header: BatchHeader) -> None:
     if header.is_control:
-        raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control records")
+        raise KafkaError(ErrorCode.INVALID_RECORD, "only brokers may write control records")
     if header.base_offset != 0:
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"base offset {header.base_offset}, a producer counts from 0")
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"base offset {header.base_offset}, expected 0")
     if header.count == 0 or header.count != header.last_offset_delta + 1:
         message = f"{header.count} records with a last offset delta of {header.last_offset_delta}"
         raise KafkaError(ErrorCode.INVALID_RECORD, message)

@@ -105,7 +105,7 @@ class VirtualNetwork:
             await trio.sleep(self.delay())
             listener = self._listeners.get((to, port))
             if listener is None:
-                raise ConnectionRefusedError(f"nobody listens on {to}:{port}")
+                raise ConnectionRefusedError(f"no node listens on {to}:{port}")
             there, back = Pipe(self, host, to), Pipe(self, to, host)
             self._pipes = [pipe for pipe in self._pipes if not pipe.target_closed] + [there, back]
             try:

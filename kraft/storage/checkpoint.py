@@ -83,7 +83,7 @@ def known_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
     try:
         return read_offsets(path)
     except CheckpointError as error:
-        logger.warning("%s; going on without it", error)
+        logger.warning("%s; the node continues without it", error)
         return {}
 
 
