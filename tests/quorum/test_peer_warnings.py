@@ -150,5 +150,5 @@ def test_a_leader_with_other_voters_is_found_by_what_it_wrote(
             "this node has no vote there"
         ),
         "the voters of leader 1 of epoch 8 are 1,2,3,4, and controller.quorum.voters is 1,2,3 here",
-        "the voters of leader 1 of epoch 9 are those of this node again",
+        "leader 1 of epoch 9 has the voters of this node again",
     ]
