@@ -16,8 +16,9 @@ from tests.support.report_card import FAIL, PASS, ReportCard, render
 from tests.support.tiers import Durations
 
 INTEROP_TIMEOUT_S = 400
-"""Of a test with the mark ``interop``: a JVM takes seconds to start on a machine at work, and what the test waits for
-has bounds of its own."""
+"""The limit of a test with the mark ``interop``: a JVM takes seconds to start on a busy machine, and the waits of the
+test have limits of their own.
+"""
 
 HANG = "a tool hung"
 _hangs: list[str] = []
@@ -76,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note in the card what the test found. Which version of the client it had, it says by ``record_property``."""
+    """Record the test's result in the card. The test passes the client's version by ``record_property``."""
     item.user_properties += [(HANG, hang) for hang in take_hangs()]  # they get to the summary from any process
     report = yield
     card = item.config.stash[CARD]

@@ -1,5 +1,6 @@
-"""One node for the tests that need nothing special of it, and a connection and a topic of each test's own; a controller
-that is active, and one of two voters of which the other is not there."""
+"""One shared node for most tests, with a connection and a topic for each test; an active controller; and one of two
+voters, without the other one.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ async def group(broker: Connection, new_name: str) -> str:
 
 @pytest.fixture
 async def own() -> AsyncIterator[Connection]:
-    """A node of the test's own, since settings of brokers are everybody's."""
+    """A node for one test only, since the settings of brokers are shared."""
     async with (
         embedded_node(topics={"orders": 1}, settings={"log.retention.hours": "5"}) as node,
         connected(node) as broker,

@@ -1,4 +1,4 @@
-"""A controller's listener on loopback, with what is behind it at hand."""
+"""A controller's listener on loopback, together with the controller behind it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from kraft.wire.schema import Message
 from kraft.world.world import World
 from tests.support.quorums import CLUSTER_ID, identity
 
-#: Nobody listens there.
+#: No process listens there.
 VOTER_1, VOTER_2 = Voter(1, "127.0.0.1", 1), Voter(2, "127.0.0.1", 2)
 
 
 @attrs.frozen
 class Serving:
-    """What is served, and a connection to it."""
+    """A running listener, and a connection to it."""
 
     plane: ControllerContext
     port: int
@@ -58,7 +58,7 @@ def _config(path: Path) -> NodeConfig:
 
 @asynccontextmanager
 async def serving(path: Path, *voters: Voter) -> AsyncIterator[Serving]:
-    """Controller 1 of these voters. Of itself alone, if there are none, and then it is active; else it finds nobody."""
+    """Controller 1 of these voters. Without other voters it is active; otherwise it reaches none of them."""
     config, world = _config(path), World()
     log = MetadataLog.open(str(path), LogConfig(), now_ms=world.clock.now_ms())
     quorum = Quorum(identity(1, *voters), log, world)
@@ -88,7 +88,7 @@ async def serving(path: Path, *voters: Voter) -> AsyncIterator[Serving]:
 
 
 async def until_active(plane: ControllerContext) -> None:
-    """Return once the controller decides, and all that it has said so far is replayed."""
+    """Return once the controller is active and has replayed its own records."""
     with trio.fail_after(10):
         while not plane.controller.is_active:
             await plane.quorum.committed(plane.quorum.high_watermark)

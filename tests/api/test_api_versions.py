@@ -1,4 +1,4 @@
-"""ApiVersions: what a client is told of features, at a broker's listener and at a controller's."""
+"""ApiVersions: the features in the response, at a broker's listener and at a controller's."""
 
 from __future__ import annotations
 

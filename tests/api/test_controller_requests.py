@@ -1,4 +1,6 @@
-"""What only the active controller decides, over its listener; and what the others say to it (KIP-631)."""
+"""The requests that only the active controller serves, over its listener; and the responses of the other controllers
+(KIP-631).
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,7 @@ async def test_a_standby_names_the_active_controller(active: Serving, standby: S
 
 
 async def test_a_controller_tells_its_own_settings(standby: Serving) -> None:
-    """KIP-919: tools may ask a controller itself."""
+    """KIP-919: tools may send requests to a controller directly."""
     asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(4, "1", ["node.id"])])
     [result] = (await standby.ask(asked)).results
     assert [(each.name, each.value) for each in result.configs] == [("node.id", "1")]

@@ -1,4 +1,4 @@
-"""CreateTopics: what is created, and what is refused as Apache Kafka refuses it."""
+"""CreateTopics: creations, and refusals with Apache Kafka's error codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeProducers: who writes to a partition (KIP-664)."""
+"""DescribeProducers: the active producers of a partition (KIP-664)."""
 
 from __future__ import annotations
 

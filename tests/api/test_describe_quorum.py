@@ -1,4 +1,4 @@
-"""DescribeQuorum: what the leader knows of its replicas (KIP-595, KIP-836, KIP-853)."""
+"""DescribeQuorum: the replicas in the leader's state (KIP-595, KIP-836, KIP-853)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_the_leader_tells_how_far_each_replica_is(active: Serving, version
 
 
 async def test_version_2_tells_the_directories_of_observers(active: Serving) -> None:
-    """KIP-853: ReplicaDirectoryId, which the observer's Fetch has told from version 17 on."""
+    """KIP-853: ReplicaDirectoryId, which the observer's Fetch has from version 17 on."""
     await fetch_as_observer(active)
     answer = await active.ask(about(), 2)
     [observer] = answer.topics[0].partitions[0].observers

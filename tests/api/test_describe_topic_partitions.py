@@ -39,7 +39,7 @@ async def test_pages(broker: Connection, new_name: str) -> None:
 
 
 async def test_a_page_is_no_larger_than_the_broker_allows() -> None:
-    """KIP-966: max.request.partition.size.limit, whatever the client asks for."""
+    """KIP-966: max.request.partition.size.limit, for any limit of the client."""
     async with (
         embedded_node(topics={"orders": 5}, settings={"max.request.partition.size.limit": "3"}) as node,
         connected(node) as broker,

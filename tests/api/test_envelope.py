@@ -40,7 +40,7 @@ def received(message: Message, version: int, client: ConnectionInfo = CLIENT) ->
 
 @pytest.mark.parametrize("version", range(2, 8))
 async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, version: int) -> None:
-    """KIP-590: the response in the Envelope is as the client is to get it, in the version that it asked in."""
+    """KIP-590: the Envelope has the response for the client, in the version of the client's request."""
     request = received(CREATE, version)
     answer: Any = unwrap_response(request, await active.ask(wrap_request(request)))
     [topic] = answer.topics
@@ -52,7 +52,7 @@ async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, vers
     "message", [CREATE, DESCRIBE, CreateTopicsRequest()], ids=["create", "describe quorum", "no topic to say it of"]
 )
 async def test_not_controller_is_said_by_the_envelope(standby: Serving, message: Message) -> None:
-    """KIP-590: so that the broker asks again elsewhere; the client hears nothing of it."""
+    """KIP-590: then the broker sends the request to another controller, and the client gets no error."""
     request = received(message, message.VALID_VERSIONS[1])
     answer = await standby.ask(wrap_request(request))
     assert (answer.error_code, answer.response_data) == (ErrorCode.NOT_CONTROLLER, None)
@@ -85,7 +85,7 @@ def _counted(message: Callable[[Request], Message], keys: list[int]) -> Callable
 
 
 def test_what_is_forwarded_elsewhere_has_no_file_here() -> None:
-    """With its file it gets a row, which says that it is forwardable."""
+    """Its file adds a row, in which the API is forwardable."""
     assert not FORWARDED_ELSEWHERE & {row.key for row in rows()}
 
 
@@ -144,7 +144,7 @@ def sealed(**changes: Any) -> EnvelopeRequest:
 async def test_what_cannot_be_passed_on_is_refused(
     active: Serving, envelope: EnvelopeRequest, error: ErrorCode
 ) -> None:
-    """KIP-590: the error of the Envelope tells a fault in it from one in the request."""
+    """KIP-590: the error of the Envelope distinguishes a fault in the Envelope from one in the request."""
     answer = await active.ask(envelope)
     assert (answer.error_code, answer.response_data) == (error, None)
 

@@ -1,4 +1,4 @@
-"""Fetch: limits, waiting, sessions, topic ids, and the codes of what cannot be read."""
+"""Fetch: limits, waiting, sessions, topic ids, and the error codes of unreadable partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client hears of a request that another node's controller answered in an Envelope (KIP-590)."""
+"""The response to a client whose request another node's controller served in an Envelope (KIP-590)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_what_is_in_an_envelope_is_what_the_client_hears() -> None:
 
 
 async def test_a_version_that_the_controller_does_not_know_ends_the_connection() -> None:
-    """So that the client asks anew what is offered: it may have been another controller before."""
+    """So that the client requests the offered versions again: they may have been another controller's."""
     assert await forwarded(Broker(EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))) is CLOSE
 
 

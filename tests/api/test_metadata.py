@@ -1,4 +1,4 @@
-"""Metadata: what the cluster looks like to clients."""
+"""Metadata: the cluster as clients see it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_every_version_describes_a_topic(
 
 
 async def test_null_and_empty_lists_of_topics(broker: Connection, topic: str) -> None:
-    """Version 0 asks for all with an empty list; from 1 on null asks for all, and an empty list for none."""
+    """In version 0 an empty list requests all topics. From version 1 on null requests all, and an empty list none."""
     assert topic in {each.name for each in (await ask(broker, version=0, create_topics=True)).topics}
     for version in range(1, 14):
         allowed = version < 4
@@ -114,7 +114,7 @@ async def test_the_broker_decides_how_topics_are_created() -> None:
 
 
 async def test_authorized_operations(broker: Connection, topic: str) -> None:
-    """KIP-430: a bit for each operation, and the smallest number where nobody asked."""
+    """KIP-430: one bit for each operation, and the smallest number if the client did not request them."""
     nothing = await ask(broker, topic, version=8)
     assert nothing.topics[0].topic_authorized_operations == -(2**31)
     response = await ask(broker, topic, include_topic_authorized_operations=True)

@@ -1,4 +1,4 @@
-"""OffsetCommit: what is kept, and what is refused."""
+"""OffsetCommit: stored and refused offsets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_unknown_partitions_are_not_committed(broker: Connection, group: s
 
 @pytest.mark.parametrize("retention_ms", [-1, 0, 2**63 - 1, -(2**63)])
 async def test_any_retention_may_be_asked_for(broker: Connection, group: str, topic: str, retention_ms: int) -> None:
-    """Up to version 4 the client says how long the offset is to be kept: forever may be said in many ways."""
+    """Up to version 4 the request has a retention time; several values mean "forever"."""
     partition = OffsetCommitRequestPartition(0, 3)
     request = OffsetCommitRequest(
         group_id=group,

@@ -26,7 +26,7 @@ async def _end_of(
 
 @pytest.mark.parametrize("version", [2, 3, 4])
 async def test_the_end_of_an_epoch(broker: Connection, topic: str, version: int) -> None:
-    """KIP-320: the epoch of now ends at the end of the log; one that nobody has seen is (-1, -1)."""
+    """KIP-320: the current epoch ends at the end of the log; the end of an unknown epoch is (-1, -1)."""
     await produce(broker, topic, batch(b"a", b"b"))
     now = await _end_of(broker, topic, 0, version)
     assert (now.error_code, now.leader_epoch, now.end_offset) == (0, 0, 2)

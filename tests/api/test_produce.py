@@ -1,4 +1,4 @@
-"""Produce: what is appended, what is refused, and with which of Kafka's codes."""
+"""Produce: appended and refused batches, with Kafka's error codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_with_acks_0_nothing_is_answered(broker: Connection, topic: str) -
 async def test_with_acks_0_a_refusal_closes_the_connection(
     kraft_shared_cluster: EmbeddedCluster, request_: ProduceRequest
 ) -> None:
-    """It is the only way to tell a producer that wants no answer.
+    """A closed connection is the only error signal for a producer with acks=0.
 
     The test sends nothing after the Produce request. If the broker closed a socket that still held an unread request,
     the kernel would reset the connection instead of ending it.
@@ -168,7 +168,7 @@ async def test_timestamp_bounds_of_the_topic(broker: Connection, new_name: str) 
 
 
 async def test_log_append_time(broker: Connection, new_name: str) -> None:
-    """``message.timestamp.type=LogAppendTime``: the broker's time, told to the producer and to readers."""
+    """``message.timestamp.type=LogAppendTime``: producer and readers get the broker's time."""
     await create(broker, new_name, configs={"message.timestamp.type": "LogAppendTime"})
     answer = await produce(broker, new_name, batch(b"a", timestamp=1))
     data = await fetch(broker, new_name)

@@ -49,7 +49,7 @@ def each_version(key: ApiKey) -> range:
 async def say(
     served: Serving, request: Request, version: int | None = None, *, as_: Identity | None = None, **changes: Any
 ) -> tuple[Any, bytes]:
-    """What voter 2, or ``as_``, is answered; ``changes`` are made to the message."""
+    """Return the response to voter 2, or to ``as_``; ``changes`` apply to the message."""
     me = as_ or identity(2, *served.plane.quorum.identity.voters.values(), VOTER_2)
     key = KEYS[type(request)]
     offered = served.connection.versions if version is None else {key: (version, version)}
@@ -70,7 +70,7 @@ def test_a_controller_offers_the_versions_that_the_quorum_speaks() -> None:
 
 @pytest.mark.parametrize("version", each_version(ApiKey.VOTE))
 async def test_a_vote_is_given_once_and_the_epoch_is_told(standby: Serving, version: int) -> None:
-    """KIP-595: a voter grants one vote an epoch, and its answer tells the epoch that it knows."""
+    """KIP-595: a voter grants one vote an epoch, and its response has its own epoch."""
     response, _ = await say(standby, VoteRequest(100, 2, 0, 0), version)
     assert (response.error, response.granted, response.epoch) == (ErrorCode.NONE, True, 100)
     response, _ = await say(standby, VoteRequest(99, 2, 0, 0), version)
@@ -113,7 +113,7 @@ async def test_another_cluster_is_refused_whole(standby: Serving, request_: Requ
 async def test_a_refusal_without_the_core_is_logged_once_and_counted(
     standby: Serving, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whoever looks at this node sees why another finds no company here."""
+    """The log of this node has the reason why another node cannot join the quorum."""
     caplog.set_level(logging.WARNING)
     counted: list[str] = []
     standby.plane.quorum.trace.subscribe(RequestRefused, lambda told: counted.append(told.refusal.reason.name))
@@ -142,7 +142,7 @@ def fetch(served: Serving, offset: int, *, wait_s: float = 0.0, last_epoch: int 
 
 @pytest.mark.parametrize("version", each_version(ApiKey.FETCH))
 async def test_an_observer_reads_the_log(active: Serving, version: int) -> None:
-    """KIP-595: the log is replicated by Fetch, with what is committed; the bytes are those of the leader's file."""
+    """KIP-595: Fetch replicates the log with its committed records; the bytes are those of the leader's file."""
     quorum = active.plane.quorum
     response, data = await say(active, fetch(active, 0, last_epoch=0), version, as_=OBSERVER)
     assert (response.error, response.leader_id, response.epoch) == (ErrorCode.NONE, 1, quorum.epoch)
@@ -154,7 +154,7 @@ async def test_an_observer_reads_the_log(active: Serving, version: int) -> None:
 
 
 async def test_a_fetch_with_nothing_to_bring_waits_for_the_log_to_grow(active: Serving) -> None:
-    """KIP-595: parked until there is something beyond the offset. Nobody else waits for that."""
+    """KIP-595: the Fetch is parked until there are records at its offset. No other request waits for it."""
     quorum = active.plane.quorum
     end = quorum.end_offset
     fetched: list[bytes] = []
@@ -205,7 +205,7 @@ async def test_other_topics_are_not_here(active: Serving) -> None:
 
 
 async def with_snapshot(served: Serving) -> tuple[SnapshotId, bytes]:
-    """The leader's first snapshot, and what is in its file."""
+    """Return the leader's first snapshot, and the content of its file."""
     quorum = served.plane.quorum
     snapshot = quorum.log.write_snapshot(served.plane.image)
     await quorum.snapshot_created(snapshot)

@@ -32,7 +32,7 @@ def module_of(row: Api) -> ModuleType:
 
 
 def test_each_row_keeps_to_its_spec() -> None:
-    """Which kinds of listener answer an API is what ``listeners`` in its spec says."""
+    """``listeners`` in the spec has the kinds of listener that serve an API."""
     for row in ROWS:
         oldest_specified, newest_specified = request_class(row.key).VALID_VERSIONS
         assert row.versions, row.key
@@ -86,7 +86,7 @@ def test_only_nodes_ask_what_only_controllers_answer() -> None:
 
 
 def test_a_controller_offers_what_brokers_forward() -> None:
-    """KIP-590; what a broker forwards, a controller takes in every version that the broker offers."""
+    """KIP-590: a controller serves each forwardable API in every version that the broker offers."""
     for row in ROWS:
         if row.forwardable:
             offered = row.versions[ListenerType.CONTROLLER]

@@ -53,7 +53,9 @@ def update(epoch: int, **more: Any) -> UpdateRaftVoterRequest:
 
 @pytest.mark.parametrize("change", [addition, removal], ids=["add", "remove"])
 async def test_the_voters_are_those_of_the_configuration(active: Serving, standby: Serving, change: Change) -> None:
-    """The leader says why; whoever does not lead says that; and neither to another cluster."""
+    """The leader sends the reason. Another node answers that it is not the leader. Neither does so for another
+    cluster.
+    """
     answer = await active.ask(change())
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert "kraft.version" in answer.error_message

@@ -49,7 +49,7 @@ BUSY = 0.5
 
 def main() -> int:
     options = _parse()
-    # A run that is told to end takes its brokers with it.
+    # A terminated run stops its brokers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))
     about = machine.describe()
     busy = machine.load()

@@ -1,4 +1,4 @@
-"""librdkafka at work: what the throughput, latency and growth sections ask of every broker alike."""
+"""librdkafka as the client: the throughput, latency and growth sections run it against every broker alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMEOUT_S = 120.0
 BATCH_BYTES = 1_000_000
 MAX_MESSAGE_BYTES = 1_040_000
 QUIET = {"enable.metrics.push": False, "log_level": 3}
-"""Nothing on the wire that was not asked for, and only errors on the screen."""
+"""No optional traffic on the wire, and only errors in the output."""
 
 _QUEUED = 10_000
 _numbers = itertools.count()
@@ -46,7 +46,7 @@ def delete_topic(bootstrap_servers: str, name: str) -> None:
 
 @attrs.frozen
 class Moved:
-    """How long something took, and how much there was of it."""
+    """A duration, and the amount of data in it."""
 
     elapsed_s: float
     messages: int
@@ -110,7 +110,7 @@ def consume(bootstrap_servers: str, topic: str, partitions: int, messages: int, 
     try:
         consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
         deadline = time.monotonic() + TIMEOUT_S
-        # The first message tells that the connection stands and data flows; the clock starts there.
+        # After the first message the connection and the data flow exist; the clock starts there.
         received = len(consumer.consume(1, TIMEOUT_S))
         started = time.perf_counter()
         while received < messages:

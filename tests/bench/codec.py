@@ -75,7 +75,7 @@ def codecs() -> dict[str, Codec]:
 
 
 def measure(rounds: int) -> Section:
-    """Every round lets each subject decode, then each encode; what comes out is compared with what went in."""
+    """In every round each subject decodes, then each encodes. The benchmark compares the results with the input."""
     data = encode(response(), VERSION)
     table = Table(f"Metadata v{VERSION} response, {len(data):,} bytes", [KRAFT, KIO, KAFKA_PYTHON], base=KAFKA_PYTHON)
     decoding, encoding = table.row("decode", "ms"), table.row("encode", "ms")
@@ -84,7 +84,7 @@ def measure(rounds: int) -> Section:
     for name, (_, write) in subjects.items():
         if write(values[name]) != data:
             raise AssertionError(f"{name} does not write what it has read")
-    gc.freeze()  # what the benchmark itself has loaded is nobody's cost
+    gc.freeze()  # The objects of the benchmark itself must not slow any subject.
     for number in range(rounds + 1):
         for name, (read, write) in subjects.items():
             read_ms, write_ms = _time_ms(lambda: read(data)), _time_ms(lambda: write(values[name]))  # noqa: B023

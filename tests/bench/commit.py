@@ -1,11 +1,11 @@
-"""What it costs to commit a change of the metadata, beside what the disk charges for making it durable.
+"""The cost of one committed change of the metadata, compared with the disk's time to make it durable.
 
-A change is one IncrementalAlterConfigs to the active controller; one at a time. The disk is asked for an append of the
-same size and an fdatasync, in the same directory, alternating with the changes: the slower follower of three is then
-still at it. After that it is asked just as often while the quorum rests. Two times are told:
-``commit-latency-avg`` (KIP-595), which the leader itself measures from the append until the record is committed, and
-what a client sees, which has the request, the decision and the answer on top of it. The leader's average is over
-the last half minute, warm-up included; what it told before the changes that count is taken out of what it tells after.
+A change is one IncrementalAlterConfigs to the active controller, one at a time. Before each change the benchmark
+measures an append of the same size with an fdatasync, in the same directory. The slower follower of three still writes
+then. Afterwards it measures the disk as often while the quorum is idle. There are two times. The leader itself measures
+``commit-latency-avg`` (KIP-595), from the append to the commit. The client's time also includes the request, the
+decision and the response. The leader's average covers the last half minute, warm-up included. The benchmark subtracts
+the part from before the first measured change.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ KINDS: dict[str, Kind] = {KRAFT: OURS, APACHE: Apache(APACHE_KAFKA)}
 
 
 class _Told(Kind, Protocol):
-    """A node that tells its metrics."""
+    """A node with readable metrics."""
 
     def commit_latency_ms(self) -> float:
         """``kafka.server:type=raft-metrics``, ``commit-latency-avg``."""
@@ -67,7 +67,7 @@ class _Told(Kind, Protocol):
 
 @attrs.frozen
 class _TellingOurs:
-    """Ours, which tells them by HTTP."""
+    """This project's node, which serves its metrics by HTTP."""
 
     port: int
     ready_mark: str = OURS.ready_mark
@@ -86,7 +86,7 @@ class _TellingOurs:
 
 @attrs.frozen
 class _TellingApache(Apache):
-    """Apache's, which tells them by JMX."""
+    """Apache Kafka's node, which serves its metrics by JMX."""
 
     port: int = attrs.field(kw_only=True)
 
@@ -119,7 +119,7 @@ def _number(pattern: str, text: str) -> float:
 
 @attrs.frozen
 class _Times:
-    """What one quorum and the disk beside it took, in milliseconds."""
+    """The times of one quorum and of the disk, in milliseconds."""
 
     disk: list[float]
     disk_alone: list[float]
@@ -147,7 +147,7 @@ def measure(rounds: int) -> Section:
 
 @attrs.frozen
 class _Rows:
-    """What is told of quorums of one size."""
+    """Return the table rows for quorums of one size."""
 
     leader: Row
     p50: Row
@@ -196,7 +196,9 @@ def _once(name: str, voters: int, numbers: Iterator[int]) -> _Times:
 
 
 def _mean_of_last(mean_before: float, before: int, mean: float, last: int) -> float:
-    """The mean of the ``last`` values, of all of which ``mean`` is one and of those ``before`` ``mean_before``."""
+    """Return the mean of the ``last`` values. ``mean`` is that of all values, ``mean_before`` that of the ``before``
+    first ones.
+    """
     return (mean * (before + last) - mean_before * before) / last
 
 

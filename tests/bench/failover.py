@@ -1,6 +1,7 @@
-"""How long a quorum of three has no controller when its leader goes, beside Apache Kafka's with the same timeouts.
+"""The time without a controller after the leader of a quorum of three stops, compared with Apache Kafka with the same
+timeouts.
 
-The end is what counts for a client: another controller has taken a change of the metadata and committed it.
+It ends for a client when another controller has committed a change of the metadata.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TIMES_A_ROUND = 2
 WARM_UP = 2
 PAUSE_S = 0.002
 IDLE_INTERVAL_S = 0.5
-"""``metadata.max.idle.interval.ms``: so often a leader that has nothing to say says so, and followers hear of it."""
+"""``metadata.max.idle.interval.ms``: the interval at which an idle leader appends a record for its followers."""
 
 
 def measure(rounds: int) -> Section:

@@ -1,4 +1,6 @@
-"""What a run found: samples by subject, and what is said of them. Plain data, kept as JSON beside the rendered page."""
+"""The results of a run: samples by subject, and the text about them. Plain data, kept as JSON beside the rendered
+page.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ class Table:
 
 @attrs.define
 class Goal:
-    """A claim, what was measured, and whether that is enough; ``met`` is None where nothing was measured."""
+    """A claim, the measured value, and whether it satisfies the claim; ``met`` is None without a measurement."""
 
     claim: str
     measured: str
@@ -58,7 +60,7 @@ class Goal:
 
 @attrs.define
 class Section:
-    """One part of the page. ``notes`` are what this run has to say beyond its tables."""
+    """One part of the page. ``notes`` are the texts of this run besides its tables."""
 
     name: str
     tables: list[Table] = attrs.Factory(list)

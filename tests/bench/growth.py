@@ -1,4 +1,4 @@
-"""How cost grows with connections, partitions and message size: this node beside Apache."""
+"""Growth of the cost with connections, partitions and message size: this node compared with Apache Kafka."""
 
 from __future__ import annotations
 

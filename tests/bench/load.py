@@ -72,7 +72,7 @@ class _Connection:
 
 @attrs.frozen
 class Load:
-    """What a run of the generator did."""
+    """The results of a run of the generator."""
 
     requests: int
     elapsed_s: float
@@ -160,7 +160,9 @@ def check(answer: bytes) -> None:
 
 
 def _answered(connection: _Connection, size: int) -> bool:
-    """Take what has come, and send as many requests as were answered; whether that was the connection's last answer."""
+    """Read the available responses, and send as many requests. Return whether this was the connection's last
+    response.
+    """
     data = connection.socket.recv(_RECEIVE_BYTES)
     if not data:
         raise RuntimeError("the broker closed a connection")

@@ -1,4 +1,4 @@
-"""What the figures were measured on, without the machine's name or any path of it."""
+"""The machine of the figures, without its name or any of its paths."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def hardware() -> str:
 
 
 def load() -> float:
-    """How many tasks wanted a core in the last minute, before the run added its own."""
+    """Return the number of tasks that wanted a core in the last minute, before the run added its own."""
     return os.getloadavg()[0]

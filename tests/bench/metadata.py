@@ -124,7 +124,7 @@ def _images(table: Table, count: int, aged: bool, rounds: int, with_apache: bool
                 add(APACHE, label, unit, value / (count if scale else 1))
 
 
-#: What the program calls it: our label, the unit, and whether it is to be divided by the partitions.
+#: Output name of the program to: our label, the unit, and whether to divide the value by the partitions.
 _APACHE_ROWS = {
     "replay": ("replay", "records/s", False),
     "write": ("snapshot written", "s", False),
@@ -144,7 +144,7 @@ def _apache(directory: str, end_offset: int, rounds: int) -> Iterator[tuple[str,
 
 
 def _bytes_of_image(count: int, aged: bool) -> int:
-    """What is allocated for an image, in a process that has seen nothing of which it could share something."""
+    """Return the memory of an image, in a process that had no other image to share objects with."""
     arguments = [str(count), str(int(aged))]
     command = [sys.executable, "-m", "tests.bench.metadata", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=True)
@@ -152,7 +152,7 @@ def _bytes_of_image(count: int, aged: bool) -> int:
 
 
 def print_bytes_of_image(count: int, aged: bool) -> None:
-    """The other process: memory once all is gone but the image, and what was remembered on the way to it."""
+    """Run the other process: it reports the memory that only the image still uses, and the intermediate values."""
     frames = [encode_record(record, record_version(record)) for record in cluster(count, aged=aged)]
     gc.collect()
     tracemalloc.start()

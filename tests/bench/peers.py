@@ -1,7 +1,7 @@
-"""The brokers that are measured: this one, Apache Kafka, and two that keep everything in memory.
+"""The measured brokers: this one, Apache Kafka, and two that keep everything in memory.
 
-Each is a process of its own on the loopback interface, found and built by the package clients (Maven, pip, Go). What is
-missing is said and left out; nothing is measured against a figure from another run.
+Each is a process of its own on the loopback interface, fetched and built by the package clients (Maven, pip, Go). The
+benchmark reports a missing broker and omits it. It compares no figures of different runs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Running:
 
 @attrs.frozen
 class Peer:
-    """How to start one broker in a directory of its own: by its kind, or by a command."""
+    """The way to start one broker in a directory of its own: by its kind, or by a command."""
 
     name: str
     title: str
@@ -87,7 +87,7 @@ class Peer:
     """The command up to what differs from run to run."""
 
     def command(self, directory: Path, port: int, settings: dict[str, str]) -> list[str]:
-        """Write what the broker wants to find, and give the command that starts it."""
+        """Write the broker's configuration, and return the command that starts it."""
         if self.kind is not None:
             node = NodeProcess(directory, settings, [port, free_ports(1)[0]], self.kind)
             node.format()
@@ -130,7 +130,7 @@ def running(peers: Iterable[Peer], scratch: Path, settings: dict[str, str] | Non
 
 
 def answers(port: int) -> bool:
-    """Whether a broker there answers a Metadata request with at least one broker in it."""
+    """Return whether a broker answers a Metadata request with at least one broker."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=2.0) as connection:
             connection.sendall(METADATA_FRAME)

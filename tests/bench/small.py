@@ -59,7 +59,7 @@ def _load(port: int, topic: str, depth: int) -> Load:
 
 
 def _profile() -> Table:
-    """Where our node's time goes under this load: a run of its own, sampled."""
+    """Profile our node under this load, in a run of its own."""
     table = Table("Where the node's CPU goes under this load, one request in flight per connection", ["share"])
     with tempfile.TemporaryDirectory(prefix="kraft-bench-") as scratch:
         broker = profiled_kraft().start(Path(scratch) / "kraft")

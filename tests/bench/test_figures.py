@@ -1,4 +1,4 @@
-"""What the page says of samples: medians, ratios, verdicts, and which sections a run replaces."""
+"""The texts of the page: medians, ratios, verdicts, and the sections that a run replaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large batches: how fast they go in and out, and what that costs the server."""
+"""Large batches: their throughput in and out, and the CPU time of the server."""
 
 from __future__ import annotations
 

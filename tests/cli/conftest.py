@@ -53,7 +53,7 @@ class Directories:
 
 @pytest.fixture(scope="session")
 def apache_directories(tmp_path_factory: pytest.TempPathFactory) -> Directories:
-    """What a node of Apache Kafka left that was used for a while."""
+    """A directory of an Apache Kafka node that ran for a while."""
     directory = tmp_path_factory.mktemp("apache")
     node = NodeProcess(directory, _SETTINGS, kind=APACHE_4)
     try:

@@ -1,4 +1,4 @@
-"""``kraft cluster``: beside kafka-cluster, on a cluster that says what a test wants it to say."""
+"""``kraft cluster`` compared with kafka-cluster, on a cluster with scripted responses."""
 
 from __future__ import annotations
 

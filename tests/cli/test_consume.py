@@ -1,4 +1,4 @@
-"""``kraft consume``: what it prints of a record, and what it says when it ends."""
+"""``kraft consume``: its output for a record, and its last line."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def run(*arguments: object) -> Result:
 
 
 def dumped(path: Path, *options: str) -> list[str]:
-    """What is printed of a sound file, without the line that names it."""
+    """Return the output for a sound file, without the line with its name."""
     result = run("--files", path, *options)
     assert (result.return_value, result.stderr) == (0, "")
     first, *lines = result.stdout.splitlines()
@@ -53,7 +53,7 @@ def dumped(path: Path, *options: str) -> list[str]:
 
 
 def complaint(path: Path, *options: str) -> tuple[list[str], str]:
-    """What is printed of a damaged file, and the one line that says what is wrong."""
+    """Return the output for a damaged file, and the one line about the damage."""
     result = run("--files", path, *options)
     assert result.return_value == 1
     (line,) = result.stderr.splitlines()
@@ -364,7 +364,7 @@ def test_every_file_is_printed_whatever_is_wrong_with_another(tmp_path: Path) ->
 
 @given(st.data())
 def test_no_damage_makes_it_stumble(data: st.DataObject) -> None:
-    """Whatever the bytes, every line of complaint begins with the file; an exception would fail this test."""
+    """For any bytes each error line begins with the file. An exception would fail this test."""
     feature = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=21), 0)
     change = LeaderChangeMessage(leader_id=1, voters=[Voter(voter_id=1)])
     sound = metadata(0, feature, encode_record(NoOpRecord(), 0)) + batch(2, compression=Compression.GZIP)
@@ -460,7 +460,7 @@ def compare(files: list[Path], *options: str) -> str:
 
 
 def _plain(text: str) -> list[object]:
-    """The lines; JSON in them as what it says, for Java writes large fractions in its own way."""
+    """Return the lines. Parse JSON in them, because Java formats large fractions differently."""
     plain: list[object] = []
     for line in text.splitlines():
         head, payload, data = line.partition(" payload: {")

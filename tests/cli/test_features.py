@@ -1,4 +1,4 @@
-"""``kraft features``: beside kafka-features, on a cluster that says what a test wants it to say."""
+"""``kraft features`` compared with kafka-features, on a cluster with scripted responses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTHING_FINALIZED = ApiVersionsResponse(supported_features=[SupportedFeatureKey(
 
 @contextmanager
 def updating(error: ErrorCode = ErrorCode.NONE, version: int = 2) -> Iterator[tuple[StubCluster, list[object]]]:
-    """A cluster that grants or refuses all updates, and what it is asked."""
+    """A cluster that grants or refuses all updates, and the requests that it received."""
     asked: list[object] = []
 
     def answer(request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
@@ -98,7 +98,7 @@ def test_a_feature_is_disabled() -> None:
 
 
 def test_all_that_a_release_has() -> None:
-    """KIP-1022: ``--release-version`` moves every feature to what the release has."""
+    """KIP-1022: ``--release-version`` changes every feature to the level of the release."""
     with updating() as (cluster, asked):
         assert run(cluster, "downgrade", "--release-version", "3.7").exit_code == 0
         assert run(cluster, "upgrade", "--metadata", "3.8", "--feature", "a.version=1").exit_code == 0

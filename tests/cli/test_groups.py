@@ -1,4 +1,4 @@
-"""What ``kraft groups describe`` makes of a member's assignment, which is bytes that only the group's kind explains."""
+"""The output of ``kraft groups describe`` for a member's assignment: bytes that depend on the kind of the group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kraft produce`` as a process: Ctrl-C, what it reads from, and a leader that goes."""
+"""``kraft produce`` as a process: Ctrl-C, its input, and a leader that stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kraft quorum describe``: beside kafka-metadata-quorum, on a quorum that says what a test wants it to say."""
+"""``kraft quorum describe`` compared with kafka-metadata-quorum, on a quorum with scripted responses."""
 
 from __future__ import annotations
 

@@ -368,7 +368,9 @@ def test_beside_apaches_shell(apache_directories: Directories, tmp_path: Path) -
 
 
 def theirs(path: str, *command: str) -> str:
-    """What Apache's shell says once it has loaded the snapshot: on a busy machine it answers before that."""
+    """Return the output of Apache Kafka's shell after it has loaded the snapshot: on a busy machine it prints before
+    that.
+    """
     for _ in range(10):
         loaded = apache_tool(METADATA_SHELL, "--snapshot", path, "cat", "/image/provenance")
         answer = apache_tool(METADATA_SHELL, "--snapshot", path, *command)

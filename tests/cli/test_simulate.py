@@ -1,4 +1,4 @@
-"""``kraft simulate``: a campaign, a replay, and what cannot be asked for."""
+"""``kraft simulate``: a campaign, a replay, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_one_seed_is_replayed_event_by_event() -> None:
 
 
 def kept_plan(tmp_path: Path) -> tuple[int, str]:
-    """The exit status of ``--shrink > plan``, and the path of the plan: all that was printed, but for stderr."""
+    """Return the exit status of ``--shrink > plan``, and the path of the plan, which has all of standard output."""
     result = CliRunner().invoke(cli, ["simulate", "--seed", SEED, "--shrink"], standalone_mode=False)
     assert f"seed {SEED}: " in result.stderr
     path = tmp_path / "plan"

@@ -1,4 +1,4 @@
-"""``kraft storage`` says and does what kafka-storage does (KIP-631, "kafka-storage.sh")."""
+"""``kraft storage`` has the output and the effects of kafka-storage (KIP-631, "kafka-storage.sh")."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Relay:
 
     port: int
     loses: dict[ApiKey, int] = attrs.Factory(dict)
-    """How many responses of an API are lost from now on."""
+    """The number of responses of an API that the connection will lose."""
 
     async def serve(self, client: trio.SocketStream) -> None:
         async with client, await trio.open_tcp_stream("127.0.0.1", self.port) as broker:
@@ -71,7 +71,7 @@ async def relayed_node() -> AsyncIterator[tuple[Relay, str]]:
 
 
 async def lead_a_topic(brokers: clusters.Cluster, partitions: int = 1) -> int:
-    """Create the topic with a replica on every broker; return who leads its partition 0."""
+    """Create the topic with a replica on every broker. Return the leader of its partition 0."""
     wanted = CreatableTopic(name=TOPIC, num_partitions=partitions, replication_factor=len(brokers.members))
     async with open_cluster(servers_of(brokers)) as cluster:
         created = await cluster.request(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000))

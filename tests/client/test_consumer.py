@@ -1,4 +1,4 @@
-"""The consumer: through changes of leader, over what is no record, up to what is damaged."""
+"""The consumer: changes of leader, batches without data records, and damaged batches."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_a_cluster_that_is_gone_is_given_up_in_time() -> None:
 
 @attrs.define
 class FakeCluster(Cluster):
-    """Partitions of node 1, whose answers a test writes; ``asked`` has the offsets of each fetch."""
+    """Partitions of node 1, with responses scripted by a test; ``asked`` has the offsets of each Fetch."""
 
     logs: dict[int, PartitionData]
     led: dict[int, int] = attrs.Factory(dict)

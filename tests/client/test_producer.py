@@ -127,8 +127,8 @@ async def test_a_partition_that_does_not_exist() -> None:
     ("acks", "is_killed"), [(ALL_REPLICAS, False), (ALL_REPLICAS, True), (1, False), (NO_ACKNOWLEDGEMENT, True)]
 )
 async def test_a_leader_that_goes_is_succeeded(tmp_path: Path, acks: int, is_killed: bool) -> None:
-    """The only server that was named goes: a client lives on what the metadata told it. With acks=0 nobody knows what
-    the leader that went has stored.
+    """The only bootstrap server stops: the client continues with the nodes of the metadata. With acks=0 no response
+    shows what the stopped leader stored.
     """
     async with cluster_in(tmp_path, QUICK_LEASES) as brokers:
         leader = await lead_a_topic(brokers)

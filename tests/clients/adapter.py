@@ -1,7 +1,7 @@
-"""One face for all client libraries, so that a feature is tested by the same lines for each.
+"""One interface for all client libraries, so that the same lines test a feature with each of them.
 
-An adapter translates and decides nothing: it sends what the test says, through the library's own public API, and gives
-back what came. What the broker refuses it raises as ``Refused``. What the library lacks, ``not_offered`` says.
+An adapter only translates: it sends the test's requests through the library's own public API, and returns the results.
+It raises ``Refused`` for a refusal of the broker. ``not_offered`` has the features that the library lacks.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class Group:
 
 
 class Member(abc.ABC):
-    """A consumer in a group, subscribed to one topic, that commits when told."""
+    """A consumer in a group, subscribed to one topic, that commits on request."""
 
     @abc.abstractmethod
     def poll(self) -> list[Message]:
-        """What has come, waiting for ``POLL_S`` at most; this is also when some libraries do the group's business."""
+        """Return the received records after at most ``POLL_S``. Some libraries also process group events here."""
 
     @abc.abstractmethod
     def assignment(self) -> set[int]:
@@ -96,7 +96,7 @@ OffsetSpec = Literal["earliest", "latest", "max-timestamp"] | int
 
 
 class Client(abc.ABC):
-    """A client library. Method by method what the features need."""
+    """A client library, with one method for each need of the features."""
 
     package: ClassVar[str]
 

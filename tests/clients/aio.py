@@ -97,7 +97,7 @@ class Aio(Client):
         self.loop.close()
 
     def _ask(self, question: Callable[[Any], Awaitable[T]]) -> T:
-        """Ask one thing through an admin client that is closed again."""
+        """Send one request through an admin client, and close the client."""
 
         async def ask() -> T:
             admin = aioadmin.AIOKafkaAdminClient(bootstrap_servers=self.bootstrap_servers)

@@ -76,7 +76,7 @@ class Confluent(Client):
         del self.admin
 
     def _each(self, futures: Mapping[Any, Any]) -> Any:
-        """The answer about the one thing that was asked for."""
+        """Return the result for the only item of the request."""
         (future,) = futures.values()
         return self._one(future)
 

@@ -1,7 +1,7 @@
-"""What a Kafka client must be able to do here: the rows of the report card, in its order.
+"""The features of a Kafka client: the rows of the report card, in its order.
 
 A test claims a cell with ``@pytest.mark.feature(client, feature)``, where the feature is a key of ``FEATURES``; for the
-clients of PyPI ``each_client`` does so, once per client. A client that has no such thing calls ``not_offered``.
+clients of PyPI ``each_client`` does so, once per client. For a client without the feature it calls ``not_offered``.
 """
 
 from __future__ import annotations
@@ -72,5 +72,5 @@ def each_client(feature: str, **axes: Iterable[str]) -> pytest.MarkDecorator:
 
 
 def not_offered(reason: str) -> NoReturn:
-    """End the test: the client, not the node, lacks what it asks for. The report card says so."""
+    """End the test: the client, not the node, lacks the feature. The report card has the reason."""
     pytest.skip(NOT_OFFERED + reason)

@@ -47,7 +47,7 @@ def _poll(consumer: Any) -> list[Message]:
 class KafkaPythonMember(Member):
     def __init__(self, consumer: Any, topic: str) -> None:
         self.consumer = consumer
-        # A leader that has no metadata of the topic yet assigns it to nobody, and may not notice when it comes.
+        # A group leader without metadata of the topic assigns it to no member, and may not notice the topic later.
         consumer.partitions_for_topic(topic)
         consumer.subscribe([topic])
 

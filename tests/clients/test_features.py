@@ -1,6 +1,6 @@
 """Every feature of the table, through every client library of PyPI, against one node.
 
-The same lines run against Apache Kafka with ``--bootstrap-servers``: what passes there is what Kafka does.
+The same tests run against Apache Kafka with ``--bootstrap-servers``: a test that passes there shows Kafka's behaviour.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def kept_codec(bootstrap_servers: str, topic: str) -> str:
 
 
 class Polled:
-    """What some members of a group have read so far, all of them polled in turn by ``until``."""
+    """Return the records that some members of a group have read so far; ``until`` polls all of them."""
 
     def __init__(self) -> None:
         self.values: set[bytes | None] = set()
@@ -61,7 +61,7 @@ class Polled:
 
 
 def created(client: Client, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
-    """Create, and wait until the broker shows the topic: Kafka answers before all of it has heard of the topic."""
+    """Create the topic, and wait until the broker has it: Kafka responds before all its brokers have the topic."""
     client.create_topic(topic, partitions, configs)
     eventually(lambda: topic in client.topics())
 
@@ -94,7 +94,7 @@ def test_a_first_message_creates_its_topic(client: Client, topic: str) -> None:
 
 @each_client("produce-{codec}-{producer}", codec=CODECS, producer=PRODUCERS)
 def test_what_was_produced_is_read_back(client: Client, topic: str, codec: str, producer: str) -> None:
-    """What comes back is what was sent, and the broker keeps it in the producer's codec (``compression.type``)."""
+    """The consumer gets the sent records, and the broker keeps them in the producer's codec (``compression.type``)."""
     messages = numbered(range(50))
     created(client, topic)
     assert client.produce(topic, messages, codec=codec, idempotent=producer == "idempotent") == list(range(50))
@@ -229,7 +229,7 @@ def test_a_topic_is_described(client: Client, topic: str) -> None:
 
 @each_client("describe-configs")
 def test_the_configs_of_a_topic_are_described(client: Client, topic: str) -> None:
-    """What was set at creation, and Kafka's defaults for the rest."""
+    """The settings from the creation, and Kafka's defaults for the rest."""
     created(client, topic, configs={"retention.ms": "7200000"})
     found = client.configs(topic)
     assert found["retention.ms"] == "7200000"

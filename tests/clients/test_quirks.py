@@ -1,6 +1,6 @@
-"""What real clients do that a broker must be ready for, each shown on the wire.
+"""Unusual requests of real clients, each shown on the wire.
 
-Every test here was first run against Apache Kafka itself (``--bootstrap-servers``): its answers are the expected ones.
+Every test here first ran against Apache Kafka itself (``--bootstrap-servers``), whose responses are the expected ones.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def new_topic(bootstrap_servers: str, topic: str) -> str:
 
 
 def offered(wire: WireClient) -> dict[int, range]:
-    """API key to the versions that the broker says it speaks."""
+    """Map each API key to the versions that the broker advertises."""
     answer = wire.call(api_versions_request(), 4)
     return {api.api_key: range(api.min_version, api.max_version + 1) for api in answer.api_keys}
 
@@ -112,8 +112,8 @@ def test_produce_is_offered_from_version_0_or_old_librdkafka_does_not_compress(w
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        # As librdkafka 2.16.0 sends "all topics": a count of four zero bytes, of which one is the null array and the
-        # next three are the flags and the tags. What follows is left over.
+        # As librdkafka 2.16.0 requests all topics: a count of four zero bytes, of which one is the null array and the
+        # next three are the flags and the tags. The following bytes are left over.
         bytes.fromhex("0003000d 00000003 0001 78 00   00 00 00 00 01 00 00"),
         bytes.fromhex("0003000c 00000003 0001 78 00   00 00 00 00 01 00 00"),
         bytes.fromhex("00030009 00000003 0001 78 00   00 00 00 00 00 00"),
@@ -151,13 +151,13 @@ def test_an_unknown_api_versions_version_is_answered_in_version_0(wire: WireClie
 
 @pytest.mark.parametrize("version", range(1, 14))
 def test_metadata_names_a_controller_that_is_one_of_its_brokers(wire: WireClient, version: int) -> None:
-    """Admin clients send there what they would have the controller do."""
+    """Admin clients send the requests for the controller there."""
     answer = wire.call(metadata_request(), version)
     assert answer.controller_id in {broker.node_id for broker in answer.brokers}
 
 
 def test_an_unhindered_client_is_told_to_wait_0_ms(wire: WireClient, new_topic: str) -> None:
-    """kafka-python, kafkajs, Java and franz-go sleep for as long as ``throttle_time_ms`` says."""
+    """kafka-python, kafkajs, Java and franz-go sleep for ``throttle_time_ms``."""
     answers = [
         wire.call(api_versions_request(), 4),
         wire.call(metadata_request(new_topic), 12),
@@ -179,7 +179,7 @@ def test_kafka_python_infers_a_broker_that_has_fetch_sessions_and_defaults(boots
 
 
 def test_every_offered_range_is_a_range(wire: WireClient) -> None:
-    """aiokafka asserts min <= max on every entry, and asks with ApiVersions v0 only."""
+    """aiokafka asserts min <= max for every entry, and sends ApiVersions v0 only."""
     answer = wire.call(ApiVersionsRequest(), 0)
     assert answer.api_keys
     assert all(0 <= api.min_version <= api.max_version for api in answer.api_keys)
@@ -187,9 +187,9 @@ def test_every_offered_range_is_a_range(wire: WireClient) -> None:
 
 
 def test_the_describe_calls_of_the_java_admin_client(wire: WireClient, new_topic: str, group: str) -> None:
-    """It asks by DescribeTopicPartitions and DescribeCluster where offered.
+    """It sends DescribeTopicPartitions and DescribeCluster if the broker offers them.
 
-    A group it asks for by ConsumerGroupDescribe first, and goes on to DescribeGroups on GROUP_ID_NOT_FOUND.
+    For a group it first sends ConsumerGroupDescribe, and continues with DescribeGroups after GROUP_ID_NOT_FOUND.
     """
     apis = offered(wire)
     if Api.DESCRIBE_TOPIC_PARTITIONS in apis:
@@ -214,7 +214,7 @@ def test_the_describe_calls_of_the_java_admin_client(wire: WireClient, new_topic
 
 
 def test_telemetry_is_not_offered(wire: WireClient) -> None:
-    """KIP-714: a client that sees these keys asks for a subscription and then pushes metrics."""
+    """KIP-714: a client that finds these keys requests a subscription and then pushes metrics."""
     assert not {Api.GET_TELEMETRY_SUBSCRIPTIONS, Api.PUSH_TELEMETRY} & offered(wire).keys()
 
 
@@ -238,7 +238,7 @@ def producer_id(wire: WireClient, request: InitProducerIdRequest, version: int) 
 
 @pytest.mark.parametrize("version", range(4, 10))
 def test_a_first_join_is_given_its_member_id_and_comes_again(wire: WireClient, group: str, version: int) -> None:
-    """KIP-394: a dynamic member that joins without an id is told one, with MEMBER_ID_REQUIRED, from version 4 on."""
+    """KIP-394: a dynamic member that joins without an id gets one, with MEMBER_ID_REQUIRED, from version 4 on."""
     eventually(lambda: wire.call(FindCoordinatorRequest(key=group), 0).error_code == 0)
     first = wire.call(join_request(group, ""), version)
     assert (first.error_code, bool(first.member_id)) == (Code.MEMBER_ID_REQUIRED, True)
@@ -261,7 +261,7 @@ def test_the_sequence_of_a_batch_without_producer_id_means_nothing(
 def test_each_version_of_the_uneven_apis_has_its_own_shape(wire: WireClient, new_topic: str, group: str) -> None:
     """ListOffsets has no leader epoch below 4, FindCoordinator takes many keys from 4, OffsetFetch groups from 8.
 
-    ``call`` compares every byte of each answer with what an independent codec makes of it.
+    ``call`` compares every byte of each response with the encoding of an independent codec.
     """
     apis = offered(wire)
     for version in set(apis[Api.LIST_OFFSETS]) & set(range(1, 12)):
@@ -291,7 +291,7 @@ def coordinators(wire: WireClient, request: FindCoordinatorRequest, version: int
 
 @pytest.mark.parametrize("version", range(4, 18))
 def test_a_fetch_without_a_session_in_every_version(wire: WireClient, new_topic: str, version: int) -> None:
-    """Topics by name, from version 13 on by id; session id 0 says that there is no session."""
+    """Topics by name, from version 13 on by id; session id 0 means that there is no session."""
     wire.call(produce_request(new_topic, batch(3)), 7)
     topic_id = described(wire, new_topic).topic_id
     answer = wire.call(fetch_request(NO_SESSION, topic=new_topic, topic_id=topic_id), version)
@@ -309,7 +309,7 @@ def test_acks_0_is_not_answered(wire: WireClient, new_topic: str) -> None:
 
 
 def test_answers_come_in_the_order_of_the_requests(wire: WireClient, new_topic: str) -> None:
-    """A fetch that waits for data holds back what was asked after it on the same connection."""
+    """A parked Fetch delays the later requests on the same connection."""
     waiting = wire.send(fetch_request(NO_SESSION, max_wait_ms=300, topic=new_topic), 11)
     headers = [wire.send(metadata_request(), 12) for _ in range(20)]
     assert not wire.receive(waiting).responses[0].partitions[0].records
@@ -328,7 +328,7 @@ def test_transaction_version_2_is_finalized_only_with_what_it_needs(wire: WireCl
 
 
 def test_asking_for_all_topics_creates_none(wire: WireClient) -> None:
-    """aiokafka, kcat and Java ask for all topics with automatic creation allowed."""
+    """aiokafka, kcat and Java request all topics with automatic creation allowed."""
     before = topic_names(wire)
     assert topic_names(wire) == before
 

@@ -1,4 +1,4 @@
-"""What the generator writes."""
+"""The output of the generator."""
 
 from __future__ import annotations
 

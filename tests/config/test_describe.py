@@ -1,4 +1,4 @@
-"""What DescribeConfigs tells: value, source and synonyms (KIP-226)."""
+"""The response of DescribeConfigs: value, source and synonyms (KIP-226)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which broker settings may be changed while brokers run (KIP-226)."""
+"""The broker settings that may change while brokers run (KIP-226)."""
 
 from __future__ import annotations
 

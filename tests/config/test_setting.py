@@ -1,4 +1,4 @@
-"""Each setting that is declared is acted on, or says that it is not, and the docs say the same."""
+"""The code reads each declared setting, or marks it as not honoured, and the docs agree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.sweep import sweep
 
 PACKAGE = Path(__file__).parents[2] / "kraft"
 ONLY_THE_DEFAULT = {"authorizer.class.name": "x.Y", "remote.storage.enable": "true"}
-"""Settings that nobody needs to read, for they have one value only; and another, which is refused."""
+"""Settings with a single allowed value, which no code needs to read; and another value, which the node refuses."""
 
 Found = set[tuple[type[Any], str]]
 CLASSES: Mapping[str, type[Any]] = {**setting_classes(), "config": LogConfig, "log_defaults": LogConfig}
@@ -28,7 +28,7 @@ BY_NAME = {cls.__name__: cls for cls in CLASSES.values()}
 
 
 class Reads(ast.NodeVisitor):
-    """Which fields of which class of settings some code reads. What only checks values does not act on them."""
+    """Return the fields of each class of settings that some code reads. A validation does not count."""
 
     def __init__(self) -> None:
         self.found: Found = set()
@@ -58,7 +58,7 @@ class Reads(ast.NodeVisitor):
             self.found.add((cls, node.attr))
 
     def _class_of(self, value: ast.expr) -> type[Any] | None:
-        """The class of settings that ``value`` is one of, as far as names tell."""
+        """Return the class of settings that ``value`` is an instance of, as far as names show it."""
         match value:
             case ast.Name(id=name):
                 return self._known.get(name)

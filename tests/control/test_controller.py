@@ -118,7 +118,7 @@ async def test_no_response_before_the_flush_even_without_records(tmp_path: Path)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask, "t")
             await trio.testing.wait_all_tasks_blocked()
-            nursery.start_soon(ask, "t")  # exists only in what is not durable yet
+            nursery.start_soon(ask, "t")  # exists only in a record that is not durable yet
             await trio.testing.wait_all_tasks_blocked()
             assert answers == []
             closed.clear()

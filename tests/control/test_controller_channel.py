@@ -48,7 +48,7 @@ def instant_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @attrs.define
 class Quorum:
-    """Whoever the test says leads."""
+    """The leader that the test sets."""
 
     leader_id: int | None = None
     epoch: int = 0
@@ -68,7 +68,7 @@ class Quorum:
 
 @attrs.define
 class Peer:
-    """A controller listener: ``asked`` are the requests that came, ``answer`` is what is said to them."""
+    """A controller listener: ``asked`` are the received requests, ``answer`` is its response."""
 
     node_id: int
     answer: Answer
@@ -334,7 +334,7 @@ async def test_a_request_waits_while_the_leader_is_no_known_voter() -> None:
 async def test_a_full_queue_times_out_its_caller_and_no_other() -> None:
     """A request that has timed out is not sent when the leader is back."""
     quorum, peer = Quorum(2), Peer(2, welcome)
-    channel = ControllerChannel(quorum, {}, None)  # nobody takes anything from the queue
+    channel = ControllerChannel(quorum, {}, None)  # no task takes anything from the queue
     refused: list[ErrorCode] = []
 
     async def ask() -> None:
@@ -422,6 +422,6 @@ async def test_an_envelope_goes_to_another_node_and_the_message_itself_to_our_ow
 
 
 async def _until(so: Callable[[], bool]) -> None:
-    """Sockets wake no task of ours before the kernel does: ask until it is so; the caller has the bound."""
+    """The kernel closes a socket before any task of ours wakes, so poll; the caller has the time limit."""
     while not so():
         await trio.lowlevel.checkpoint()

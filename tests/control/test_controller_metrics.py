@@ -49,7 +49,7 @@ class Log:
 
 @attrs.define
 class Parts:
-    """Of a node, what the metrics are read from."""
+    """The parts of a node from which the metrics are read."""
 
     log: Log
     image: Image = attrs.Factory(Image)

@@ -64,7 +64,9 @@ async def test_a_transaction_is_one_change(tmp_path: Path) -> None:
 
 
 async def test_the_features_have_the_epoch_of_their_last_change(tmp_path: Path) -> None:
-    """KIP-584: the epoch tells newer features from older ones, so it stays while only other metadata changes."""
+    """KIP-584: the epoch distinguishes newer features from older ones, so it stays while only other metadata
+    changes.
+    """
     async with running(tmp_path, policy=SnapshotPolicy(max_bytes=1)) as (quorum, metadata):
         assert metadata.features_epoch == -1
         changed_at = append(quorum, [topic(1), FeatureLevelRecord(name="metadata.version", feature_level=20)], 1)
@@ -176,7 +178,7 @@ def test_a_snapshot_interval_of_zero_is_never(tmp_path: Path) -> None:
 
 
 async def _restart(directory: Path, *script: FetchResponse) -> list[str]:
-    """The topics that a follower knows once it says that it has caught up with a leader that begins with ``script``."""
+    """Return the topics of a follower once it has caught up with a leader that begins with ``script``."""
     async with follower_of(Leader([answer(), *script]), directory) as quorum:
         metadata = Metadata(quorum, World(in_thread=at_once), SnapshotPolicy())
         async with trio.open_nursery() as nursery:

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs and AlterConfigs: what they change and what they refuse."""
+"""IncrementalAlterConfigs and AlterConfigs: their changes and their refusals."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_refusals(changes: list[Change], kind: int, name: str, code: ErrorCode) 
 
 
 def test_a_controller_that_is_no_broker_has_settings_too() -> None:
-    """KIP-919: tools may ask a controller about the nodes that they find there, and those are controllers."""
+    """KIP-919: a tool may send a controller a request about the nodes in its response, which are controllers."""
     toy = cluster()
     registration = ControllerRegistrationRequest(
         controller_id=3,
@@ -152,7 +152,7 @@ def test_a_resource_twice_in_one_request() -> None:
 
 
 def test_the_older_request_replaces_everything() -> None:
-    """KIP-133: what is not in the request goes back to its default."""
+    """KIP-133: a setting that is not in the request is reset to its default."""
     toy = cluster()
     resource = LegacyResource(
         resource_type=TOPIC, resource_name="t", configs=[LegacyConfig(name="segment.ms", value="9")]

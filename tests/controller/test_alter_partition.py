@@ -1,4 +1,4 @@
-"""AlterPartition: who may propose what (KIP-497, KIP-841, KIP-903)."""
+"""AlterPartition: valid and invalid proposals (KIP-497, KIP-841, KIP-903)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.controller.toy import ToyCluster
 
 
 def propose(toy: ToyCluster, isr: list[int], *, leader: int = 1, version: int = 3, **fields: Any) -> Any:
-    """A proposal of ``leader`` about the present state of partition 0, but for ``fields``."""
+    """A proposal of ``leader`` about the present state of partition 0, changed by ``fields``."""
     topic = toy.image.topic("t")
     assert topic is not None
     partition = topic.partitions[0]
@@ -151,7 +151,9 @@ def test_a_broker_of_another_epoch_is_not_heard() -> None:
 
 
 def test_recovery_ends_with_the_proposal_that_says_so() -> None:
-    """KIP-704: after an unclean election the leader says when it has recovered; until then it is alone in the ISR."""
+    """KIP-704: after an unclean election the leader reports the end of its recovery; until then it is alone in the
+    ISR.
+    """
     toy = ToyCluster()
     toy.start(1, 2)
     toy.create(assignment={0: [1, 2]}, configs={"unclean.leader.election.enable": "true"})

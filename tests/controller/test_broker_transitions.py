@@ -57,7 +57,7 @@ def left_to(toy: ToyCluster, broker_id: int) -> int:
 
 
 def check(image: Image) -> None:
-    """What a broker or another controller may rely on, wherever the log ends."""
+    """The invariants for brokers and other controllers at any end of the log."""
     for _, _, partition in image.partitions():
         assert partition.isr
         if partition.leader != NO_LEADER:
@@ -102,7 +102,7 @@ def test_a_new_controller_begins_where_the_log_ends() -> None:
 
 
 def test_a_broker_heard_of_meanwhile_is_fenced_all_the_same_and_comes_back() -> None:
-    """Nobody is told that it is fenced before it is."""
+    """No broker learns that it is fenced before it is."""
     toy = cluster()
     begin_to_fence(toy)
     response = toy.heartbeat(1)
@@ -151,7 +151,7 @@ def test_a_topic_deleted_meanwhile_is_passed_over() -> None:
 
 
 def test_two_brokers_at_once_are_taken_out_one_after_the_other() -> None:
-    """Neither is given what the other led."""
+    """Neither becomes leader of the other's partitions."""
     toy = ToyCluster(config(3))
     toy.start(1, 2, 3)
     toy.create(assignment={index: [1, 2, 3] for index in range(10)})
@@ -194,7 +194,7 @@ def test_the_same_incarnation_waits_for_what_has_begun() -> None:
 
 
 def test_unregistering_begins_with_the_partitions() -> None:
-    """KIP-631; an admin client asks again after REQUEST_TIMED_OUT."""
+    """KIP-631: an admin client retries after REQUEST_TIMED_OUT."""
     toy = cluster()
     request = UnregisterBrokerRequest(broker_id=1)
     assert toy.ask(request).error_code == ErrorCode.REQUEST_TIMED_OUT

@@ -99,7 +99,7 @@ def test_a_log_that_this_controller_cannot_go_on_with(record: Any, reason: str) 
 
 
 def test_an_empty_log_without_a_level_to_begin_at_is_refused() -> None:
-    """KIP-778: ``bootstrap.checkpoint`` says it; a log that is cut back to nothing may need it after all."""
+    """KIP-778: ``bootstrap.checkpoint`` has the level; a log that is truncated to nothing may need it again."""
     core = ControllerCore(ControllerConfig("toy"), Loader(), 0, uuid4, random.Random(7), 0.0)
     with pytest.raises(MetadataError, match=r"bootstrap\.checkpoint is missing"):
         core.step(0.0, Activated(()))
@@ -152,10 +152,11 @@ def directories_of(broker_id: int) -> list[UUID]:
 
 
 class AnyHistory(RuleBasedStateMachine):
-    """Brokers come and go, directories fail, partitions move, topics are made, changed and deleted: what must hold.
+    """The invariants while brokers start and stop, directories fail, partitions move, and topics are created, altered
+    and deleted.
 
-    Each decision may be about few partitions or many, and what it begins is finished before the next event or not.
-    The naive model: which topics exist with how many partitions, by the answers alone.
+    Each decision may cover few partitions or many, and its continuation may end before the next event or later. The
+    naive model has the topics and their partition counts, from the responses alone.
     """
 
     def __init__(self) -> None:

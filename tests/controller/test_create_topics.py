@@ -1,4 +1,4 @@
-"""CreateTopics: Apache Kafka's error codes, and what is made when there is none."""
+"""CreateTopics: Apache Kafka's error codes, and the records of a creation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UpdateFeatures: where the cluster may go, and who has to be able to follow (KIP-584, KIP-778)."""
+"""UpdateFeatures: the allowed levels, and the nodes that must support them (KIP-584, KIP-778)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_every_broker_must_be_able_to_follow() -> None:
 
 
 def test_every_controller_must_be_able_to_follow() -> None:
-    """KIP-919: controllers register what they support, so that an upgrade cannot leave one behind."""
+    """KIP-919: controllers register their supported features, so that an upgrade leaves none of them behind."""
     toy = ToyCluster(ControllerConfig(CLUSTER_ID, voter_ids=(1, 2)), level=17)
     register_controller(toy, 1, 21)
     response = update(toy, (METADATA_VERSION, 21))

@@ -22,7 +22,7 @@ def feature(name: str, lowest: int, highest: int) -> Feature:
     return Feature(name=name, min_supported_version=lowest, max_supported_version=highest)
 
 
-#: What Apache Kafka's brokers say that they support.
+#: The features that Apache Kafka's brokers support.
 APACHE_39 = [feature("metadata.version", 1, 21), feature("kraft.version", 0, 1), feature("group.version", 0, 1)]
 APACHE_43 = [
     feature("metadata.version", 7, 30),
@@ -127,7 +127,7 @@ def test_unregistering() -> None:
 
 @pytest.mark.parametrize("features", [APACHE_39, APACHE_43], ids=["3.9", "4.3"])
 def test_brokers_of_apache_kafka_are_welcome(features: list[Feature]) -> None:
-    """KIP-584: a broker may support more than what is finalized."""
+    """KIP-584: a broker may support more than the finalized level."""
     toy = cluster(1)
     assert toy.register(2, features=features).error_code == ErrorCode.NONE
     assert toy.image.brokers[2].features == {

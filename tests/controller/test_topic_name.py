@@ -15,7 +15,7 @@ from kraft.metadata.image import Image
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.controller.toy import ToyCluster
 
-#: So many that all the names which differ from it cannot be asked for one by one.
+#: So many that a test cannot look up every colliding name.
 LONG = "_".join("abcdefghijkl")
 
 

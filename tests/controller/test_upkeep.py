@@ -1,4 +1,4 @@
-"""What the active controller does unasked, and when."""
+"""The decisions of the active controller without a request, and their times."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def numbered_uuids(start: int) -> Iterator[UUID]:
 class ToyCluster:
     """A controller, its log, and brokers by number. A new log begins at ``level`` of metadata.version.
 
-    ``settles``: what a request begins is finished before the next, as if nothing else had come in between.
+    ``settles``: the continuation of a request ends before the next request, without other events in between.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class ToyCluster:
         self._do_what_is_due_by(self.now)
 
     def settle(self) -> None:
-        """Do what is not finished, as the driver does with a turn of the event loop between."""
+        """Continue unfinished decisions, as the driver does with one pass of the event loop in between."""
         self._do_what_is_due_by(-math.inf)
 
     def _do_what_is_due_by(self, deadline: float) -> None:

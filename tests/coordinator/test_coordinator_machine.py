@@ -89,7 +89,7 @@ class Coordination(RuleBasedStateMachine):
         self.last: Any = None
         self.offsets: dict[tuple[str, int], int] = {}
         self.writes: dict[int, Callable[[], object]] = {}
-        """By token, what is done to ``offsets`` once the request is answered."""
+        """By token: the change of ``offsets`` that follows the response."""
         self.generation = 0
 
     @initialize(clients=st.lists(clients, min_size=1, max_size=6))

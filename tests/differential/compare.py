@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 MISSING = "(missing)"
-#: Fields that tell the items of a list apart, so that one item too many is one difference.
+#: Fields that identify the items of a list, so that one extra item is one difference.
 KEYS = ("name", "apiKey", "topicName", "configName", "groupId", "partitionIndex", "topic", "key")
 
 
@@ -69,7 +69,7 @@ def _walk(path: str, theirs: Any, ours: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _keyed(theirs: Any, ours: Any) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
-    """Both lists by the first field that tells their items apart."""
+    """Align both lists by the first field that identifies their items."""
     if not (isinstance(theirs, list) and isinstance(ours, list) and theirs and ours):
         return None
     for key in KEYS:

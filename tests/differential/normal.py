@@ -1,7 +1,7 @@
-"""What two brokers may answer differently although they mean the same, taken out of an answer.
+"""Remove the parts of a response that may differ between two brokers without a difference in meaning.
 
-Member ids become numbers in order of first sight, so that the same member is still seen to be the same. Other ids that
-a broker invents, times and texts become "some", because only whether there is one matters. All else must be equal.
+Member ids become numbers in order of their first occurrence, so that each member keeps its identity. Other generated
+ids, times and texts become "some", because only their presence matters. All else must be equal.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def offered(port: int) -> Ranges:
 
 
 def answers(port: int) -> bool:
-    """Whether anybody answers there."""
+    """Return whether a process listens there."""
     try:
         return bool(offered(port))
     except (OSError, AssertionError):
@@ -46,8 +46,8 @@ class Pair:
 
     Attributes:
         beside: The version of Apache Kafka.
-        versions: What is compared.
-        latest: What set-up uses.
+        versions: The compared versions.
+        latest: The versions for the set-up.
     """
 
     beside: str
@@ -63,7 +63,7 @@ class Pair:
         return cls(beside, apache, ours, shared, latest)
 
     def play(self, scenario: Callable[[Talk], None]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What Apache answered, and what we did."""
+        """The responses of Apache Kafka, and ours."""
         transcripts = []
         for side in (self.apache, self.ours):
             talk = Talk(side, self.versions, self.latest)

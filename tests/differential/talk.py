@@ -1,8 +1,8 @@
-"""Talk to one broker, and write down what it answered as plain JSON.
+"""A connection to one broker, and its responses as plain JSON.
 
-A scenario gets a ``Talk`` and asks; the same one is played to Apache Kafka and to our node, and the transcripts are
-compared. Requests are written as the JSON that Kafka's tools show. Fields that a version does not have are left out, so
-that one body serves all versions.
+A scenario gets a ``Talk`` and sends requests. The same scenario runs against Apache Kafka and our node, and the test
+compares the transcripts. Requests have the JSON form of Kafka's tools. Fields that a version does not have are omitted,
+so one body serves all versions.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ CLIENT_ID = "differential"
 
 @attrs.frozen
 class Side:
-    """One of the two that are compared.
+    """One of the two compared brokers.
 
     Attributes:
-        port: Where it listens on the loopback address.
-        log_directory: Its one directory, for what a scenario has to look up there.
+        port: Its port on the loopback address.
+        log_directory: Its only directory, which a scenario may read.
         voters: The other voters of its quorum, by their ids, which the test plays.
     """
 
@@ -64,7 +64,7 @@ class Side:
         return self.log_directory / "__cluster_metadata-0"
 
     def quorum_state(self) -> Body | None:
-        """What it would remember of its votes and epochs if it were killed now; None: nothing."""
+        """Return the votes and epochs that would survive a kill now, or None."""
         path = self.metadata_directory / "quorum-state"
         return json.loads(path.read_text()) if path.exists() else None
 
@@ -115,7 +115,7 @@ def request_header(api: int, version: int) -> bytes:
 
 
 def read_answer(frame: bytes, api: int, version: int) -> Body:
-    """The answer as JSON; what is left over would be read by no client, and is shown."""
+    """Return the response as JSON. It includes trailing bytes, which no client reads."""
     position = 5 if response_header_version(api, version) else 4
     answer, end = decode(response_class(api), version, frame, position)
     plain = to_plain(answer, version)
@@ -151,13 +151,13 @@ def _at_version(cls: type[Message], body: Body, version: int) -> Body:
 
 @attrs.define
 class Talk:
-    """One scenario played to one broker.
+    """One scenario with one broker.
 
     Attributes:
-        side: Which broker.
-        common: The versions of each API to compare.
+        side: The broker.
+        common: The compared versions of each API.
         latest: The newest version of each API that both sides have; set-up uses it.
-        transcript: Label to answer, without what may differ.
+        transcript: The response for each label, without the parts that may differ.
     """
 
     side: Side
@@ -184,9 +184,9 @@ class Talk:
         line: Line | None = None,
         relevant: Callable[[Body], Body] = lambda answer: answer,
     ) -> Any:
-        """Ask in one version, on the scenario's own connection if no other is given; the answer as it came.
+        """Send a request in one version, on the scenario's own connection by default. Return the unchanged response.
 
-        Only what is ``relevant`` of it is written down.
+        The transcript gets only its ``relevant`` part.
         """
         used = line or self._own_line()
         used.send(api, version, body)
@@ -197,7 +197,7 @@ class Talk:
         return answer
 
     def sweep(self, case: str, api: int, body: Bodies) -> None:
-        """Ask in every version that is compared."""
+        """Send a request in every compared version."""
         for version in self.versions(api):
             self.ask(case, api, version, body(version) if callable(body) else body)
 

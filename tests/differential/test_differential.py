@@ -1,8 +1,8 @@
-"""The same requests to Apache Kafka and to our node, in every version that both offer: the answers must be the same.
+"""The same requests to Apache Kafka and to our node, in every common version: the responses must be equal.
 
 Controllers and voters are compared with both versions of Apache Kafka that they may share a quorum with, brokers with
-the newer one; ``-k 3.9.2`` plays to one. What may differ is taken out by ``normal.py``; what differs on purpose stands
-in ``allowed.py``, with the reason.
+the newer one; ``-k 3.9.2`` selects one. ``normal.py`` removes the parts that may differ. ``allowed.py`` has the
+intended differences with their reasons.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A voter that only does what a scenario says, for the node that is compared to have somebody in its quorum.
+"""A voter with scripted responses, for the quorum of the compared node.
 
-It takes connections, says what a voter would offer, hears who leads, and grants or refuses votes once it is told which.
-It does not lead, unless told; and keeps what it was asked.
+It accepts connections, advertises a voter's APIs, accepts BeginQuorumEpoch, and grants or refuses votes as scripted. It
+leads only if scripted, and keeps the received requests.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _HEADER = struct.Struct(">hhih")
 
 @attrs.define(eq=False)
 class FakeVoter:
-    """What the voter does, and what it was asked.
+    """The scripted responses, and the received requests.
 
     Attributes:
-        port: Where it listens.
-        newest_vote: The newest version of Vote that it offers; 2 is the first that asks for pre-votes (KIP-996).
-        pre_vote: Whether it would grant its vote; None: it hangs up.
-        vote: Whether it grants its vote; None: it hangs up.
-        leads: The epoch of which it answers one Fetch, as the leader, who has nothing new.
+        port: The port of its listener.
+        newest_vote: The newest advertised version of Vote; 2 is the first with pre-votes (KIP-996).
+        pre_vote: Whether it would grant its vote; None: it closes the connection.
+        vote: Whether it grants its vote; None: it closes the connection.
+        leads: The epoch in which it responds to one Fetch as the leader, without records.
         asked: The last request of each API, as JSON, with its version.
     """
 

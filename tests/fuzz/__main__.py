@@ -1,9 +1,9 @@
-"""``python -m tests.fuzz --seconds N --seed S``: attack a node in a process of its own for a while, and print what came
-of it.
+"""``python -m tests.fuzz --seconds N --seed S``: attack a node in a process of its own for a while, and print the
+results.
 
-Exit status 1 if the node died, hurt its neighbour, logged a traceback, answered UNKNOWN_SERVER_ERROR or anything that
-is no answer, or could not be started again on what was left. With the seed that is printed a run is the same again, as
-far as the attacks go.
+Exit status 1 if the node died, disturbed the other client, logged a traceback, responded with UNKNOWN_SERVER_ERROR or
+with an invalid response, or could not start again on its directory. A run with the printed seed repeats the same
+attacks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def _run(node: NodeProcess, seconds: float, rng: random.Random) -> tuple[Tally, Neighbour, list[int]]:
-    """Attack in rounds; what came of it, and the resident memory (KiB) after each round."""
+    """Attack in rounds. Return the results, and the resident memory (KiB) after each round."""
     client, controller = (("127.0.0.1", port) for port in node.ports)
     tally = Tally()
     memory: list[int] = []

@@ -87,8 +87,9 @@ _LENGTHS = (0, 1, -1, 2, 127, 128, 0x7FFF, -0x8000, 0x7FFFFFFF, -0x80000000, 0x1
 
 @attrs.frozen
 class Attack:
-    """What is sent on one connection. ``asked`` are (API key, version) of the frames that are whole requests, in their
-    order, as far as answers to them can be read; None if the answers are anybody's guess."""
+    """The frames of one connection. ``asked`` are (API key, version) of the complete requests, in their order, as far
+    as their responses are readable; None if the test cannot predict the responses.
+    """
 
     kind: str
     data: bytes
@@ -215,7 +216,7 @@ def mutated(rng: random.Random, data: bytes) -> bytes:
 
 
 def message(rng: random.Random, cls: type[Message], version: int) -> Message:
-    """Any message of the class that the version can say."""
+    """Draw any message of the class in the version."""
     fields = {}
     for field in cls.FIELDS:
         if field.is_present(version) and (not field.is_tagged(version) or rng.random() < 0.5):
@@ -305,7 +306,7 @@ def _batch(rng: random.Random) -> bytes:
 
 
 def resealed(data: bytes) -> bytes:
-    """The same with a length and a checksum that are right, so that what is broken lies deeper."""
+    """The same with a correct length and checksum, so that the damage lies deeper."""
     if len(data) < 61:
         return data
     sealed = bytearray(data)

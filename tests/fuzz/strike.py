@@ -1,4 +1,4 @@
-"""One attack on one connection and what came of it; and the neighbour, who must never notice."""
+"""One attack on one connection and its result; and the other client, which must not be disturbed."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from tests.fuzz.frames import TOPICS, Apis, Attack, framed, header
 Address = tuple[str, int]
 
 BY_RIGHT = frozenset({ApiKey.UNREGISTER_BROKER})
-"""What takes a broker away from the neighbour, and may: nobody who has to be fenced off is asked for it."""
+"""Requests that may legitimately take a broker from the other client; the attacks do not send them."""
 CLIENT_APIS: Apis = {key: each for key, each in OFFERED[ListenerType.BROKER].items() if key not in BY_RIGHT}
 CONTROL_APIS: Apis = {key: each for key, each in OFFERED[ListenerType.CONTROLLER].items() if key not in BY_RIGHT}
 PATIENCE_S = 0.3
-"""How long an answer may stay away before it counts as parked (a long poll, a join)."""
+"""The time without a response after which a request counts as parked (a long poll, a join)."""
 NEIGHBOUR_PATIENCE_S = 30.0
 NEIGHBOUR_TOPIC = "neighbourhood"
 SETTINGS = {"squeezed": {"compression.type": "zstd"}, "compacted": {"cleanup.policy": "compact"}}
@@ -43,7 +43,7 @@ SETTINGS = {"squeezed": {"compression.type": "zstd"}, "compacted": {"cleanup.pol
 
 @attrs.define
 class Tally:
-    """What came of all attacks."""
+    """The results of all attacks."""
 
     attacks: Counter[str] = attrs.Factory(Counter)
     answers: Counter[str] = attrs.Factory(Counter)
@@ -52,7 +52,7 @@ class Tally:
     parked: int = 0
     sent_bytes: int = 0
     faults: list[str] = attrs.Factory(list)
-    """What should never happen."""
+    """The results that must never occur."""
 
     @property
     def count(self) -> int:
@@ -60,7 +60,7 @@ class Tally:
 
 
 def strike(address: Address, attack: Attack, tally: Tally) -> None:
-    """Send the attack on a new connection, hang up one's own half, and read until the node has said all it will say."""
+    """Send the attack on a new connection, close its sending half, and read until the node closes it."""
     tally.attacks[attack.kind] += 1
     tally.sent_bytes += len(attack.data)
     with socket.create_connection(address, timeout=NEIGHBOUR_PATIENCE_S) as connection:
@@ -91,7 +91,7 @@ def _frames(received: bytes, tally: Tally) -> Iterator[bytes]:
 
 
 def _judge(frame: bytes, attack: Attack, tally: Tally) -> None:
-    """An answer to a request that was whole must be one, in the version that was asked."""
+    """Check that the response to a complete request is valid in the version of the request."""
     if attack.asked is None:
         tally.answers["(not read)"] += 1
         return
@@ -151,7 +151,7 @@ class Neighbour:
         return bytes(received)
 
     def prepare(self) -> None:
-        """The topics under attack, and the neighbour's own."""
+        """The topics under attack, and the topic of the other client."""
         wanted = [
             CreatableTopic(
                 name=name,
@@ -179,14 +179,14 @@ class Neighbour:
         self._written += 1
 
     def tidy(self) -> None:
-        """Delete what the attacks have created, and create anew what they are meant to find."""
+        """Delete the topics that the attacks created, and create the topics that they need."""
         known = self.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False), 9).topics
         keep = {NEIGHBOUR_TOPIC, "__consumer_offsets"}
         gone = [DeleteTopicState(name=each.name) for each in known if each.name not in keep]
         self.topics_removed += len(gone)
         self.ask(DeleteTopicsRequest(topics=gone, timeout_ms=5000), 6)
         self.prepare()
-        # An attack may have deleted the topic of the groups: asking for a coordinator brings it back.
+        # An attack may have deleted __consumer_offsets: a FindCoordinator creates it again.
         self.ask(FindCoordinatorRequest(key="readers"), 2)
 
 

@@ -18,12 +18,12 @@ from tests.support.node_process import NodeProcess, running_node
 MIB = 1 << 20
 UNPACKED_BYTES = 512 * MIB
 ALLOWED_MIB = 256
-"""What one batch may unpack to is 64 MiB; a decompressor may hold that twice, and what was read once more."""
+"""A batch may decompress to 64 MiB. A decompressor may hold that twice, together with its input."""
 
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
-    """A process of its own, whose memory is nobody else's. The largest batch allowed is that of the largest bomb."""
+    """A process of its own, so that its memory is measurable. Its largest batch is that of the largest bomb."""
     with running_node(tmp_path_factory.mktemp("bombs"), message_max_bytes="20000000") as node:
         yield node
 
@@ -56,7 +56,7 @@ def test_a_bomb_is_refused_and_the_memory_stays(node: NodeProcess, codec: Compre
 
 
 def test_a_bomb_that_is_stored_unopened_does_not_go_off_when_looked_into(node: NodeProcess) -> None:
-    """A plain topic stores what it is sent; ListOffsets by time has to open the batch."""
+    """A topic without compaction stores the batch; ListOffsets by time must decompress it."""
     with neighbour(("127.0.0.1", node.ports[0])) as friend:
         friend.prepare()
         assert produce(friend, "orders", bomb(Compression.ZSTD, UNPACKED_BYTES)) == 0

@@ -25,7 +25,7 @@ MAX_GROWTH_KIB = 300 * 1024
 
 
 class Failures(logging.Handler):
-    """Keeps what was logged with a traceback: nothing that a peer sends may do that."""
+    """Collects log records with a traceback: no input of a peer may cause one."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -37,7 +37,7 @@ class Failures(logging.Handler):
 
 
 class Street:
-    """The node under attack and its neighbour."""
+    """The node under attack and the other client."""
 
     def __init__(self, cluster: EmbeddedCluster, friend: Neighbour, failures: Failures) -> None:
         self.client = _address(cluster.bootstrap_servers)

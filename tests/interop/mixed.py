@@ -1,8 +1,8 @@
 """``python -m tests.interop.mixed --kills 100 --write docs/mixed-quorums.md``: our voters and Apache's in one quorum.
 
-In each mix of three voters the leader is ended again and again, twice by ``kill -9``, twice by SIGTERM, and so on,
-while a client creates topics. What has to hold: another voter leads within a bounded time, every topic that was
-acknowledged is there, and the logs of all nodes, ours and Apache's, are the same bytes.
+In each mix of three voters the test ends the leader again and again, twice by ``kill -9``, twice by SIGTERM, and so on,
+while a client creates topics. Three things must hold: another voter leads within a bounded time, every acknowledged
+topic exists, and the logs of all nodes, ours and Apache's, have the same bytes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Change:
     ended: str
     elected: str
     epochs: int
-    """How many it took; 1 if the first election had a winner."""
+    """The number of epochs; 1 if the first election had a winner."""
     led_s: float
     created_s: float
     """Until the new leader had committed a topic."""
@@ -63,7 +63,7 @@ class Change:
 
 @attrs.define
 class Outcome:
-    """What came of one mix."""
+    """The result of one mix."""
 
     changes: list[Change] = attrs.Factory(list)
     topics: int = 0
@@ -97,7 +97,7 @@ def run_mix(directory: Path, kinds: Sequence[Kind], kills: int) -> Outcome:
 
 
 def end_leader(cluster: Cluster, creator: TopicCreator, *, is_kill: bool) -> Change:
-    """End the leader, wait for another that commits, start what was ended, and wait until it has caught up."""
+    """End the leader, wait for another that commits, start the ended node again, and wait until it has caught up."""
     before = wait_for_leader(cluster, timeout_s=LIMIT_S)
     victim = cluster.nodes[before.leader_id]
     ended = time.monotonic()
@@ -149,7 +149,7 @@ _COLUMNS = (
 
 
 def render(outcomes: Mapping[str, Outcome], kills: int, measured_on: str, before: str = "") -> str:
-    """The page of a run; ``before`` is the page as it was, of which all behind the marker is kept."""
+    """Return the page of a run. ``before`` is the former page, whose part behind the marker stays."""
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *(_row(name, outcome) for name, outcome in outcomes.items())]
     kept = before.partition(MARKER)[2] or "\n"
     return (

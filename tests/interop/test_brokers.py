@@ -73,7 +73,7 @@ def test_apache_brokers_under_our_controllers(under_ours: Cluster) -> None:
 
 
 def change_and_delete(cluster: Cluster, traffic: Traffic) -> None:
-    """What else an administrator does to a topic."""
+    """Further changes of a topic by an administrator."""
     traffic.set_config(TOPIC, "retention.ms", "123456789")
     eventually(lambda: traffic.config(TOPIC, "retention.ms") == "123456789", TIMEOUT_S)
     traffic.add_partitions(TOPIC, PARTITIONS + 2)

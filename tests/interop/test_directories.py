@@ -1,4 +1,4 @@
-"""One directory, two implementations: each starts on what the other left; and snapshots pass both ways."""
+"""One directory, two implementations: each starts on the directory of the other, and installs the other's snapshots."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SMALL_SNAPSHOTS = {
 }
 LINES = (APACHE_3, APACHE_4)
 LOADED_SNAPSHOT = r"(?:kraft.metadata: loaded|after downloading) snapshot \w+.(?:end_)?offset=(\d+)"
-"""What our node prints and what Apache's do, of a leader's snapshot; ours also at its start, of its own."""
+"""The log lines of our node and of Apache's about a leader's snapshot; our node also logs its own at its start."""
 
 
 def metadata_directory(cluster: Cluster, node_id: int) -> Path:
@@ -82,13 +82,13 @@ def kind_names(kinds: list[Kind]) -> str:
     params=[[apache, OURS, OURS] for apache in LINES] + [[OURS, apache, apache] for apache in LINES], ids=kind_names
 )
 def mixed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
-    """Voter 1 is alone of its kind: while it is down, whoever leads is of the other."""
+    """Voter 1 is the only one of its implementation: while it is down, the leader is of the other one."""
     with running_cluster(tmp_path, members(request.param, [OURS]), **SMALL_SNAPSHOTS) as cluster:
         yield cluster
 
 
 def test_a_wiped_voter_takes_a_snapshot_from_the_other_kind(mixed: Cluster) -> None:
-    """KIP-630: a follower that starts from nothing fetches the leader's snapshot, and can lead with what it says."""
+    """KIP-630: a follower with an empty log fetches the leader's snapshot, and can lead with its content."""
     cluster, traffic = mixed, Traffic(mixed.bootstrap_servers)
     for number in range(20):
         traffic.create(f"topic-{number}")

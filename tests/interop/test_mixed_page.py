@@ -1,4 +1,4 @@
-"""The page of mixed quorums: a new table takes the place of the old, and what was written by hand below it stays."""
+"""The page of mixed quorums: a new table replaces the old one, and the handwritten part below stays."""
 
 from __future__ import annotations
 

@@ -48,7 +48,9 @@ def logs(cluster: Cluster) -> list[set[bytes]]:
 
 
 def test_replicas_of_both_lose_nothing_and_end_alike(cluster: Cluster) -> None:
-    """Every broker is lost once, by ``kill -9``; what was acknowledged is there, and the logs are the same bytes."""
+    """The test kills each broker once by ``kill -9``. All acknowledged records exist, and the logs have the same
+    bytes.
+    """
     traffic = Traffic(cluster.bootstrap_servers)
     everyone = set(cluster.brokers)
 

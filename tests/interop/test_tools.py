@@ -1,4 +1,4 @@
-"""Apache Kafka's own tools, of both lines, on a quorum of ours: what they ask, and what they read in its files."""
+"""Apache Kafka's own tools, of both versions, on a quorum of ours: their requests, and their output for its files."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_metadata_quorum(cluster: Cluster, apache: Apache, option: str) -> None:
 @BOTH_LINES
 @pytest.mark.parametrize("option", ["--bootstrap-server", "--bootstrap-controller"])
 def test_static_voters_are_not_changed(cluster: Cluster, apache: Apache, option: str, tmp_path: Path) -> None:
-    """KIP-853: with kraft.version 0 the tool is told UNSUPPORTED_VERSION, whomever it asks; and what it got wrong."""
+    """KIP-853: with kraft.version 0 the tool gets UNSUPPORTED_VERSION from each node, with the reason."""
     directory_id = "BBBBBBBBBBBBBBBBBBBBBQ"
     (tmp_path / "meta.properties").write_text(
         f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=9\ndirectory.id={directory_id}\n"
@@ -174,7 +174,7 @@ def topics_in(dumped: str) -> set[str]:
 
 @BOTH_LINES
 def test_metadata_shell_on_a_snapshot(cluster: Cluster, apache: Apache, tmp_path: Path) -> None:
-    """kafka-metadata-shell may answer before it has read the snapshot, and is then asked again."""
+    """kafka-metadata-shell may print before it has read the snapshot; then the test runs it again."""
     snapshot = shutil.copy(max(metadata_directory(cluster, 1).glob("*.checkpoint")), tmp_path)
     command = (METADATA_SHELL, "--snapshot", str(snapshot), "ls", "image/topics/byName")
     listed = eventually(lambda: apache_tool(*command, kind=apache).split(), TIMEOUT_S)

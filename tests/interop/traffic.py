@@ -1,4 +1,4 @@
-"""What a client does to a cluster in these tests: topics, records, groups; by librdkafka, which never saw our code."""
+"""The client of these tests: topics, records, groups; by librdkafka, which shares no code with the node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CLIENT = {
 
 @attrs.frozen
 class Partition:
-    """As Metadata tells it."""
+    """The leader as in the Metadata response."""
 
     leader: int
     replicas: list[int]
@@ -68,7 +68,9 @@ class Traffic:
         }
 
     def _metadata(self, topic: str | None = None) -> cka.ClusterMetadata:
-        """What a broker answers. Who asks just after a broker was killed may wait for that one, and asks again."""
+        """Return the response of a broker. A request just after the kill of a broker may wait for that one, so
+        retry.
+        """
 
         def ask() -> cka.ClusterMetadata | None:
             try:

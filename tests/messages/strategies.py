@@ -30,7 +30,7 @@ def pair_id(value: object) -> str:
 
 @cache
 def messages(cls: type[Message], version: int, tame: bool = False) -> st.SearchStrategy[Any]:
-    """Messages that differ from the default only in what the version can say.
+    """Messages that differ from the default only in fields of the version.
 
     Args:
         cls: The class.

@@ -48,7 +48,7 @@ def _add(lines: list[str], cls: type[Message], version: int) -> None:
 
 @cache
 def verdicts(release: str, path: Path) -> dict[str, Counter[tuple[str, str]]]:
-    """The program's lines by their first word; counted are name and version, and what is bad with its reason."""
+    """Return the program's lines by their first word: names and versions, and the failures with their reasons."""
     path.write_text(cases())
     command = [require("java"), "-cp", f"{apache_kafka(release)}/*", str(PROGRAM), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)

@@ -1,4 +1,4 @@
-"""Valid histories of metadata records, as Hypothesis draws them: each record fits what came before it."""
+"""Valid histories of metadata records from Hypothesis: each record fits the records before it."""
 
 from __future__ import annotations
 

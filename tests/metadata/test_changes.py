@@ -1,4 +1,4 @@
-"""Many steps as one change: what comes out is what lies between the images before and after."""
+"""Many steps as one change: the result is the difference between the images before and after."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.metadata.records import histories
 
 @given(histories(), st.data())
 def test_steps_add_up_to_the_difference_of_the_images(history: Sequence[Any], data: st.DataObject) -> None:
-    """What changed and was changed back may be in it too; what came and went is not.
+    """The result may include changes that were reverted. It does not include a topic that was created and deleted.
 
     A topic id that is used again, as no controller does, is both deleted and created.
     """

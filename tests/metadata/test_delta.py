@@ -75,7 +75,7 @@ def test_an_image_never_changes(history: list[Any], later: list[Any]) -> None:
 
 @given(histories(), histories())
 def test_changes_name_every_difference(history: list[Any], later: list[Any]) -> None:
-    """A broker that only looks at what is named misses nothing."""
+    """A broker that reads only the named changes misses none."""
     before, _ = replay(Image(), history, 0, 1, 0)
     delta = Delta(before)
     for record in later:
@@ -121,7 +121,7 @@ def test_a_smaller_isr_keeps_the_leader_epoch() -> None:
 
 
 def test_directories_that_are_not_told_stay_in_their_places() -> None:
-    """KIP-858: a change of replicas tells the directories if, place by place, they are not those from before."""
+    """KIP-858: a change of replicas has the directories if they are not, place by place, the former ones."""
     image = image_of(*one_partition(), PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[3, 2]))
     partition = image.partition(TOPIC_ID, 0)
     assert partition is not None

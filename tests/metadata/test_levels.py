@@ -1,4 +1,4 @@
-"""Versions of records, and which levels of metadata.version say the same."""
+"""Versions of records, and the levels of metadata.version with the same meaning."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def test_a_record_is_in_the_lowest_version_that_says_it(record: Any, version: in
     ],
 )
 def test_going_back_over_a_change_of_records_could_lose_something(level: int, lower: int, possible: bool) -> None:
-    """KIP-778: a downgrade is safe if the metadata cannot hold what the lower level does not know."""
+    """KIP-778: a downgrade is safe if the lower level supports all records of the metadata."""
     assert can_go_back(level, lower) == possible

@@ -48,7 +48,7 @@ def test_an_abort_keeps_what_came_before_and_after() -> None:
 
 
 def test_what_an_abort_would_leave() -> None:
-    """So that a controller that takes over knows what it will be left with."""
+    """So that a new active controller knows its remaining records."""
     loader = Loader()
     loader.load([topic("a"), BeginTransactionRecord(name="x"), topic("b")], 2, 1, 0)
     settled = loader.settled()

@@ -1,4 +1,4 @@
-"""The table of a topic's partitions against a dictionary, and what it shares."""
+"""The table of a topic's partitions compared with a dictionary, and the objects that it shares."""
 
 from __future__ import annotations
 

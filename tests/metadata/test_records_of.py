@@ -1,4 +1,4 @@
-"""A snapshot says what the log said, field by field: records of any controller, of any version it may have written."""
+"""A snapshot has the content of the log, field by field: records of any controller, of any version."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def any_known(directories: list[UUID]) -> bool:
 
 
 def by_name(record: Any) -> Any:
-    """A map has no order: features as the snapshot has them, and what a quota applies to."""
+    """A map has no order: the features in the snapshot, and the entity of a quota."""
     if isinstance(record, RegisterBrokerRecord):
         unique = {feature.name: feature for feature in record.features}
         return attrs.evolve(record, features=[unique[name] for name in sorted(unique)])
@@ -72,7 +72,7 @@ def by_name(record: Any) -> Any:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[Any]:
-    """What there is to be said of a cluster, each thing once."""
+    """All facts about a cluster, each once."""
     topics = draw(statements(TopicRecord, lambda r: r.topic_id).filter(lambda rs: len({r.name for r in rs}) == len(rs)))
     levels = statements(FeatureLevelRecord, lambda r: r.name, feature_level=st.integers(1, 100))
     quotas = statements(ClientQuotaRecord, lambda r: r.key, remove=st.just(False))

@@ -38,7 +38,7 @@ PROGRAM = Path(__file__).parent / "java" / "Replay.java"
 HISTORIES = 300
 RUN_LIMIT_S = 110
 
-#: What changes in more ways than being stated and taken back.
+#: Records with more kinds of changes than creation and removal.
 CLASSES = (
     BrokerRegistrationChangeRecord,
     ConfigRecord,
@@ -87,7 +87,7 @@ def without_directories(record: Any) -> Any:
 
 
 def normal(record: Any) -> Any:
-    """What has no order in order, and what says nothing left out."""
+    """Sort the unordered parts, and omit the empty ones."""
     if isinstance(record, RegisterBrokerRecord):
         features = sorted(record.features, key=lambda feature: feature.name)
         listeners = {listener.name: listener for listener in record.end_points}
@@ -99,7 +99,7 @@ def normal(record: Any) -> Any:
 
 
 def said(records: Any) -> list[str]:
-    """The records, but for what later Kafkas no longer keep."""
+    """Return the records without those that later Kafkas no longer keep."""
     kept = (normal(record) for record in records if not isinstance(record, ZkMigrationStateRecord))
     return sorted(repr(record) for record in kept)
 

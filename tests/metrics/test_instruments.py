@@ -1,4 +1,4 @@
-"""Counting, and reading what was counted."""
+"""Instruments: counting, and reading the counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, and who may register them."""
+"""Names of metrics, and their registration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened lately, and what is forgotten."""
+"""A window has the recent values and drops the older ones."""
 
 from __future__ import annotations
 

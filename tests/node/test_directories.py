@@ -77,7 +77,7 @@ async def test_a_directory_from_before_directory_ids(tmp_path: Path) -> None:
 
 
 async def test_a_log_that_has_records_needs_no_bootstrap(tmp_path: Path) -> None:
-    """KIP-778: ``bootstrap.checkpoint`` is what a cluster's log begins with, and of no use after that."""
+    """KIP-778: a cluster's log begins with ``bootstrap.checkpoint``, which is unused afterwards."""
     async with node_in(tmp_path) as running:
         await create(running.broker, TOPIC)
     (tmp_path / "bootstrap.checkpoint").unlink()

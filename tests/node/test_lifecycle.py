@@ -32,7 +32,7 @@ def registered(epoch: int) -> BrokerRegistrationResponse:
 
 
 class Channel:
-    """Answers what the test says, in this order, and then forever the last of it."""
+    """Sends the scripted responses in this order, and then repeats the last one forever."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)

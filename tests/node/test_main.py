@@ -1,4 +1,4 @@
-"""``python -m kraft.node``: its output, its exit status, and what it opens when it cannot start."""
+"""``python -m kraft.node``: its output, its exit status, and the files that it opens when it cannot start."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def node(tmp_path: Path) -> NodeProcess:
     return prepare(tmp_path)
 
 
-# What is wrong with the configuration
+# Faults of the configuration
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_an_unknown_key_is_a_warning_with_the_nearest_name(
     assert "num.partitions" in warning
 
 
-# What is wrong with the directory
+# Faults of the directory
 
 
 def test_an_unformatted_directory(node: NodeProcess, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,7 +159,7 @@ def test_damaged_meta_properties(node: NodeProcess, capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"data_version":7}', b"\xff\xfe\x00"])
 def test_a_damaged_quorum_state(node: NodeProcess, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
-    """A voter that forgot its vote could vote twice in one epoch, so nobody may guess what stood there."""
+    """A voter without its vote could vote twice in one epoch, so the node must not guess it."""
     path = node.log_directory / "__cluster_metadata-0" / "quorum-state"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
@@ -174,7 +174,7 @@ def test_a_damaged_bootstrap_checkpoint(node: NodeProcess, capsys: pytest.Captur
     assert str(path) in refusal(node, capsys)
 
 
-# What a stop or a crash left behind
+# Files after a stop or a crash
 
 
 async def _three_batches(directory: Path, *, kill: bool = True) -> Path:
@@ -191,7 +191,7 @@ async def _three_batches(directory: Path, *, kill: bool = True) -> Path:
 def test_a_damaged_batch_in_the_middle_names_file_and_offset(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No acknowledged record is dropped silently: what lies behind the damage was acknowledged too."""
+    """The node drops no acknowledged record silently: the records after the damage were acknowledged too."""
     path = trio.run(_three_batches, tmp_path / "data")
     data = bytearray(path.read_bytes())
     data[len(data) // 3 + 65] ^= 1

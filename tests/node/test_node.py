@@ -134,7 +134,7 @@ async def test_metrics_have_kafkas_names() -> None:
 
 
 async def scrape(port: int) -> str:
-    """What Prometheus gets."""
+    """The response to Prometheus."""
 
     def ask() -> str:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
@@ -242,7 +242,9 @@ def failing_below(directory: Path) -> Callable[[int], None]:
 
 
 async def test_a_failed_fsync_of_a_topic_stops_the_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel may report it once and forget: whoever goes on has lost acknowledged records and does not know it."""
+    """A kernel may report the error once and forget it. A node that continues has lost acknowledged records without
+    notice.
+    """
 
     stopped = pytest.RaisesExc(StorageError, match="orders-0.*durable.*Input/output error")
     with pytest.RaisesGroup(stopped, flatten_subgroups=True):
@@ -267,7 +269,7 @@ async def test_a_failed_fsync_of_the_metadata_stops_the_node(tmp_path: Path, mon
 
 
 async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) -> None:
-    """And does not say that logs are whole that it never opened."""
+    """And it does not mark logs as clean that it never opened."""
     (port,) = free_ports(1)
     settings = {
         **SETTINGS,

@@ -1,4 +1,4 @@
-"""The power cord: what was acknowledged, and only that once, is there after every ``kill -9``.
+"""``kill -9``: after each one every acknowledged record exists exactly once.
 
 ``acks=all`` means that the leader has the record as durably as the in-sync set can make it, and an idempotent producer
 that its retries leave one copy (KIP-98). Topics, configs and committed offsets are records like any other.
@@ -38,7 +38,7 @@ def settings(node: NodeProcess, **more: object) -> dict[str, Any]:
 
 @attrs.define
 class Ledger:
-    """What a producer thread sent and what the broker acknowledged: value to (partition, offset)."""
+    """The records that a producer thread sent, and the acknowledged ones: value to (partition, offset)."""
 
     sent: int = 0
     acknowledged: dict[bytes, tuple[int, int]] = attrs.Factory(dict)

@@ -1,13 +1,12 @@
-"""Quorums of 3 and 5 dedicated controllers with 3 brokers, real processes all: what breaks them must not show.
+"""Quorums of 3 and 5 dedicated controllers with 3 brokers, all of them real processes, survive faults without a loss.
 
-While a client creates topics, and lets some grow, alters and deletes some, one fault after the other strikes the leader
-or a follower: ``kill -9``, a pause, a cut of the network both ways and one way, a full disk, an fsync that fails. Each
-time a leader is there again within a bounded time and goes on creating topics while the fault lasts, and the struck
-node comes back. At the end all nodes are killed at once and started again: every creation, change and deletion that was
-acknowledged is known to every broker (KIP-595: what is committed is never lost), and the logs of all nodes are the same
-bytes.
+A client creates, grows, alters and deletes topics. Meanwhile one fault after the other strikes the leader or a
+follower: ``kill -9``, a pause, a network partition in both directions or in one, a full disk, a failing fsync. Each
+time a leader exists again within a bounded time and creates topics while the fault lasts, and the struck node returns.
+At the end the test kills all nodes at once and starts them again. Every broker has every acknowledged creation, change
+and deletion (KIP-595: committed records are never lost), and the logs of all nodes have the same bytes.
 
-The order of faults is drawn from a seed, which is printed; ``KRAFT_QUORUM_SEED=N`` draws another.
+A seed determines the order of the faults. The test prints it; ``KRAFT_QUORUM_SEED=N`` selects another.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def cut_off(cluster: Cluster, victim: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def deaf(cluster: Cluster, victim: int) -> Iterator[None]:
-    """Others hear the victim, it does not hear them."""
+    """Others receive the victim's messages; the victim receives none."""
     assert cluster.links is not None
     for other in others(cluster, victim):
         cluster.links.cut_one_way(other, victim)
@@ -80,7 +79,7 @@ def deaf(cluster: Cluster, victim: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def mute(cluster: Cluster, victim: int) -> Iterator[None]:
-    """The victim hears others, they do not hear it."""
+    """The victim receives the messages of others; they receive none of it."""
     assert cluster.links is not None
     for other in others(cluster, victim):
         cluster.links.cut_one_way(victim, other)

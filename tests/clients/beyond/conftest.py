@@ -1,4 +1,4 @@
-"""The programs that these tests start: one that is missing fails the test and says what to install."""
+"""The programs that these tests start. A missing one fails the test with the name of the package to install."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tool() -> Callable[[str], str]:
 
 @pytest.fixture
 def admin(bootstrap_servers: str) -> Iterator[KafkaAdminClient]:
-    """For what is to be there before the client under test comes."""
+    """A client for the preparations before the client under test starts."""
     client = KafkaAdminClient(bootstrap_servers=bootstrap_servers)
     yield client
     client.close()
@@ -35,7 +35,7 @@ def admin(bootstrap_servers: str) -> Iterator[KafkaAdminClient]:
 
 @pytest.fixture
 def log_directory(admin: KafkaAdminClient) -> Path:
-    """Where the node, which runs on this machine, says that it keeps its partitions."""
+    """Return the directory of the node's partitions; the node runs on this machine."""
     (broker,) = admin.describe_log_dirs()
     (directory,) = broker["log_dirs"]
     return Path(directory["log_dir"])

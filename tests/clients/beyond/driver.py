@@ -14,7 +14,7 @@ import pytest
 
 from tests.clients.features import FEATURES
 
-# Below pytest's limit for one test: what a driver found before it got stuck still counts.
+# Below pytest's limit for one test, so that the results before a hang still count.
 RUN_LIMIT_S = 100.0
 
 
@@ -26,13 +26,15 @@ class Outcome:
 
 @attrs.frozen
 class Run:
-    """What a driver found, and how it ended."""
+    """The results of a driver, and how it ended."""
 
     outcomes: Mapping[str, Outcome]
     end: str
 
     def expect(self, feature: str) -> str:
-        """What the driver has to say of a feature that worked; anything else fails the test, in the driver's words."""
+        """Return the driver's text about a feature that worked. Any other result fails the test with the driver's
+        text.
+        """
         outcome = self.outcomes.get(feature)
         if outcome is None:
             pytest.fail(f"the driver did not come to {feature}: {self.end}", pytrace=False)

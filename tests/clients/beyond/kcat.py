@@ -1,4 +1,4 @@
-"""kcat on the command line: runs that end by themselves, and group members that run until they are told to leave."""
+"""kcat on the command line: runs that end by themselves, and group members that run until a signal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUN_LIMIT_S = 30.0
 # cooperative: "% Group G rebalanced: incremental assignment of 2 partition(s) (…): t [0], t [1]".
 _REBALANCED = re.compile(r"^% Group \S+ rebalanced.*?(assigned|revoked|incremental assignment|incremental revoke)")
 _PARTITION = re.compile(r"\[(\d+)\]")
-# A member hears of a rebalance with its next heartbeat; kcat prints each line as it comes.
+# A member learns of a rebalance with its next heartbeat; kcat prints each line at once.
 _MEMBER_OPTIONS = (
     "-u",
     "-X",
@@ -30,7 +30,7 @@ _MEMBER_OPTIONS = (
 
 
 class KcatFailed(Exception):
-    """kcat ended with another status than 0; the message is what it said."""
+    """kcat ended with a status other than 0; the message is its output."""
 
 
 @attrs.define
@@ -47,7 +47,7 @@ class Member:
 
     @property
     def partitions(self) -> set[int]:
-        """What it holds after all the rebalances that it has told of."""
+        """Return its partitions after all the rebalances that it printed."""
         held: set[int] = set()
         for line in self.lines:
             if found := _REBALANCED.match(line):
@@ -76,10 +76,10 @@ class Kcat:
         return f"{found[1]} (librdkafka {found[2]})"
 
     def run(self, *options: str, stdin: str = "") -> str:
-        """What kcat printed.
+        """Return kcat's output.
 
         Raises:
-            KcatFailed: it ended with another status than 0.
+            KcatFailed: it ended with a status other than 0.
         """
         command = [self.path, "-b", self.bootstrap_servers, *options]
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=RUN_LIMIT_S)
@@ -88,7 +88,7 @@ class Kcat:
         return done.stdout
 
     def produce(self, topic: str, lines: list[str], *options: str) -> None:
-        """One message per line, to partition 0 unless ``options`` say otherwise."""
+        """Produce one message per line, to partition 0 unless ``options`` name another."""
         where = () if "-p" in options else ("-p", "0")
         self.run("-P", "-t", topic, *where, *options, stdin="".join(f"{line}\n" for line in lines))
 

@@ -24,7 +24,7 @@ OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
 CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
-# What DumpLogSegments says of files that do not fit together.
+# The output of DumpLogSegments for files that contradict each other.
 COMPLAINT = re.compile(r"isvalid: false|[Mm]ismatch|out of order|[Nn]on-consecutive|[Ee]rror|Exception")
 
 
@@ -35,14 +35,14 @@ class Tools:
     bootstrap_servers: str
 
     def run(self, main_class: str, *options: str, stdin: str = "") -> str:
-        """What the tool printed; any status but 0 fails the test."""
+        """Return the output of the tool; a status other than 0 fails the test."""
         command = [self.java, *QUICK_JVM, "-cp", f"{self.jars}/*", main_class, *options]
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=RUN_LIMIT_S)
         assert done.returncode == 0, f"{main_class} {' '.join(options)}\n{done.stdout}{done.stderr}"
         return done.stdout
 
     def ask(self, main_class: str, *options: str, stdin: str = "") -> str:
-        """Run a tool that talks to the node."""
+        """Run a tool that connects to the node."""
         return self.run(main_class, "--bootstrap-server", self.bootstrap_servers, *options, stdin=stdin)
 
     def fill(self, topic: str, values: list[str], *options: str) -> None:

@@ -1,4 +1,4 @@
-"""The Java client, unmodified: the newest line and the last one that also spoke to ZooKeeper's Kafka."""
+"""The Java client, unmodified: the newest version, and the last one that also supported Kafka with ZooKeeper."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXTRAS = (
 
 @pytest.fixture(scope="module")
 def driven(bootstrap_servers: str, tool: Callable[[str], str]) -> Callable[[str], Run]:
-    """What the driver found with this client; it runs when first asked."""
+    """Return the driver's results with this client; the first call runs it."""
 
     @functools.cache
     def run(client_name: str) -> Run:

@@ -129,7 +129,7 @@ def _codecs(segment: Path) -> set[str]:
 @pytest.mark.parametrize("acks", ["0", "1"])
 def test_acks(kcat: Kcat, topic: str, acks: str) -> None:
     kcat.produce(topic, ["sent"], "-X", f"acks={acks}")
-    # Nobody waits for acks=0; this one comes later on a connection of its own, and both are there in the end.
+    # No client waits with acks=0; this message comes later on a connection of its own, and both arrive.
     kcat.produce(topic, ["acknowledged"])
     assert sorted(kcat.run("-C", "-q", "-c", "2", "-t", topic).split()) == ["acknowledged", "sent"]
 
@@ -190,7 +190,7 @@ def test_second_member_joins_and_leaves(kcat: Kcat, four_partitions: str, group:
 
 @feature("group-resume")
 def test_commit_and_resume(kcat: Kcat, topic: str, group: str) -> None:
-    """kcat stores the offset of what it printed and commits it when it closes; ``-c`` closes it in the middle."""
+    """kcat stores the offset of each printed message and commits it when it closes; ``-c`` closes it in the middle."""
     kcat.produce(topic, [str(number) for number in range(10)])
     options = ("-q", "-X", "auto.offset.reset=earliest")
     assert kcat.run(*options, "-c", "4", "-G", group, topic).split() == ["0", "1", "2", "3"]

@@ -125,5 +125,5 @@ VOTER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
     )
 }
 
-#: Of those, what is about pre-votes alone, which Kafka 3.9 does not know (KIP-996).
+#: Those about pre-votes alone, which Kafka 3.9 does not support (KIP-996).
 PRE_VOTE_SCENARIOS = frozenset({"pre_votes", "prospective"})

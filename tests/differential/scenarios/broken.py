@@ -1,4 +1,4 @@
-"""What no client library sends: frames that are not requests, and requests that nobody serves."""
+"""Input that no client library sends: frames that are not requests, and requests that no broker serves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def head(api: int, version: int, client: bytes = CLIENT) -> bytes:
 
 
 def _then(talk: Talk, line: Line, label: str) -> None:
-    """What came back, without looking inside."""
+    """Return the received bytes without decoding them."""
     answer = line.receive_frame()
     talk.note(label, answer if isinstance(answer, str) else f"{len(answer)} bytes")
 

@@ -1,4 +1,4 @@
-"""What is asked before anything else: versions, brokers, topics."""
+"""A client's first requests: versions, brokers, topics."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.differential.scenarios.produce import made
 from tests.differential.talk import Talk
 
 TOPIC, BROKER = 2, 4
-#: Cluster, client metrics, loggers, groups, and what nobody defined.
+#: Cluster, client metrics, loggers, groups, and an undefined type.
 OTHER_KINDS = (0, 1, 3, 8, 16, 32, 99, -1)
 BROKER_KEYS = [
     "log.retention.ms",
@@ -73,7 +73,7 @@ def describe_broker_configs(talk: Talk) -> None:
             talk.sweep(f"broker {name!r} {synonyms}", ApiKey.DESCRIBE_CONFIGS, body)
 
 
-#: Apache's broker learns of a change after it was answered. A new topic that it leads says that it has caught up.
+#: Apache Kafka's broker applies a change after its response. A new topic that it leads shows that it has caught up.
 SETTLERS = itertools.count()
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 CHANGES: dict[str, list[tuple[str, int, str | None]]] = {
@@ -217,7 +217,7 @@ def alter_configs(talk: Talk) -> None:
 
 
 def alter_broker(talk: Talk) -> None:
-    """The last change takes everything back: other scenarios talk to the same broker."""
+    """The last change reverts everything: other scenarios use the same broker."""
     for version in talk.versions(ApiKey.INCREMENTAL_ALTER_CONFIGS):
         for name in ("", "1"):
             for case, rows in {

@@ -1,4 +1,4 @@
-"""What the controller decides on request: elections, reassignments, features, registrations."""
+"""The controller's decisions on request: elections, reassignments, features, registrations."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def reassignments(talk: Talk) -> None:
 
 
 def update_features(talk: Talk) -> None:
-    """Nothing is left changed: other scenarios ask for the level too."""
+    """Revert all changes: other scenarios read the level too."""
     api = ApiKey.UPDATE_FEATURES
 
     def ask(case: str, version: int, body: Body) -> None:
-        """Whether it fails, too, be it said of the whole or of one feature."""
+        """Return whether it fails, with an error for the request or for one feature."""
         answer = talk.ask(case, api, version, body)
         codes = [answer["errorCode"], *(each["errorCode"] for each in answer.get("results", ()))]
         talk.note(f"{label(case, api, version)}: the worst", max(codes))

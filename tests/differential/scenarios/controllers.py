@@ -1,4 +1,4 @@
-"""What brokers ask the active controller, and what of it tools may ask it themselves (KIP-631, KIP-919)."""
+"""Requests of brokers to the active controller, and those that tools may also send to it (KIP-631, KIP-919)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.differential.talk import Body, Line, Talk, read_answer, request_heade
 from tests.support.node_process import CLUSTER_ID
 
 ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-#: Ids of brokers that only ask; each scenario and each version has its own.
+#: Ids of brokers that only send requests; each scenario and each version has its own.
 REGISTERED, BEATING = 300, 500
 LEVEL = 21
 
@@ -153,7 +153,7 @@ def allocate_producer_ids(talk: Talk) -> None:
 
 
 def alter_partition(talk: Talk) -> None:
-    """By a broker that leads nothing: what can be wrong."""
+    """Invalid proposals of a broker that leads no partition."""
     api = ApiKey.ALTER_PARTITION
     broker_id = 640
     epoch = talk.tell(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
@@ -261,7 +261,7 @@ def sealed(data: bytes, principal: bytes | None = PRINCIPAL, address: bytes = b"
 
 
 def envelopes(talk: Talk) -> None:
-    """Requests that a broker passes on, and what is none (KIP-590)."""
+    """Requests that a broker forwards, and requests that it must not forward (KIP-590)."""
     quorum = request_header(ApiKey.DESCRIBE_QUORUM, 0) + b"\1\0"
     update = request_header(ApiKey.UNREGISTER_BROKER, 0) + struct.pack(">i", 78) + b"\0"
     for case, (data, principal, address) in {
@@ -290,7 +290,7 @@ def envelopes(talk: Talk) -> None:
 
 
 def not_served_here(talk: Talk) -> None:
-    """Requests of clients, of no one, and of versions that nobody knows."""
+    """Requests of clients, of no client, and of unknown versions."""
     for case, (api, version, rest) in {
         "Produce": (0, 9, b"\0" * 20),
         "Metadata": (3, 9, b"\0\1\0\0\0\0"),

@@ -13,7 +13,7 @@ from tests.differential.talk import Talk
 SUBSCRIPTION = base64.b64encode(b"\0\0\0\0\0\1\0\1t\0\0\0\0").decode()
 ASSIGNMENT = base64.b64encode(b"assigned").decode()
 COORDINATOR_TRIES = 200
-#: What SyncGroup 5 must name.
+#: The fields that SyncGroup 5 must have.
 NAMED = {"protocolType": "consumer", "protocolName": "range"}
 
 
@@ -30,7 +30,7 @@ def find(talk: Talk, group: str) -> None:
         answer = talk.tell(ApiKey.HEARTBEAT, {"groupId": group, "generationId": 1, "memberId": "nobody"})
         if answer["errorCode"] not in (14, 15, 16):
             return
-        time.sleep(0.05)  # its answer says: try again
+        time.sleep(0.05)  # a retriable error
 
 
 def formed(talk: Talk, group: str, **more: Any) -> tuple[str, int]:
@@ -209,7 +209,9 @@ def static_members(talk: Talk) -> None:
 
 
 def rebalance(talk: Talk) -> None:
-    """A second member: the first is told by its heartbeat, joins again, and both get what the leader assigns."""
+    """A second member joins. The first learns it from its heartbeat and joins again, and both get the leader's
+    assignment.
+    """
     group = "rebalance"
     api, version = ApiKey.JOIN_GROUP, talk.latest[ApiKey.JOIN_GROUP]
     if not talk.versions(api):

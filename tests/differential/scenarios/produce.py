@@ -56,7 +56,9 @@ def produced(
 
 
 def made(talk: Talk, name: str, partitions: int = 1, **configs: str) -> dict[str, Any]:
-    """Create a topic; its name and id as every request names it. A controller cannot be asked whether it is led yet."""
+    """Create a topic. Return its name and id, as every request names it. A controller has no API for the leader's
+    state.
+    """
     settings = [{"name": key.replace("_", "."), "value": value} for key, value in configs.items()]
     topic = {"name": name, "numPartitions": partitions, "replicationFactor": 1, "configs": settings}
     answer = talk.tell(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]
@@ -127,7 +129,7 @@ STRANGE: dict[str, Callable[[], bytes | None]] = {
 
 
 def produce_batches(talk: Talk) -> None:
-    """Every batch in some versions, plain ones in all; what was appended is read back byte by byte."""
+    """Send every batch in some versions, and plain ones in all. Read the appended batches back byte by byte."""
     versions = talk.versions(ApiKey.PRODUCE)
     for number, (case, data) in enumerate(STRANGE.items()):
         topic = made(talk, f"produce-{number}")
@@ -164,7 +166,7 @@ def read_back(talk: Talk, case: str, topic: dict[str, Any]) -> None:
 
 
 def produce_stored(talk: Talk) -> None:
-    """Topics that change what they store."""
+    """Topics with settings that change the stored batches."""
     for case, configs in {
         "append-time": {"message_timestamp_type": "LogAppendTime"},
         "to-gzip": {"compression_type": "gzip"},
@@ -186,7 +188,7 @@ def produce_stored(talk: Talk) -> None:
 
 
 def produce_addressed(talk: Talk) -> None:
-    """Where to, and how safely."""
+    """Partitions and acks."""
     topic = made(talk, "produce-addressed", 2)
     for acks in (-1, 1, 2, -2):
         talk.sweep(f"acks {acks}", ApiKey.PRODUCE, produced(topic, batch(), acks=acks))
@@ -215,7 +217,9 @@ def produce_addressed(talk: Talk) -> None:
 
 
 def produce_unanswered(talk: Talk) -> None:
-    """acks=0: silence, and a closed connection after an error; the Metadata answer behind it tells which."""
+    """acks=0: no response, and a closed connection after an error. The response to a following Metadata distinguishes
+    the two.
+    """
     topic = made(talk, "produce-unanswered")
     cases = {"good": produced(topic, batch(), acks=0), "bad crc": produced(topic, STRANGE["bad crc"](), acks=0)}
     cases["unknown topic"] = produced({"name": "produce-nowhere", "topicId": UNKNOWN_ID}, batch(), acks=0)

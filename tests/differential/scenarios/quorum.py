@@ -1,4 +1,4 @@
-"""The quorum's RPCs, as members say them: what is right in every respect, and each respect in which it can be wrong."""
+"""The quorum's RPCs as members send them: a valid request, and one invalid request for each field."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _replace(partition: Body, more: Body) -> Body:
 
 
 def misaddressed(body: Body) -> dict[str, Body]:
-    """A good request, but for another cluster or about another log."""
+    """A valid request, but for another cluster or another log."""
     topic = body["topics"][0]
     partition = topic["partitions"][0]
     other = {
@@ -271,7 +271,7 @@ def describe_quorum(talk: Talk) -> None:
 
 
 def without_times(answer: Body) -> Body:
-    """What DescribeQuorum says, but of times only whether they are there."""
+    """The response of DescribeQuorum. Of times only their presence counts."""
     for topic in answer["topics"]:
         for partition in topic["partitions"]:
             for each in (*partition["currentVoters"], *partition["observers"]):
@@ -280,7 +280,7 @@ def without_times(answer: Body) -> Body:
 
 
 def change_voters(talk: Talk) -> None:
-    """Static voters are not changed, and a broker says so, too."""
+    """Static voters cannot change, and a broker answers that, too."""
     for case, body in _voters():
         talk.sweep(case, ApiKey.ADD_RAFT_VOTER, body)
         talk.sweep(case, ApiKey.REMOVE_RAFT_VOTER, body)
@@ -294,7 +294,7 @@ def change_voters(talk: Talk) -> None:
 
 
 def update_voters(talk: Talk) -> None:
-    """Static voters tell nothing of themselves. Apache ends at an update from itself."""
+    """Static voters send no update of themselves. Apache Kafka stops after an update from itself."""
     epoch = present_epoch(talk)
 
     def update(case: str, body: Body) -> None:

@@ -1,7 +1,7 @@
 """One voter of three, in each of its states; the scenario plays the other two.
 
-Each scenario has epochs of its own, a thousand above those of the one before, so that it begins anew on both sides.
-What the voter would remember over a restart is written down with every answer.
+Each scenario has epochs of its own, a thousand above those of the previous one, so both sides start without state. The
+transcript has quorum-state with every response.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OWN_DIRECTORY = "its own directory"
 
 
 def say(talk: Talk, case: str, api: int, version: int, body: Body) -> Any:
-    """Ask, and write down what the voter has remembered of it by the time of its answer."""
+    """Send a request, and record quorum-state at the time of its response."""
     answer = talk.ask(case, api, version, body, relevant=_without_bytes)
     talk.note(f"{label(case, api, version)}: quorum-state", talk.side.quorum_state())
     return answer
@@ -81,7 +81,7 @@ def asked_what_only_leaders_know(talk: Talk, state: str, epoch: int) -> None:
 
 
 def before_any_leader(talk: Talk) -> None:
-    """As it starts: in epoch 0, which nobody has led."""
+    """After its start: in epoch 0, which has no leader."""
     asked_what_only_leaders_know(talk, "epoch 0", 0)
     for epoch in (0, -1):
         say_newest(talk, f"of epoch {epoch}", ApiKey.VOTE, vote(epoch))
@@ -157,7 +157,7 @@ def pre_votes(talk: Talk) -> None:
 
 
 def following(talk: Talk) -> None:
-    """Of a leader that says so, and with which it could not speak yet."""
+    """A leader that sent BeginQuorumEpoch, and to which the voter has no connection yet."""
     api = ApiKey.BEGIN_QUORUM_EPOCH
     directory = talk.side.directory_id
     for version in talk.versions(api):
@@ -238,10 +238,9 @@ def resigning(talk: Talk) -> None:
 
 
 def seek_votes(talk: Talk, epoch: int, *, pre_vote: bool | None = None, vote: bool | None = None) -> None:
-    """Have the leader of ``epoch`` resign for the voter's benefit; the others answer it as told.
+    """Have the leader of ``epoch`` resign in favour of the voter. The others send scripted responses.
 
-    Returns when it has asked them for the last thing that it will: would-be votes, or votes in the next epoch, or to
-    follow it.
+    Return after the voter's last request to them: for pre-votes, for votes in the next epoch, or BeginQuorumEpoch.
     """
     others = talk.side.voters.values()
     for other in others:
@@ -260,7 +259,7 @@ def seek_votes(talk: Talk, epoch: int, *, pre_vote: bool | None = None, vote: bo
 
 
 def note_asked(talk: Talk, case: str, api: int, *of: int) -> None:
-    """Write down what the voter asks the others, or these of them."""
+    """Record the voter's requests to all others, or to these."""
     for node_id in of or talk.side.voters:
         asked = talk.side.voters[node_id].asked
         eventually(partial(asked.__contains__, api))
@@ -269,7 +268,7 @@ def note_asked(talk: Talk, case: str, api: int, *of: int) -> None:
 
 
 def others_ask(talk: Talk, state: str, epoch: int) -> None:
-    """What changes nothing, in the state of one who would lead."""
+    """Requests that change nothing, in the state Prospective."""
     asked_what_only_leaders_know(talk, state, epoch)
     for candidate in (OTHER_VOTER, THIRD_VOTER):
         case = f"{state}, {candidate}"
@@ -281,7 +280,7 @@ def others_ask(talk: Talk, state: str, epoch: int) -> None:
 
 
 def fetched_from(talk: Talk) -> None:
-    """Whoever has spoken with its leader would not vote another in (KIP-996)."""
+    """A follower that has fetched from its leader refuses pre-votes (KIP-996)."""
     epoch = 6000
     leader = talk.side.voters[OTHER_VOTER]
     leader.leads = epoch
@@ -300,7 +299,7 @@ def fetched_from(talk: Talk) -> None:
 
 
 def prospective(talk: Talk) -> None:
-    """It asks whether it would win; nobody answers."""
+    """It requests pre-votes and gets no response."""
     epoch = 7000
     seek_votes(talk, epoch)
     note_asked(talk, "would-be vote", ApiKey.VOTE)
@@ -315,7 +314,7 @@ def prospective(talk: Talk) -> None:
 
 
 def candidate(talk: Talk) -> None:
-    """It would win, and stands; nobody answers."""
+    """It gets its pre-votes and requests votes, and gets no response."""
     epoch = 8001
     seek_votes(talk, epoch - 1, pre_vote=True)
     note_asked(talk, "vote", ApiKey.VOTE)
@@ -330,7 +329,7 @@ def candidate(talk: Talk) -> None:
 
 
 def elected(talk: Talk) -> None:
-    """It leads, and nothing is committed: the others have not fetched what it wrote first."""
+    """It leads without a committed record: the others have not fetched its LeaderChange."""
     epoch = 9001
     seek_votes(talk, epoch - 1, pre_vote=True, vote=True)
     note_asked(talk, "it leads", ApiKey.BEGIN_QUORUM_EPOCH)
@@ -365,7 +364,7 @@ def votes_by_log(talk: Talk) -> None:
 
 
 def not_active(talk: Talk) -> None:
-    """What only the active controller decides, asked of one that knows who leads."""
+    """Requests that only the active controller serves, sent to a voter that knows the leader."""
     epoch = 11_000
     talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
     topic = {"name": "t", "numPartitions": 1, "replicationFactor": 1}
