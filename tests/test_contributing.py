@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: its walk through a first API works to the letter, in a copy of the checkout."""
+"""CONTRIBUTING.md: its steps for a first API work to the letter, in a copy of the checkout."""
 
 from __future__ import annotations
 

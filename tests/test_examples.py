@@ -1,7 +1,7 @@
-"""Every example runs, ends by itself and prints what its ``.out`` file says; and it is short.
+"""Every example runs, ends by itself and has the output of its ``.out`` file; and it is short.
 
-Where times and winners differ from run to run there is a ``.pattern`` file, too: each of its lines is found in the
-output, one after the other, and likewise in the ``.out`` file, which is one such run.
+If times and leaders differ from run to run, there is a ``.pattern`` file, too. Each of its lines matches a line of the
+output, in order, and of the ``.out`` file, which is one such run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What README.md tells to type works and prints what it says. Only the ports are others: tests run side by side."""
+"""The commands of README.md work and print the lines of README.md. Only the ports differ, because tests run in
+parallel.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def block(language: str, words: str) -> str:
 
 
 def shell(line: str, directory: Path) -> str:
-    """What a terminal shows after a line; ``python3`` is what runs this test, ``kraft`` that of this checkout."""
+    """Return a terminal's output for a line. ``python3`` is the interpreter of this test, ``kraft`` is from this
+    checkout.
+    """
     names = f'python3() {{ {sys.executable} "$@"; }}; kraft() {{ python3 -m kraft "$@"; }}; '
     ran = subprocess.run(
         ["bash", "-c", names + line],

@@ -92,7 +92,7 @@ _DOTTED = re.compile(r"[\w.]+")
 
 
 def imported_names(tree: ast.AST) -> dict[str, str]:
-    """What the names stand for that a module imports."""
+    """Map the imported names of a module to their full names."""
     names = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

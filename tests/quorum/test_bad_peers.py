@@ -1,4 +1,4 @@
-"""What a peer can do to a member of the quorum: nothing, or stop it with one clear line where its log is at stake."""
+"""The effects of a bad peer on a member of the quorum: none, or a stop with one clear line if its log is at risk."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def _catch_up(directory: Path, leader: Leader) -> None:
 def test_a_follower_outlives_a_leader_that_talks_nonsense(
     tmp_path: Path, bad: Answer | fetched.FetchResponse | None
 ) -> None:
-    """Nothing that cannot be is appended or believed, and the follower asks again. The first answer is how it finds its
+    """The follower appends and adopts nothing invalid, and fetches again. With the first response it finds its
     leader.
     """
     virtual_time.run(_catch_up, tmp_path, Leader([answer(), bad, bad]))
@@ -155,7 +155,7 @@ def test_a_leader_that_has_recovered_is_said_so(tmp_path: Path, caplog: pytest.L
 
 
 def test_a_leader_with_other_voters_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """This node follows it, and has no vote there: it would never be told."""
+    """This node follows it and has no vote there; no other message would show that."""
     caplog.set_level(logging.WARNING)
     data = leader_change_batch(LeaderChange(EPOCH, 1, (1, 3, 4), (1, 3)), 0, 1000)
     virtual_time.run(_insist, tmp_path, Stubborn(answer(data)))
@@ -168,7 +168,7 @@ async def _be_cut(directory: Path, leader: Leader) -> None:
 
 
 def test_what_is_committed_is_never_cut(tmp_path: Path) -> None:
-    """KIP-595: committed records are never truncated. A leader that says otherwise stops the node, with one line."""
+    """KIP-595: committed records are never truncated. If a leader requires that, the node stops with one line."""
     everything = answer(opening() + topics(1, 3), high_watermark=4)
     parted = answer(diverging_epoch=fetched.EpochEndOffset(EPOCH, 1), high_watermark=4)
     leader = Leader([answer(), everything, answer(high_watermark=4), parted])

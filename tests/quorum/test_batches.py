@@ -1,4 +1,6 @@
-"""What a follower takes from a leader, and what it refuses (KIP-595): nothing that a peer sends is believed."""
+"""The batches that a follower accepts from a leader, and those that it refuses (KIP-595): it checks every byte of a
+peer.
+"""
 
 from __future__ import annotations
 

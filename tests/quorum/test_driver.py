@@ -1,4 +1,4 @@
-"""The quorum's driver on real files: what is acknowledged, when, and what a restart finds."""
+"""The quorum's driver on real files: the acknowledged records, their time, and the state after a restart."""
 
 from __future__ import annotations
 
@@ -210,8 +210,8 @@ async def test_a_leader_stops_rather_than_send_what_rotted_since_the_start(tmp_p
 
 @pytest.mark.parametrize("damaged", ["log", "quorum-state"])
 async def test_a_record_of_an_epoch_that_never_was_stops_the_node(tmp_path: Path, damaged: str) -> None:
-    """An election state is durable before its epoch is in the log (KIP-595). A voter that believed a flipped bit in the
-    epoch of its last batch would win elections with it, and have the others cut what is committed.
+    """An election state is durable before its epoch is in the log (KIP-595). Otherwise a voter with a flipped bit in
+    the epoch of its last batch would win elections, and the others would truncate committed records.
     """
     async with running(tmp_path):
         pass

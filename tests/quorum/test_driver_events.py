@@ -43,7 +43,7 @@ def topic(number: int) -> TopicRecord:
 
 @attrs.define
 class Disk:
-    """Counts what it does, and does it at once; ``happened`` is what is told of it and of others, in order."""
+    """Counts its calls, and performs them at once; ``happened`` has its events and those of others, in order."""
 
     happened: list[str] = attrs.Factory(list)
     fails: bool = False
@@ -80,7 +80,7 @@ async def at_rest(path: Path, **options: Any) -> AsyncIterator[tuple[Quorum, Dis
 
 
 async def test_all_that_is_appended_before_the_role_had_its_turn_makes_one_flush(tmp_path: Path) -> None:
-    """Commits are made in groups: many callers in one turn of the event loop cost one flush, not one each."""
+    """Commits are made in groups: many callers in one pass of the event loop need one flush, not one each."""
     async with at_rest(tmp_path) as (quorum, disk):
         first, *_, last = [append(quorum, [topic(1000 + number)], quorum.epoch) for number in range(50)]
         assert (quorum.high_watermark, disk.flushes) == (first, 0)
@@ -158,7 +158,7 @@ async def test_flushes_count_as_busy_and_rest_does_not(tmp_path: Path) -> None:
 
 
 async def test_a_deadline_that_came_while_the_role_rests_is_kept(tmp_path: Path) -> None:
-    """A Fetch that waits is answered when its ``max_wait_ms`` is over, whoever brought it."""
+    """A parked Fetch gets its response when its ``max_wait_ms`` is over, whichever peer sent it."""
     async with at_rest(tmp_path) as (quorum, _):
         fetch = FetchRequest(quorum.epoch, OBSERVER, quorum.end_offset, quorum.epoch, 0.01)
         with trio.fail_after(30):
@@ -168,7 +168,9 @@ async def test_a_deadline_that_came_while_the_role_rests_is_kept(tmp_path: Path)
 
 
 async def test_what_fails_in_a_step_ends_the_quorum_and_not_whoever_appended(tmp_path: Path) -> None:
-    """After a failed fsync nobody knows what is on disk: the node stops, and whoever appended hears nothing."""
+    """After a failed fsync the content of the disk is unknown: the node stops, and no appender gets an
+    acknowledgement.
+    """
     acknowledged = False
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="the disk is gone"), flatten_subgroups=True):
         async with at_rest(tmp_path) as (quorum, disk):
@@ -181,7 +183,7 @@ async def test_what_fails_in_a_step_ends_the_quorum_and_not_whoever_appended(tmp
 
 
 async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) -> None:
-    """KIP-595: nobody may hear of what rests on an election state before that is durable."""
+    """KIP-595: no message that depends on an election state leaves before that state is durable."""
     written = trio.Event()
     writes = 0
 

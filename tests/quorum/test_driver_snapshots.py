@@ -1,4 +1,4 @@
-"""Snapshots and the driver of the quorum: what is fetched, loaded and trimmed while other things are going on."""
+"""Snapshots and the driver of the quorum: fetches, loads and trims of snapshots during other work."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ async def _install_during_a_flush(directory: Path) -> None:
 
 
 def test_what_a_snapshot_covers_is_committed_once_the_log_begins_behind_it(tmp_path: Path) -> None:
-    """Effects are performed in field order: the log changes, then the high watermark is told. A reader that heard of it
-    before would read what was never committed in the log that is about to go.
+    """Effects are performed in field order: first the log changes, then the high watermark rises. With the other order
+    a reader could read uncommitted records in the log that the snapshot replaces.
     """
     (tmp_path / "follower").mkdir()
     virtual_time.run(_install_during_a_flush, tmp_path)

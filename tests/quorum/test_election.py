@@ -1,4 +1,4 @@
-"""``quorum-state`` at a start: believed, doubted with a line in the log, or a reason to stop."""
+"""``quorum-state`` at a start: accepted, accepted with a warning, or a reason to stop."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_missing_file_beside_a_log_may_cost_a_vote(
 def test_somebody_who_is_no_voter_is_named(
     log: MetadataLog, caplog: pytest.LogCaptureFixture, state: QuorumState, what: str
 ) -> None:
-    """A vote stays given whoever got it: there is one in an epoch."""
+    """A vote stays valid for any candidate: a voter has one vote in an epoch."""
     election = stored(log, state)
     assert election.voted_for == (77 if what == "vote" else None)
     path = Path(log.directory) / FILE_NAME
@@ -93,7 +93,7 @@ def test_a_record_of_an_epoch_that_never_was_stops_the_node(log: MetadataLog) ->
 
 
 def test_a_snapshot_of_another_node_may_be_newer(log: MetadataLog, caplog: pytest.LogCaptureFixture) -> None:
-    """It may have been brought in the place of one that was lost, and says its epoch twice."""
+    """The file may replace a lost one, and has its epoch twice."""
     snapshot = log.write_snapshot(Image(offset=41, epoch=4, timestamp_ms=1000))
     log.install(snapshot)
     assert stored(log, QuorumState(2, 3, 2)) == ElectionState(4)

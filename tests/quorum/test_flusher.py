@@ -24,7 +24,7 @@ QUICK_S, STRAGGLER_S, STALL_S = 0.0005, 0.003, 0.2
 
 @attrs.define
 class Disk:
-    """A flusher at work on a real log, whose fsyncs take the time that they are told to."""
+    """A flusher at work on a real log, with fsyncs of a given duration."""
 
     log: MetadataLog
     clock: MockClock
@@ -58,7 +58,7 @@ class Disk:
         self.flusher.want()
 
     async def flush(self, count: int) -> int:
-        """How many of the next ``count`` flushes ran beside the event loop."""
+        """Return how many of the next ``count`` flushes ran beside the event loop."""
         before = self.threads
         for _ in range(count):
             self.ended = trio.Event()
@@ -156,7 +156,7 @@ async def test_nothing_is_flushed_that_is_not_due(tmp_path: Path, mock_clock: Mo
 async def test_what_a_flush_covers_is_not_flushed_again(
     tmp_path: Path, mock_clock: MockClock, flushes_before: int
 ) -> None:
-    """An append is told of twice, by who appended and by the core that has seen it."""
+    """The flusher gets two reports of each append: from the appender, and from the core."""
     async with running(tmp_path, mock_clock) as disk:
         await disk.flush(flushes_before)
         disk.flushed.clear()

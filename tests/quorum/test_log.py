@@ -1,4 +1,4 @@
-"""The metadata log on real files: what is appended, read, cut and trimmed."""
+"""The metadata log on real files: appends, reads, truncations and trims."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.support.metadata_logs import (
 
 
 def test_whether_there_is_metadata(tmp_path: Path) -> None:
-    """What a quorum says of itself is none; a snapshot is."""
+    """The quorum's own control records are no metadata; a snapshot is."""
     leader, follower = pair(tmp_path)
     assert not leader.has_records
     fill(leader, 1, 0)
@@ -82,7 +82,7 @@ def test_batches_are_as_apache_writes_them(tmp_path: Path) -> None:
 
 
 def test_a_leader_sends_nothing_that_is_damaged(tmp_path: Path) -> None:
-    """Followers would refuse it and ask again, and nothing would be committed as long as it leads."""
+    """Followers would refuse it and fetch again, and the leader could commit nothing during its term."""
     log = open_log(tmp_path)
     for number in range(3):
         append_records(log, [topic(number)], 1, 1000)
@@ -203,7 +203,7 @@ def test_what_was_appended_last_reads_as_it_does_from_the_file(tmp_path: Path, m
 
 
 def test_a_follower_ends_up_with_the_same_bytes(tmp_path: Path) -> None:
-    """KIP-595: a follower appends what it fetched, however the fetches are cut."""
+    """KIP-595: a follower appends the fetched records for any size of the fetches."""
     for name in ("leader", "follower"):
         (tmp_path / name).mkdir()
     leader, follower = open_log(tmp_path / "leader"), open_log(tmp_path / "follower")
@@ -222,7 +222,7 @@ def test_a_follower_ends_up_with_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_fetched_batches_are_appended_where_they_were_proved_to_belong(tmp_path: Path) -> None:
-    """Nothing of them is looked at again when they are written: what was proved of them travels with them."""
+    """The write does not check the batches again: the results of the first check travel with them."""
     leader, follower = pair(tmp_path)
     fill(leader, 2, 3)
     data, _ = leader.read(0, 2**20)
@@ -319,7 +319,7 @@ def test_a_log_trimmed_to_its_very_end_goes_on_from_there(tmp_path: Path) -> Non
     fill(log, 2, 3)
     log.trim(snapshot_of(log, 8))
     with pytest.raises(KafkaError) as refused:
-        log.read(7, 2**20)  # what was appended last, too
+        log.read(7, 2**20)  # the last append, too
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
     log.close()
     for epoch in (2, 5):
@@ -354,7 +354,9 @@ def test_a_node_that_is_far_behind_begins_with_the_snapshot_of_a_leader(tmp_path
 
 
 def test_retention_by_size(tmp_path: Path) -> None:
-    """metadata.max.retention.bytes: the oldest snapshots go while log and snapshots are larger, but for the newest."""
+    """metadata.max.retention.bytes: while log and snapshots are larger, the node deletes the oldest snapshots, but
+    never the newest.
+    """
     log = open_log(tmp_path, LogConfig(segment_bytes=400, retention_bytes=2000, retention_ms=-1))
     fill(log, 1, 4)
     snapshots = [snapshot_of(log, 3)]

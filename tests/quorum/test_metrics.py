@@ -1,4 +1,4 @@
-"""The raft metrics, read from a quorum whose life is told step by step."""
+"""The raft metrics, read from a quorum with scripted events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Log:
 
 @attrs.define
 class Quorum:
-    """What a quorum shows of itself."""
+    """The attributes of a quorum that the metrics read."""
 
     state: State = attrs.Factory(lambda: Unattached(0, math.inf))
     node_id: int = 1

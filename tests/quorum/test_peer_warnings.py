@@ -1,4 +1,4 @@
-"""What is said of peers that do not fit: once, again when it is news again, and never with every request."""
+"""Warnings about peers: once when they are new, again when they return, and never with every request."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_flood_of_different_warnings_ends(
 
 
 def test_an_election_is_no_warning(warnings: PeerWarnings, caplog: pytest.LogCaptureFixture) -> None:
-    """Verdicts on votes are told each time, and refused fetches are not: there are many while nobody leads."""
+    """Every verdict on a vote is logged, and refused fetches are not: there are many while the epoch has no leader."""
     for _ in range(2):
         warnings.note_verdict(Verdict(VoteRequest(5, 1, 0, 0), 1, False, Reason.SHORTER_LOG))
         warnings.note_verdict(Verdict(FetchRequest(5, 1, 0, 0, 0.5), 1, False, Reason.NOT_LEADER))

@@ -39,7 +39,9 @@ async def test_a_reply_wakes_the_one_that_waits_for_it(tmp_path: Path) -> None:
 
 
 async def test_the_records_that_a_response_names_are_read_when_the_core_replies(tmp_path: Path) -> None:
-    """Later the log may be another one. A core names all that it has; the response has what the request may bring."""
+    """Later the log may be another one. A core names all its records; the response has as many as the request
+    allows.
+    """
     log = open_log(tmp_path)
     for number in range(3):
         append_records(log, [topic(number)], 1, 0)

@@ -1,4 +1,4 @@
-"""What the effects of a core do to a real log, and which events follow from them."""
+"""The changes of a real log by the effects of a core, and the events that follow from them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Bench:
         self.performer = Performer(self.log, Clock(), self.flusher, check, pending, {}, warnings, self.published.append)
 
     def fetched(self, change: LeaderChange) -> FetchedRecords:
-        """What a leader sends that opens its epoch, as the driver proves it."""
+        """The first batch of a leader's epoch, in the checked form of the driver."""
         batches = self.log.check_fetched(leader_change_batch(change, self.log.end_offset, 0), change.epoch)
         assert batches is not None
         return FetchedRecords(batches.records, batches)
@@ -83,7 +83,7 @@ def test_the_voters_of_a_new_leader_are_compared_with_those_of_this_node(
 
 
 def test_a_cut_log_is_flushed(bench: Bench) -> None:
-    """A cut that is not durable might come back with a crash, behind what the leader wrote there instead."""
+    """After a crash the records of a truncation that was not durable might return, behind the leader's new records."""
     for epoch in (1, 2):
         bench.performer.append(LeaderChange(epoch, 2, (1, 2, 3), (2, 3)))
     bench.performer.truncate(1)

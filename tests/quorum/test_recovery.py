@@ -1,4 +1,4 @@
-"""What a start finds of the metadata log, after a stop, a crash at any moment, and damage (KIP-630)."""
+"""The metadata log at a start, after a stop, a crash at any moment, and damage (KIP-630)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.metadata_logs import (
 
 
 def test_what_a_start_finds_is_durable(tmp_path: Path) -> None:
-    """A member that fetches, or votes, says that its whole log is durable; a killed node's may be in memory only."""
+    """The Fetch or the vote of a member reports its whole log as durable; a killed node's log may be in memory only."""
     log = open_log(tmp_path)
     fill(log, 1, 20)
     assert log.begin_flush().files
@@ -73,7 +73,7 @@ def test_a_crash_while_a_snapshot_takes_the_place_of_the_log(tmp_path: Path, las
 
 @pytest.mark.parametrize("last_stop", LastStop)
 def test_a_crash_while_the_log_is_trimmed(tmp_path: Path, last_stop: LastStop) -> None:
-    """Whatever moment the node dies in, what the log and its snapshots say together is all that was there."""
+    """After a crash at any moment the log and its snapshots together have all records."""
     log = open_log(tmp_path)
     fill(log, 1, 10)
     fill(log, 2, 10)
@@ -144,7 +144,7 @@ def test_a_damaged_snapshot_does_not_take_the_place_of_the_log(tmp_path: Path) -
 
 @pytest.mark.parametrize("last_stop", LastStop)
 def test_a_damaged_file_of_epochs_does_not_cost_the_log(tmp_path: Path, last_stop: LastStop) -> None:
-    """KIP-630: only a snapshot that is ahead of the log takes its place. What is behind this one was acknowledged."""
+    """KIP-630: only a snapshot that is ahead of the log replaces it. The records after this one were acknowledged."""
     log = open_log(tmp_path)
     fill(log, 1, 20)
     snapshot_of(log, 15)
@@ -196,7 +196,8 @@ def _left_by_a_kill(tmp_path: Path, tail: int, behind: int = 20) -> SnapshotId:
 def test_a_snapshot_beyond_the_log_takes_its_place_whatever_the_epoch_of_the_log(
     tmp_path: Path, last_stop: LastStop, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Raft, figure 7: a follower may have records of a newer epoch than what is committed; they never will be.
+    """Raft, figure 7: a follower may have records of a newer epoch than the committed ones; they never become
+    committed.
 
     KIP-630: after the snapshot is stored "the follower truncates its log"; a kill may come between the two.
     """
@@ -227,9 +228,9 @@ def test_a_snapshot_of_a_newer_epoch_inside_the_log_takes_its_place(tmp_path: Pa
 
 @pytest.mark.parametrize("tail", [21, 30])
 def test_a_log_that_reaches_beyond_a_snapshot_of_an_older_epoch_is_refused(tmp_path: Path, tail: int) -> None:
-    """No leader sends that: it has the follower cut a log that parts from its own first (KIP-595).
+    """No leader sends that: the follower truncates a diverging log first (KIP-595).
 
-    So the log, or the snapshot, is not what it was. Either may have the only copy of what is committed: both stay.
+    So the log or the snapshot is damaged. Either may have the only copy of committed records, so both stay.
     """
     _left_by_a_kill(tmp_path, tail)
     found = {path: path.read_bytes() for path in sorted((tmp_path / "follower" / CLUSTER_METADATA_PARTITION).iterdir())}
@@ -277,7 +278,7 @@ def test_a_log_that_begins_late_without_a_snapshot_is_refused(tmp_path: Path) ->
 
 
 def test_the_oldest_snapshot_that_reaches_back_far_enough_is_where_a_log_begins(tmp_path: Path) -> None:
-    """As Apache leaves it: the first segment begins below the snapshot, and nobody knows by how much."""
+    """As after Apache Kafka: the first segment begins below the snapshot, at an unknown offset."""
     log = open_log(tmp_path)
     fill(log, 1, 20)
     snapshots = [snapshot_of(log, end) for end in (3, 9, 15)]

@@ -1,9 +1,9 @@
-"""A bit flips in the files of a metadata log while its node is down: every byte of them, after each kind of stop.
+"""A bit flips in the files of a metadata log while its node is down: in every byte, after each kind of stop.
 
-What the simulator calls ``rot`` is a node that may not start with its disk and has to be given a new one. This is what
-that assumption rests on: a start finds all that was there before, or refuses with one line. What may be lost is the
-last batch before a power cut, which may never have been whole. Kafka's formats hide some flips from everybody; they are
-counted here exactly, and told of in docs/robustness.md.
+The simulator's ``rot`` assumes that a node with a damaged disk does not start. This file checks the assumption: a start
+finds all records, or refuses with one line. Only the last batch before a power cut may be lost, since it may be an
+incomplete write. Kafka's formats hide some flips from every reader. The tests count those exactly, and
+docs/robustness.md lists them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EPOCHS = [(1, 6), (3, 0), (6, 2), (9, 0)]
 
 
 class Found(NamedTuple):
-    """What a start finds. ``batches`` are all committed ones behind the snapshot, whatever their epochs."""
+    """The result of a start. ``batches`` are all committed ones after the snapshot, without their epochs."""
 
     epoch: int
     epochs: list[tuple[int, int]]
@@ -90,7 +90,7 @@ class Sweep:
         return found
 
     def outcome(self, path: Path, position: int, bit: int) -> Found | str:
-        """What a start finds with this bit flipped, or the line with which it refuses."""
+        """Return the result of a start with this bit flipped, or the line with which it refuses."""
         sound = path.read_bytes()
         damaged = flip(sound, position, bit)
         write(path, damaged)
@@ -124,10 +124,10 @@ def write(path: Path, data: bytes) -> None:
 
 
 def is_hidden(headers: Sequence[BatchHeader], number: int, epoch: int) -> bool:
-    """Whether nothing in the files contradicts that batch ``number`` is of ``epoch``.
+    """Return whether the files are consistent with ``epoch`` as the epoch of batch ``number``.
 
-    No checksum covers it. It must not go back, a new one begins with a control batch, and the election state knows the
-    last one: what is left is the epoch of a batch that is alone in its own, between those of its neighbours.
+    No checksum covers it. It must not decrease, a new one begins with a control batch, and the election state has the
+    last one. So only the epoch of a batch that is alone in it may change, between those of its neighbours.
     """
     epochs = [header.leader_epoch for header in headers]
     if epochs.count(epochs[number]) > 1:
@@ -137,9 +137,9 @@ def is_hidden(headers: Sequence[BatchHeader], number: int, epoch: int) -> bool:
 
 
 def is_perhaps_torn(batch: bytes, field: int, bit: int) -> bool:
-    """Whether a write that was under way may have left this: no batch has that length, or the checksum does not fit.
+    """Return whether an incomplete write may look like this: no batch has that length, or the checksum is wrong.
 
-    Where only the length does not, the write was finished.
+    If only the length is wrong, the write was complete.
     """
     length = int.from_bytes(flip(batch, field, bit)[8:12], "big", signed=True)
     return length < MINIMUM_LENGTH or field >= 16
@@ -208,7 +208,7 @@ async def test_what_the_log_says_as_well_is_made_anew(tmp_path: Path, last_stop:
 
 
 async def test_a_flipped_bit_in_the_snapshot_is_refused(tmp_path: Path) -> None:
-    """Whatever the last stop was: it is read to be replayed, and proved as it is read."""
+    """After any stop the start replays the whole log, and checks it on the way."""
     sweep = Sweep(tmp_path, LastStop.KILLED)
     (path,) = sweep.files("*.checkpoint")
     for position in range(path.stat().st_size):
@@ -218,9 +218,9 @@ async def test_a_flipped_bit_in_the_snapshot_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_flipped_bit_in_the_election_state_is_refused_or_makes_another_number(tmp_path: Path) -> None:
-    """The file is JSON without a checksum, so a digit that becomes another one is believed, as it is by Apache Kafka.
+    """The file is JSON without a checksum, so the node accepts a changed digit, as Apache Kafka does.
 
-    What is committed is the same. But a voter that has forgotten its vote may vote a second time in that epoch.
+    The committed records are the same. But a voter without its vote may vote a second time in that epoch.
     """
     sweep = Sweep(tmp_path, LastStop.KILLED)
     (path,) = sweep.files(FILE_NAME)
@@ -245,7 +245,7 @@ async def test_a_flipped_bit_in_the_election_state_is_refused_or_makes_another_n
 
 
 async def test_a_flipped_bit_in_the_topics_id_is_refused_or_costs_nothing(tmp_path: Path) -> None:
-    """The topic of the metadata has one id for ever; what the file says of it is not used."""
+    """The topic of the metadata has a fixed id; the node does not use the one in the file."""
     sweep = Sweep(tmp_path, LastStop.KILLED)
     (path,) = sweep.files("partition.metadata")
     for position in range(path.stat().st_size):

@@ -127,7 +127,7 @@ def test_a_peer_without_a_common_version_is_not_asked(offered: dict[int, tuple[i
 
 
 def test_a_pre_vote_needs_version_2_of_vote() -> None:
-    """KIP-996: PreVote is new in version 2 of the request; an older voter cannot be asked."""
+    """KIP-996: PreVote is new in version 2 of the request; an older voter does not support it."""
     pre_vote = attrs.evolve(VOTE, pre_vote=True)
     assert request_value(sent(pre_vote, 2), 2, TWO) == pre_vote
     with pytest.raises(KafkaError) as refused:
@@ -135,7 +135,7 @@ def test_a_pre_vote_needs_version_2_of_vote() -> None:
     assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
 
 
-# What a member says of itself.
+# The fields about the sender.
 
 
 @pytest.mark.parametrize("version", range(1, 3))
@@ -195,7 +195,7 @@ def test_an_answer_says_where_the_leader_is(key: ApiKey, asked: Request, respons
         assert (node.node_id, node.host, node.port) == (leader, f"controller{leader}", 9090 + leader)
 
 
-# Requests that are refused before the quorum is asked.
+# Requests that the node refuses before the core.
 
 
 @sweep(("key", "asked", "response", "version"), EVERYWHERE)
@@ -329,7 +329,7 @@ def test_numbers_that_cannot_be_are_no_answer(numbers: tuple[int, int]) -> None:
         said = getattr(message.responses[0].partitions[0], where)
         said.epoch, said.end_offset = epoch, offset
         if where == "diverging_epoch" and epoch < 0:
-            response, _ = response_value(FETCH, message, 17)  # no epoch: nothing is said to diverge
+            response, _ = response_value(FETCH, message, 17)  # no epoch: no divergence
             assert response == FetchResponse(ErrorCode.NONE, 7, 2)
         else:
             with pytest.raises(BadResponse):
@@ -350,7 +350,7 @@ REQUESTS = {key: request for key, request, _ in EXCHANGES}
 
 
 def seen_as_ours(topics: list[Any]) -> None:
-    """Name the metadata log, so that what is said of it is looked at."""
+    """Name the metadata log, so that the node reads the partition."""
     for topic in topics:
         for name, value in [("topic_name", "__cluster_metadata"), ("name", "__cluster_metadata")]:
             if hasattr(topic, name):

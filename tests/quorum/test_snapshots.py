@@ -242,7 +242,9 @@ def test_a_snapshot_may_be_fetched_anew_while_the_first_is_looked_through(
 
 
 def test_what_a_crash_left_is_deleted_and_foreign_files_are_not(tmp_path: Path) -> None:
-    """``.part`` and ``.deleted`` files are ours or Apache's own left-overs; any other name is somebody else's."""
+    """``.part`` and ``.deleted`` files are left over from this node or Apache Kafka's; the node keeps any other
+    name.
+    """
     left_over = [
         "00000000000000000012-0000000003.checkpoint.part",
         "00000000000000000012-0000000003-7.checkpoint.part",
@@ -274,7 +276,7 @@ def no_space(fd: int, data: bytes) -> None:
 
 
 def test_loading_holds_no_list_of_records(snapshots: MetadataSnapshots) -> None:
-    """What a load needs at most is little more than what it returns."""
+    """A load needs at most a little more memory than its result."""
     topic = UUID(int=1)
     records: list[Any] = [TopicRecord(name="t", topic_id=topic)]
     records += [

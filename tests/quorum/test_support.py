@@ -1,5 +1,6 @@
-"""What of a newer Kafka a start, or a follower, refuses: dynamic voters (KIP-853), levels of metadata.version that are
-not known (KIP-778). It is never called damage, and nothing is written."""
+"""Features of a newer Kafka that a start, or a follower, refuses: dynamic voters (KIP-853), unknown levels of
+metadata.version (KIP-778). The message never calls them damage, and the node writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def data(offset: int, *values: bytes, epoch: int = 1) -> bytes:
 
 
 def snapshot(values: list[bytes], *said: tuple[ControlType, bytes], epoch: int = EPOCH) -> bytes:
-    """A snapshot of ``values``, or with what is ``said`` of the voters in their place."""
+    """A snapshot of ``values``, or with the records ``said`` about the voters in their place."""
     batches = list(snapshot_batches(values or [b""] * len(said), epoch=epoch, timestamp=1000))
     if said:
         batches[1:-1] = [control(1, *said, epoch=epoch)]
@@ -111,7 +112,7 @@ def test_a_snapshot_with_dynamic_voters(tmp_path: Path, end_offset: int) -> None
 
 @pytest.mark.parametrize(("oldest", "newest"), [(True, False), (False, True)], ids=["oldest", "newest"])
 def test_one_of_two_snapshots_with_dynamic_voters(tmp_path: Path, oldest: bool, newest: bool) -> None:
-    """The first may be all that says so: a newer one of Kafka before KIP-853 would not."""
+    """The first may be the only one with voters: a newer snapshot of a Kafka before KIP-853 would have none."""
     written(tmp_path)
     paths = []
     for snapshot_id, dynamic in ((SnapshotId(0, 0), oldest), (SnapshotId(2, 1), newest)):
@@ -187,7 +188,7 @@ def test_a_record_of_a_newer_kafka_is_no_damage(tmp_path: Path) -> None:
     assert "rejoin" not in str(refused.value)
 
 
-# What comes of a leader.
+# Records from a leader.
 
 
 async def _stops(directory: Path, leader: Leader) -> None:

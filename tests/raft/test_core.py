@@ -62,7 +62,7 @@ def test_a_restart_keeps_the_vote(voters: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("stored", "in_log", "new"), [(0, 0, 1), (4, 3, 5), (2, 6, 7)])
 def test_no_epoch_is_used_twice(stored: int, in_log: int, new: int) -> None:
-    """Whatever the state file says of the last epoch, a new one is beyond every epoch in the log."""
+    """For any epoch in the state file, a new epoch is above every epoch in the log."""
     quorum = core(ElectionState(epoch=stored, leader_id=1), end_offset=9, last_epoch=in_log)
     quorum.step(0, Timeout())
     assert quorum.epoch == new

@@ -59,7 +59,7 @@ def records(base: int, *runs: tuple[int, int]) -> LogSlice:
 
 
 def why_given_up(core: RaftCore, now: float) -> str:
-    """Why a follower seeks votes after its fetch timeout."""
+    """Return the reason why a follower seeks votes after its fetch timeout."""
     (transition,) = core.step(now, Timeout()).transitions
     assert isinstance(core.state, Prospective)
     return transition.why
@@ -72,7 +72,7 @@ def test_a_follower_fetches_from_the_end_of_its_log() -> None:
 
 
 def test_what_comes_is_flushed_before_more_is_asked() -> None:
-    """KIP-595: the fetch offset is an acknowledgement, so what lies below it is durable."""
+    """KIP-595: the fetch offset is an acknowledgement, so all records below it are durable."""
     core, send = following()
     effects = respond(core, send, fetched(high_watermark=1, records=records(0, (5, 2))), 0.1)
     assert (effects.append, effects.flush, effects.sends) == (FetchedRecords(records(0, (5, 2))), True, [])
@@ -152,7 +152,7 @@ def test_a_leader_that_does_not_answer_is_given_up() -> None:
     ids=["an error", "it does not lead", "an older epoch", "what makes no sense"],
 )
 def test_a_leader_that_gives_no_good_answer_is_given_up_for_that(bad: FetchResponse | None) -> None:
-    """KIP-595: only a successful fetch counts. The reason of the transition says whether there was any response."""
+    """KIP-595: only a successful fetch counts. The reason of the transition shows whether there was any response."""
     core, send = following()
     if bad is None:
         core.step(0.1, RequestFailed(send.number, 2, send.request, answered=True))
@@ -218,7 +218,9 @@ def test_an_error_that_names_a_newer_leader_is_followed() -> None:
 
 
 def test_a_leader_that_is_only_known_by_its_end_is_followed() -> None:
-    """As with Apache Kafka: its epoch has no vote left to give, and the election comes when the succession says so."""
+    """As with Apache Kafka: its epoch has no vote left, and the order of the successors sets the time of the
+    election.
+    """
     core = member()
     assert answer(core, EndQuorumEpochRequest(7, 3, (2, 1)), 0.1) == EndQuorumEpochResponse(ErrorCode.NONE, 7, 3)
     assert (core.epoch, core.leader_id) == (7, 3)

@@ -180,7 +180,7 @@ class QuorumMachine(RuleBasedStateMachine):
         self.append(-1, count, held=False, heard=12)
         self.write_a_snapshot(-1, trims=True)
 
-    # What must be true.
+    # Invariants.
 
     @invariant()
     def the_same_place_has_the_same_record(self) -> None:

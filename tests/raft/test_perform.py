@@ -45,7 +45,7 @@ def world() -> tuple[World, EffectsWorld]:
 
 
 def test_effects_are_performed_in_field_order() -> None:
-    """``Effects`` says so. A field that is added later has to be performed too, or be named here."""
+    """``Effects`` documents the order. A field that is added later must be performed too, or be listed here."""
     noted, target = world()
     assert list(perform(ALL, target)) == [ELECTION]
     fields = [field.name for field in attrs.fields(Effects) if field.name not in NOT_PERFORMED]
@@ -55,7 +55,7 @@ def test_effects_are_performed_in_field_order() -> None:
 
 
 def test_nothing_is_done_before_the_election_state_is_durable() -> None:
-    """KIP-595: a vote is on disk before the candidate hears of it."""
+    """KIP-595: a vote is on disk before the driver sends it to the candidate."""
     noted, target = world()
     performance = perform(ALL, target)
     assert next(performance) == ELECTION

@@ -84,7 +84,7 @@ class WatchedCores(Cores):
         require(log.end >= needed and state_at(node.disk, needed) == self.states[needed], "LeaderCompleteness", text)
 
     def _commit(self, node: DrivenCore, state: Leader) -> None:
-        """What a leader commits stays committed, for every node."""
+        """A record that a leader commits stays committed, for every node."""
         for offset in range(len(self.committed), node.core.high_watermark):
             entry = node.disk.log.at(offset)
             self.committed.append(entry)

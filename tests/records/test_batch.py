@@ -1,4 +1,4 @@
-"""Batch headers: what is read, what is refused, what may be changed in place."""
+"""Batch headers: accepted and refused ones, and changes in place."""
 
 from __future__ import annotations
 

@@ -95,7 +95,9 @@ def test_malformed_snappy_blocks_are_refused(block: bytes) -> None:
 
 
 def test_zstd_streams_of_undeclared_size_are_read() -> None:
-    """Java writes a stream: the frame does not say how much it holds. Skippable checksums and flushes are allowed."""
+    """Java writes a stream: the frame does not have its decompressed size. Skippable checksums and flushes are
+    allowed.
+    """
     compressor = zstandard.ZstdCompressor(level=3, write_checksum=True).compressobj()
     stream = b"".join(
         compressor.compress(TEXT[:1000]) + compressor.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for _ in range(5)

@@ -1,4 +1,4 @@
-"""Control records: keys, transaction markers, and what a later Kafka may have written."""
+"""Control records: keys, transaction markers, and versions of a later Kafka."""
 
 from __future__ import annotations
 

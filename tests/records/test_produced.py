@@ -1,4 +1,4 @@
-"""What a producer may append, and with which error it is refused."""
+"""The batches that a producer may append, and the error codes of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records in and out of batches: round trips, what is refused, and two independent implementations as oracles."""
+"""Records in and out of batches: round trips, refusals, and two independent implementations as oracles."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_we_read_what_peers_write(
     assert read(batch) == records
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 2, 11)
     assert header.is_transactional is transactional
-    # A peer drops the compression that does not pay; without it the bytes are the same, but for the leader epoch.
+    # A peer drops a compression that saves nothing; without it the bytes are equal except for the leader epoch.
     assert header.compression in (compression, Compression.NONE)
     if header.compression is Compression.NONE:
         ours = encode_batch(

@@ -270,7 +270,7 @@ async def test_a_leader_whose_log_begins_within_a_batch(tmp_path: Path) -> None:
 
 
 async def test_deleted_records_are_durably_deleted_before_the_leader_hears_of_it(tmp_path: Path) -> None:
-    """KIP-107: by its next Fetch the follower says that they are gone, and DeleteRecords is answered by that."""
+    """KIP-107: the follower's next Fetch reports the deletion, and then the leader responds to DeleteRecords."""
     leader = Leader(end_offset=3)
     checkpoint = tmp_path / "log-start-offset-checkpoint"
     told: list[tuple[int, str]] = []
@@ -376,8 +376,8 @@ async def test_an_answer_that_is_too_late_is_not_taken(tmp_path: Path) -> None:
 async def test_a_response_of_a_former_leader_epoch_changes_no_log_before_the_fetcher_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_leader: int
 ) -> None:
-    """A fetcher never changes a log whose leadership has moved. ``ReplicaManager.applyLocalLeadersDelta`` removes the
-    partition from its fetcher before the broker leads. Here the task that tells the fetcher runs later.
+    """A fetcher never changes a log after its leadership has moved. ``ReplicaManager.applyLocalLeadersDelta`` removes
+    the partition from its fetcher before the broker leads. Here the task that updates the fetcher runs later.
     """
     leader = Leader()
     gate = trio.Event()
@@ -442,8 +442,9 @@ async def test_checkpoints_are_lowered_before_a_log_is_cut(tmp_path: Path) -> No
 
 
 async def test_a_power_cut_after_a_cut_loses_only_what_was_never_flushed(tmp_path: Path) -> None:
-    """The first page behind the cut never came to the disk, and the one after it did. "Everything below the recovery
-    point is flushed" must not be said of the records that took the place of those that were."""
+    """The disk has the second page after the truncation, but not the first. The statement "all records below the
+    recovery point are flushed" must not cover the new records there.
+    """
     leader, heir = Leader(), Leader(HEIR)
     path, copied = tmp_path / "data", tmp_path / "copied"
     path.mkdir()

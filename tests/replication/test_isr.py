@@ -166,8 +166,9 @@ async def test_a_partition_that_is_not_led_any_more_asks_for_nothing(tmp_path: P
 
 
 async def test_an_answer_to_a_former_leadership_is_not_taken(tmp_path: Path) -> None:
-    """An unclean election came in between: what was settled before is not what holds (Partition.submitAlterPartition
-    drops an answer if the state is not the one that was proposed)."""
+    """An unclean election came in between: the former decision no longer holds (Partition.submitAlterPartition drops a
+    response if the state is not the proposed one).
+    """
     channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2)], slow=trio.Event())
     async with leading(tmp_path, channel) as broker:
         fetch(broker)

@@ -33,7 +33,7 @@ def test_reading_ends_where_compaction_has_emptied_the_end_of_the_log(tmp_path: 
 
 
 def test_records_that_take_the_place_of_cut_ones_are_compacted_too(tmp_path: Path) -> None:
-    """LogCleanerManager.maybeTruncateCheckpoint: what was compacted ends no later than the log."""
+    """LogCleanerManager.maybeTruncateCheckpoint: the compacted part ends no later than the log."""
     log = Log.open(tmp_path, "topic-0", config(cleanup_policy="compact"), now_ms=0)
     append(log, batch([b"a"]))
     append(log, batch([b"b"]))

@@ -122,7 +122,9 @@ async def test_a_broker_that_is_taken_off_the_replicas_lets_go_of_the_log(tmp_pa
 
 
 async def test_a_topic_that_was_made_anew_before_a_snapshot_begins_empty(tmp_path: Path) -> None:
-    """KIP-516: a topic is its id. No record tells a reader of snapshots that the old one was deleted."""
+    """KIP-516: a topic is identified by its id. A reader of snapshots gets no record about the deletion of the old
+    one.
+    """
     broker = broker_in(tmp_path, 1)
     broker.replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1))
@@ -165,7 +167,7 @@ async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path
 async def test_a_crash_during_a_deletion_leaves_no_checkpoint_to_the_next_topic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever checkpoint was written last: once a directory is of the new topic, no file speaks of the old one."""
+    """For any order of checkpoint writes: once a directory belongs to the new topic, no file names the old one."""
     path = tmp_path / "data"
     path.mkdir()
     broker = broker_in(path, 1)
@@ -198,8 +200,9 @@ async def test_a_crash_during_a_deletion_leaves_no_checkpoint_to_the_next_topic(
 
 
 async def test_a_checkpoint_beyond_the_end_of_a_log_is_lowered_at_the_start(tmp_path: Path) -> None:
-    """A power cut took the end of the log. Once it has grown again, "recovered up to 9" would be said of new records
-    that were never flushed."""
+    """A power cut took the end of the log. After the log has grown again, "recovered up to 9" would cover new records
+    that were never flushed.
+    """
     first = broker_in(tmp_path, 1)
     first.replicas.registered(5)
     await first.hear(registration(1, 5), *topic(1, leader=1))
@@ -255,7 +258,9 @@ async def test_a_leader_hears_of_settings_and_brokers_when_they_change(tmp_path:
 async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The disk was full after the start offset's file, so there was no cut: the next Fetch must not tell the start."""
+    """The disk was full after the start offset's file, so there was no truncation: the next Fetch must not report the
+    start.
+    """
     broker = broker_in(tmp_path, 1)
     broker.replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1))

@@ -47,7 +47,7 @@ NO_LAG = {"replica.lag.time.max.ms": "60000"}
 
 
 async def create(cluster: Cluster, replicas: int = 3, **configs: str) -> int:
-    """The topic, of one partition; who leads it."""
+    """Create the topic, of one partition. Return its leader."""
     settings = [CreatableTopicConfig(name=name.replace("_", "."), value=value) for name, value in configs.items()]
     topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=replicas, configs=settings)
     async with cluster.connected(1) as broker:
@@ -132,7 +132,7 @@ async def hold_up(patch: pytest.MonkeyPatch, *node_ids: int) -> None:
 
 @contextlib.contextmanager
 def settling_held_up() -> Iterator[None]:
-    """No leader's in-sync replicas change inside of the block, whoever lags."""
+    """The in-sync replicas of no leader change inside of the block, even if one lags."""
     settle, over = InSyncReplicas._settle, trio.Event()
 
     async def wait(self: InSyncReplicas, proposals: Mapping[HostedPartition, Proposal]) -> bool:
@@ -170,7 +170,7 @@ async def test_a_follower_answers_clients_that_another_leads(tmp_path: Path) -> 
 
 
 async def test_a_killed_leader_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    """Each in turn is killed while it leads, misses something, and comes back."""
+    """The test kills each broker while it leads; the broker misses records, and starts again."""
     written: list[bytes | None] = []
     async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
         await create(cluster, min_insync_replicas="2")
@@ -232,7 +232,7 @@ async def test_records_that_nobody_else_had_are_cut(tmp_path: Path, monkeypatch:
 async def test_a_follower_that_does_not_fetch_leaves_the_in_sync_replicas(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until then acks=all waits for it, and consumers do not see what it does not have."""
+    """Until then acks=all waits for it, and consumers do not see the records that it lacks."""
     async with cluster_in(tmp_path, QUICK_LAG) as cluster:
         leader = await create(cluster, min_insync_replicas="2")
         slow = leader % 3 + 1
@@ -321,8 +321,9 @@ async def test_deleted_records_are_deleted_everywhere_before_that_is_answered(tm
 
 
 async def test_deleted_records_stay_deleted_under_a_follower_that_leads_and_was_killed(tmp_path: Path) -> None:
-    """KIP-107: records before the low watermark that was answered are gone, whoever leads. The only member of the ISR
-    leads again when it comes back, and nobody tells it then where its log begins."""
+    """KIP-107: records below the low watermark of the response are gone under any leader. The only member of the ISR
+    leads again after its restart, and no peer sends it the start of its log.
+    """
     async with cluster_in(tmp_path, QUICK_LEASES) as cluster:
         await create_on(cluster, 1, 2)
         assert await write(cluster, 1, b"a", b"b", b"c") == 0
@@ -426,7 +427,7 @@ async def test_the_end_is_not_told_before_a_new_leader_knows_it(
 
 
 async def create_on(cluster: Cluster, *replicas: int) -> None:
-    """The topic, of one partition on these brokers, the first of which leads it."""
+    """Create the topic, of one partition on these brokers; the first of them leads it."""
     async with cluster.connected(replicas[0]) as broker:
         topic = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, list(replicas))])
         response = await broker.request(CreateTopicsRequest(topics=[topic]))
@@ -510,7 +511,7 @@ async def test_a_topic_that_was_recreated_while_a_replica_was_away(
 
 
 async def test_a_partition_moves_to_other_brokers(tmp_path: Path) -> None:
-    """KIP-455: the new replicas catch up, then the old one lets go; who reads does not notice."""
+    """KIP-455: the new replicas catch up, then the old one is removed; a reader does not notice."""
     async with cluster_in(tmp_path) as cluster:
         await create_on(cluster, 1)
         for number in range(5):

@@ -1,4 +1,4 @@
-"""How long a request takes through a plane whose handler does nothing. A script, not a test: ``python
+"""The time of a request through a plane whose handler does nothing. A script, not a test: ``python
 tests/rpc/bench_echo.py``.
 
 The client is a plain socket in a process of its own, so the figures are those of the server and of the kernel.

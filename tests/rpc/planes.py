@@ -1,4 +1,4 @@
-"""A plane on loopback, and a peer that speaks raw bytes to it, for the tests of this room.
+"""A plane on loopback, and a peer that sends raw bytes to it, for the tests of this room.
 
 Most tests send Heartbeat version 0: its header has no tagged fields and its response is a correlation id and an error
 code, so the peer here needs no codec and is an oracle of its own.

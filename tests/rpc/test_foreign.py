@@ -1,4 +1,4 @@
-"""Other protocols, as real peers speak them."""
+"""Other protocols, as real peers send them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kraft.rpc.foreign import foreign_protocol
 
 
 def first_bytes_of_tls() -> bytes:
-    """What OpenSSL sends first."""
+    """The first bytes of OpenSSL."""
     outgoing = ssl.MemoryBIO()
     context = ssl.create_default_context()
     with pytest.raises(ssl.SSLWantReadError):

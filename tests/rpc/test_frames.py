@@ -19,8 +19,8 @@ MAX_BYTES = 104_857_600
 
 @attrs.define
 class Chunks:
-    """A transport whose bytes arrive in the given chunks. Before each the shared buffer is overwritten, as by a
-    neighbour.
+    """A transport whose bytes arrive in the given chunks. Before each chunk another connection overwrites the shared
+    buffer.
     """
 
     chunks: list[bytes]

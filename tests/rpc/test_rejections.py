@@ -49,7 +49,7 @@ def test_the_number_of_remembered_addresses_is_bounded(caplog: pytest.LogCapture
 
 
 async def test_a_plane_does_not_flood_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """A health check that speaks HTTP connects every second, for ever."""
+    """A health check connects by HTTP every second, without end."""
     async with running() as plane:
         for _ in range(LINES * 3):
             async with await plane.peer() as prober:

@@ -130,7 +130,7 @@ seeds = pytest.mark.parametrize("seed", range(3))
 
 
 def noted(owner: type, method: str) -> Any:
-    """While this lasts, the calls of a method are noted, whoever makes them."""
+    """Inside of the block, record all calls of a method."""
     return patch.object(owner, method, autospec=True, side_effect=getattr(owner, method))
 
 
@@ -201,7 +201,9 @@ async def test_a_controlled_stop_does_not_wait_for_the_dead(tmp_path: Path, seed
 async def test_a_leader_that_stood_still_for_the_fetch_timeout_keeps_its_epoch_if_nobody_else_can_win(
     tmp_path: Path, seed: int
 ) -> None:
-    """One voter is dead: the follower needs the very leader that it doubts, and goes back to it at once (KIP-996)."""
+    """One voter is down: the follower needs the leader whose fetch timeout expired, and follows it again at once
+    (KIP-996).
+    """
     async with controllers(tmp_path, seed=seed) as cluster:
         first = await cluster.leader()
         dead, follower = sorted(cluster.nodes.keys() - {first})
@@ -232,7 +234,7 @@ async def test_a_leader_whose_disk_stalls_commits_what_the_others_hold(tmp_path:
 @seeds
 @virtually
 async def test_one_frame_does_not_use_up_the_epochs(tmp_path: Path, seed: int) -> None:
-    """Epochs are int32. Anybody who reaches the listener may name one, and asks for no password."""
+    """Epochs are int32. Any peer of the listener may send one, without a password."""
     async with controllers(tmp_path, seed=seed) as cluster:
         leader = await cluster.leader()
         before = cluster.quorum(leader).epoch
@@ -281,7 +283,7 @@ async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(
 @seeds
 @virtually
 async def test_a_leader_that_stood_still_acknowledges_nothing_of_its_epoch(tmp_path: Path, seed: int) -> None:
-    """KIP-595: while it was paused others elected a leader, and what it is asked then is committed by nobody."""
+    """KIP-595: during its pause the others elected a leader, so no node commits the changes sent to the paused one."""
     async with controllers(tmp_path, seed=seed) as cluster:
         await cluster.set(1)
         old = await cluster.leader()
@@ -374,7 +376,7 @@ async def test_the_journal_tells_a_stop_from_a_death(tmp_path: Path, seed: int) 
 @seeds
 @virtually
 async def test_the_trace_of_a_node_tells_its_roles_and_when_its_controller_is_active(tmp_path: Path, seed: int) -> None:
-    """In the order in which it happened, in virtual time, and with what came of each step of the core."""
+    """All events in order, in virtual time, with the effects of each step of the core."""
     async with controllers(tmp_path, seed=seed) as cluster:
         leader = await cluster.leader()
         node, epoch = cluster.alive()[leader], cluster.quorum(leader).epoch

@@ -24,7 +24,7 @@ TOPICS = 9
 SESSION_MS = 6_000
 FETCH_TIMEOUT_S = 1.0
 RECORD_S = 170e-6
-"""What a record of the active controller takes here: all partitions together, more than the followers wait."""
+"""The time of the active controller for one record here: all partitions together take longer than the fetch timeout."""
 assert PARTITIONS * RECORD_S > 1.5 * FETCH_TIMEOUT_S
 
 BROKERS = (11, 12)
@@ -72,7 +72,7 @@ replay = ControllerCore.replay
 @seeds
 @virtually
 async def test_a_lost_broker_costs_no_leader(tmp_path: Path, seed: int) -> None:
-    """controller.quorum.fetch.timeout.ms: who is not answered for so long stands for election.
+    """controller.quorum.fetch.timeout.ms: a follower without a response for so long starts an election.
 
     The new leader would give the broker another session, and come to the same end.
     """

@@ -29,7 +29,7 @@ def test_whole_controllers_hold_what_they_promise(seed: int) -> None:
 
 
 def test_a_seed_is_the_same_run_in_any_process() -> None:
-    """Not only who leads when: the bytes of the logs and the journals of all nodes."""
+    """Not only the leaders and their times: the bytes of the logs and the journals of all nodes."""
     here = [run_seed(seed).history for seed in (1, 1, 2)]
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(

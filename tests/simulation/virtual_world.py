@@ -50,7 +50,7 @@ class Violated(AssertionError):
 
 @attrs.define(eq=False)
 class World:
-    """What runs, and what is known of it from outside."""
+    """The running nodes, and the facts that the checks have collected."""
 
     plan: Plan
     directory: Path
@@ -61,15 +61,15 @@ class World:
     seen: Counter[str]
     lines: list[str] = attrs.Factory(list)
     acknowledged: list[tuple[str, UUID | None]] = attrs.Factory(list)
-    """The id is None where a second request was told that the first one had made the topic."""
+    """The id is None if a retry got the response that the topic exists."""
     committed: dict[int, bytes] = attrs.Factory(dict)
     """The batches that some node called committed, by their base offset."""
     compared: dict[Quorum, int] = attrs.Factory(dict)
-    """How far the committed part of a log was compared with those of others."""
+    """The offset up to which the committed part of a log was compared with the others."""
     completed: dict[Quorum, int] = attrs.Factory(dict)
-    """How many of ``acknowledged`` an active controller was seen to know."""
+    """The number of ``acknowledged`` topics that an active controller was seen to have."""
     votes: dict[tuple[int, int], int] = attrs.Factory(dict)
-    """Whom a voter voted for in an epoch, if the candidate counted the vote: by (voter, epoch)."""
+    """The candidate that a voter voted for in an epoch, if the candidate counted the vote: by (voter, epoch)."""
     down: set[int] = attrs.Factory(set)
 
     def say(self, text: str) -> None:
@@ -108,13 +108,13 @@ class World:
         return None
 
     def by_role(self) -> list[int]:
-        """All nodes, whoever leads first."""
+        """All nodes, beginning with the leader."""
         leaders = [(node.parts.quorum.epoch, key) for key, node in self.alive().items() if node.parts.quorum.is_leader]
         first = max(leaders)[1] if leaders else 1
         return [first, *(key for key in self.nodes if key != first)]
 
     async def progress(self, healthy: set[int]) -> None:
-        """A majority is led soon, by one of the healthy unless all are at one, and what is new is committed."""
+        """A majority soon has a leader, a healthy node if there is one, and commits new records."""
         before, began = len(self.acknowledged), trio.current_time()
         await until(
             f"EventuallyLeaderElected: {sorted(healthy)} have an active controller",
@@ -127,7 +127,7 @@ class World:
     # Faults.
 
     async def play(self, each: Round) -> None:
-        """One round, and what must hold after it."""
+        """Run one round, and check the invariants after it."""
         victims = self.by_role()[: self.plan.minority] if each.of_minority else None
         async with trio.open_nursery() as faults:
             for fault in each.faults:
@@ -302,7 +302,7 @@ class World:
     # Clients.
 
     async def register(self) -> None:
-        """A broker for topics to be on: it says that it is there, and no more."""
+        """A broker for the topics: it registers and sends heartbeats, no more."""
         features = [Feature(name, low, high) for name, (low, high) in SUPPORTED_FEATURES.items()]
         request = BrokerRegistrationRequest(
             broker_id=BROKER,
@@ -391,7 +391,7 @@ def no_complaints() -> Iterator[None]:
 
 
 async def run_world(plan: Plan, directory: Path, seen: Counter[str]) -> tuple[str, float]:
-    """The digest of what happened, and how many virtual seconds it took. Raises Violated, or what a task raises."""
+    """Return the digest of all events, and the number of virtual seconds. Raises Violated, or the error of a task."""
     network = VirtualNetwork(plan.seed, plan.delay_s)
     settings = {
         "metadata.max.idle.interval.ms": "0",
@@ -432,7 +432,7 @@ async def run_world(plan: Plan, directory: Path, seen: Counter[str]) -> tuple[st
 
 
 async def end_with_a_minority_dead(world: World) -> None:
-    """Some are dead for good; then they come back after all, and everybody is there."""
+    """A minority stays down for a while. Then it starts again, and all nodes run."""
     dead = world.by_role()[: world.plan.dead_at_end]
     for node_id in dead:
         await world.nodes[node_id].kill()

@@ -205,7 +205,7 @@ def test_a_copy_of_segments_that_retention_took_is_discarded(tmp_path: Path) -> 
 
 
 def test_a_compaction_may_be_cut_off_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever file operation the crash comes before: the next start has the last value of every key, exactly."""
+    """For a crash before any file operation: the next start has exactly the last value of every key."""
 
     class Crash(BaseException):
         pass

@@ -133,7 +133,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule(timestamp=st.integers(0, 60))
     def look_up_timestamp(self, timestamp: int) -> None:
-        """ListOffsets by time: the first record whose timestamp is greater than or equal to the one asked for."""
+        """ListOffsets by time: the first record whose timestamp is greater than or equal to the requested one."""
         expected = [
             (each.timestamp, max(each.base_offset, self.start), each.epoch)
             for each in self.batches

@@ -105,7 +105,7 @@ def test_a_log_without_gaps_is_not_cut_for_any_flipped_bit_but_where_it_may_be_t
             continue
         with pytest.raises(CorruptLog) as refused:
             open_log(tmp_path, config(), last_stop=stop, strict=True)
-        # Nothing says in which epoch the first batch should be. The next one does not go on in it.
+        # No file has the expected epoch of the first batch. The next batch has a lower one.
         assert refused.value.offset == (2 if 12 <= position < 16 else 2 * (position // size))
         assert path.read_bytes() == damaged
 

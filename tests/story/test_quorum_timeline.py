@@ -117,7 +117,7 @@ def test_a_followers_timeout_dates_the_end_of_a_killed_leader(world: World) -> N
 
 
 def an_outage(world: World, *back: int, wrote_ms: int | None) -> None:
-    """1 leads epoch 1 for a second, then all are down for 25 minutes; nobody is elected in epoch 2, 3 in epoch 3."""
+    """1 leads epoch 1 for a second, then all are down for 25 minutes. Epoch 2 has no leader, and 3 leads epoch 3."""
     world.elects(1, 1, voter=2)
     world.now_ms = START_MS + 140 + 1000 + 1_500_000
     world.start(*back, wrote_ms=wrote_ms)
@@ -148,7 +148,7 @@ def test_without_a_last_record_an_outage_bounds_the_term(world: World) -> None:
 
 
 def test_a_leader_that_is_not_back_after_an_outage(world: World) -> None:
-    """A follower that was down itself cannot say when its leader was."""
+    """A follower that was down itself has no line about the end of its leader's term."""
     an_outage(world, 2, 3, wrote_ms=None)
     assert explained_terms(world)[0] == (1, 1, "node 3: 1 responded with a newer epoch")
     assert "  at most 1501.1 s  " in explain(world).output

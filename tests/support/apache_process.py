@@ -29,7 +29,7 @@ class Apache:
     version: str
     jvm: tuple[str, ...] = QUICK_JVM
     has_archive: bool = True
-    """Whether the JVM maps its classes from an archive that one run has left, and so starts in half the CPU time."""
+    """Whether the JVM maps its classes from the archive of an earlier run, and so starts in half the CPU time."""
     ready_mark: str = "Kafka Server started"
     ready_timeout_s: float = 90.0
 

@@ -32,12 +32,12 @@ class HungTool(Exception):
 
 
 def apache_tool(main_class: str, *options: str, kind: Apache = APACHE_4, status: int = 0) -> str:
-    """What the tool printed to standard output; any other exit status fails the test."""
+    """Return the tool's standard output; any other exit status fails the test."""
     return _run(main_class, options, kind, status).stdout
 
 
 def apache_tool_complaint(main_class: str, *options: str, kind: Apache = APACHE_4) -> str:
-    """What the tool, which has to fail, printed to standard error, its log included."""
+    """Return the standard error of a tool that must fail, with its log."""
     return _run(main_class, options, kind, 1).stderr
 
 

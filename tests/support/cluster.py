@@ -23,7 +23,7 @@ SHOWN_LINES = 40
 
 @attrs.frozen
 class Member:
-    """What a node of the cluster runs, and as what."""
+    """The kind and the roles of a node of the cluster."""
 
     kind: Kind = OURS
     roles: str = CONTROLLER
@@ -76,7 +76,7 @@ class Cluster:
         return [each for each in self.voters if self.nodes[each].is_running and not self.nodes[each].is_paused]
 
     def port_for_peers(self, voter: int) -> int:
-        """Where other nodes reach this voter."""
+        """The address of this voter for other nodes."""
         port = self.nodes[voter].ports[1]
         return port if self.links is None else self.links.ports[voter]
 
@@ -114,7 +114,7 @@ class Cluster:
             self.nodes[node_id].wait_ready()
 
     def become(self, node_id: int, kind: Kind) -> None:
-        """What this node will run when it is started again, on the same directory."""
+        """The version that this node will run after its next start, on the same directory."""
         assert not self.nodes[node_id].is_running
         self.members[node_id] = attrs.evolve(self.members[node_id], kind=kind)
         self.nodes[node_id].kind = kind

@@ -32,7 +32,7 @@ _LIVELY: Mapping[str, str] = {
     "replica.fetch.backoff.ms": "100",
     "replica.fetch.wait.max.ms": str(FETCH_WAIT_MS),
 }
-"""What no test need wait for. The leases are Kafka's: nodes that share an event loop stand still together."""
+"""Shorter waits for tests. The broker sessions are Kafka's, because nodes that share an event loop pause together."""
 QUICK_LEASES: Mapping[str, str] = {
     "broker.session.timeout.ms": "1000",
     "controller.quorum.fetch.timeout.ms": "600",
@@ -73,7 +73,7 @@ class Member:
         await self._ended.wait()
 
     async def kill(self) -> None:
-        """Not a line of its own shutdown runs, and what it had not written is gone."""
+        """Run no line of its shutdown. Its unwritten data is gone."""
         assert self._scope is not None
         self._scope.cancel(reason="killed")
         await self._ended.wait()
@@ -94,7 +94,7 @@ class Cluster:
                     starting.start_soon(self._nursery_start, self.members[node_id].run)
 
     def replicas(self, node_id: int) -> Replicas | None:
-        """What a running broker holds."""
+        """The parts of a running broker."""
         node = self.members[node_id].node
         return None if node is None or node.broker is None else node.broker.replicas
 
@@ -109,7 +109,7 @@ class Cluster:
 async def cluster_in(
     directory: Path, settings: Mapping[str, str] | None = None, count: int = 3
 ) -> AsyncIterator[Cluster]:
-    """A cluster of ``count`` nodes that runs. What still runs at the end is cancelled."""
+    """A running cluster of ``count`` nodes. The end of the block cancels the nodes that still run."""
     ports = free_ports(2 * count)
     voters = ",".join(f"{number}@127.0.0.1:{ports[number - 1]}" for number in range(1, count + 1))
     members = {}
@@ -140,7 +140,7 @@ async def until(so: Callable[[], bool], timeout_s: float = 30) -> None:
 
 
 async def eventually(ask: Callable[[], Awaitable[T]], timeout_s: float = 30) -> T:
-    """The first true answer of ``ask``."""
+    """Return the first true result of ``ask``."""
     with trio.fail_after(timeout_s):
         answer = await ask()
         while not answer:

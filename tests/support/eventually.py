@@ -1,4 +1,4 @@
-"""The one way a test waits for another process: ask again until it is so, with a deadline."""
+"""The one way a test waits for another process: poll until a condition holds, with a deadline."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ PAUSE_S = 0.02
 
 
 def eventually(ask: Callable[[], T], timeout_s: float = 30.0) -> T:
-    """The first truthy answer of ``ask``.
+    """Return the first truthy result of ``ask``.
 
     Raises:
-        AssertionError: ``timeout_s`` seconds passed; with the last answer.
+        AssertionError: ``timeout_s`` seconds passed; it has the last result.
     """
     deadline = time.monotonic() + timeout_s
     while not (answer := ask()):

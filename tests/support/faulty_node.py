@@ -1,4 +1,4 @@
-"""``python -m tests.support.faulty_node FILE``: a node on a disk that fails when it is told to.
+"""``python -m tests.support.faulty_node FILE``: a node on a disk that fails on demand.
 
 While a file named ``fsync-fails`` is in the working directory of the node, each of its fsyncs ends with EIO.
 """

@@ -1,6 +1,6 @@
-"""Clients that PyPI does not carry: fetched once, by npm and Maven themselves, into a cache outside the checkout.
+"""Clients that PyPI does not have: npm and Maven fetch them once, into a cache outside the checkout.
 
-A tool that is missing is an error that says what to install, never a skipped test: a run that skips proves nothing.
+A missing tool is an error that names the package to install, never a skipped test: a run that skips proves nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HINTS = {
 
 
 class MissingTool(RuntimeError):
-    """A program that the interop tests run is not on PATH; the message says what to install."""
+    """A program that the interop tests run is not on PATH; the message names the package to install."""
 
 
 def require(tool: str) -> str:

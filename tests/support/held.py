@@ -1,4 +1,4 @@
-"""What a broker holds, on real files, when the metadata is what the test says."""
+"""The state of a broker, on real files, for metadata that a test writes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Broker:
         return await self.replicas.apply(*published)
 
     async def hear_snapshot(self, *records: Any) -> LeaderChanges:
-        """Take over a snapshot that holds what these records say, and nothing else."""
+        """Install a snapshot of exactly these records."""
         before, loader = self.loader.image, Loader()
         assert loader.load(records, before.offset + 10, 0, 0) is not None
         self.loader = loader

@@ -45,7 +45,7 @@ class Kind(Protocol):
     """Software that a node can run."""
 
     ready_mark: str
-    """What matches this, a regular expression, where ``^`` begins a line, says that the node has started."""
+    """The node has started once a line matches this regular expression, in which ``^`` begins a line."""
     ready_timeout_s: float
 
     def format_command(self, properties: Path) -> list[str]: ...
@@ -75,9 +75,9 @@ _kept: deque[socket.socket] = deque()
 
 
 def free_ports(count: int) -> list[int]:
-    """Loopback ports that nobody listens on, and that no test was given lately, whatever process it runs in.
+    """Return unused loopback ports that no test got lately, in any process.
 
-    What keeps a port from the others until its node listens is a datagram socket of that number, which no node needs.
+    A datagram socket of the same number reserves a port until its node listens; no node needs such a socket.
     """
     chance = random.SystemRandom()
     ports: list[int] = []
@@ -106,9 +106,9 @@ def environment() -> dict[str, str]:
 
 @attrs.define
 class NodeProcess:
-    """One node, which may run or not. Unless the settings say otherwise it is a cluster of its own: broker, controller.
+    """One node, which may run or not. By default it is a cluster of its own: broker and controller.
 
-    Resource handling: a process group of its own; ``kill`` leaves nothing of it running, and may always be called.
+    Resource handling: a process group of its own; ``kill`` ends all its processes, and may always be called.
     """
 
     directory: Path
@@ -138,7 +138,7 @@ class NodeProcess:
 
     @property
     def output_path(self) -> Path:
-        """What it printed, over all its starts."""
+        """Its output over all its starts."""
         return self.directory / "output.txt"
 
     @property
@@ -201,10 +201,10 @@ class NodeProcess:
         self.is_paused = False
 
     def wait_ready(self) -> None:
-        """Wait for the line that says that it has started.
+        """Wait for the line that the node prints after its start.
 
         Raises:
-            RuntimeError: the process ended, or did not say so within the time of its kind; with what it printed.
+            RuntimeError: the process ended, or did not print the line within the time of its kind; it has the output.
         """
         with contextlib.suppress(AssertionError):
             eventually(lambda: self._said_ready() or not self.is_running, self.kind.ready_timeout_s)

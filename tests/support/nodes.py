@@ -50,9 +50,9 @@ class Running:
 
 @contextlib.asynccontextmanager
 async def node_in(directory: Path, settings: Mapping[str, str] | None = None) -> AsyncIterator[Running]:
-    """A node whose storage is ``directory``, formatted if it is new, and stays there for the next one.
+    """A node whose storage is ``directory``, formatted if it is new; the directory stays for the next node.
 
-    A killed node runs no line of its own shutdown: it is cancelled, and what it had not written is gone.
+    A killed node runs no line of its shutdown: it is cancelled, and its unwritten data is gone.
     """
     config = from_mapping({**SETTINGS, "log.dirs": str(directory), **(settings or {})}).config
     if not (directory / "meta.properties").exists():

@@ -1,4 +1,6 @@
-"""What the interop tests run, fetched before the tests' own clocks run: ``python -m tests.support.prefetch``."""
+"""Fetch the programs of the interop tests before the clocks of those tests run: ``python -m
+tests.support.prefetch``.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The network between the nodes of a cluster, which a test can cut, one way or both, and slow down.
+"""The network between the nodes of a cluster, which a test can cut, in one direction or both, and slow down.
 
-Each controller is reached through one proxy, whose port is its address for everyone: in ``controller.quorum.voters``
-and among its advertised listeners, since a leader tells its followers where it is. Which node a connection comes from
-the proxy learns from the kernel: from the process that owns the other end.
+Each controller has one proxy, whose port is its address for every node: in ``controller.quorum.voters`` and among its
+advertised listeners, since a leader sends its followers its address. The proxy learns the source node of a connection
+from the kernel: from the process that owns the other end.
 
-A cut is what a dead cable is to TCP: nothing is refused or closed, bytes just do not arrive. They do once it is mended,
-however old they have become.
+A cut has the effect of an unplugged cable on TCP: the proxy refuses and closes nothing, and delivers no bytes. It
+delivers them after the cut ends, however old they are.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Link:
 
     delay_s: float = 0.0
     cut: trio.Event | None = None
-    """Set when the link is mended; None while it is whole."""
+    """Set when the cut ends; None without a cut."""
 
     async def passes(self) -> None:
-        """Wait until bytes may pass; while one waits, the link may be mended and cut again."""
+        """Wait until bytes may pass; during the wait the cut may end and begin again."""
         while self.cut is not None:
             await self.cut.wait()
 
@@ -48,7 +48,7 @@ class Links:
     """The links by (from, to), for the thread of the test. A call holds for connections that are there and to come."""
 
     ports: dict[int, int]
-    """Where each controller is reached."""
+    """The address of each controller."""
     token: trio.lowlevel.TrioToken
     _links: defaultdict[tuple[int, int], Link] = attrs.Factory(lambda: defaultdict(Link))
     _owners: dict[int, int] = attrs.Factory(dict)
@@ -64,7 +64,7 @@ class Links:
             self.cut_one_way(other, one)
 
     def cut_one_way(self, source: int, target: int) -> None:
-        """What ``source`` says no longer reaches ``target``, whoever made the connection."""
+        """Cut ``source`` to ``target``, on connections of both."""
         self._change(lambda: self._cut(self._links[source, target]))
 
     def delay(self, source: int, target: int, delay_s: float) -> None:
@@ -88,7 +88,7 @@ class Links:
         trio.from_thread.run_sync(change, trio_token=self.token)
 
     async def carry(self, target: int, target_port: int, near: trio.SocketStream) -> None:
-        """One connection to ``target``, until either end is gone and the other has heard of it."""
+        """Serve one connection to ``target``, until either end has closed it and the other has seen that."""
         async with near:
             source = self._owners.get(_owner(near, self._owners), STRANGER)
             await self._links[source, target].passes()

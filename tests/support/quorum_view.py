@@ -1,4 +1,4 @@
-"""What a quorum says of itself (DescribeQuorum, KIP-595) and what it left on its disks."""
+"""The state of a quorum as it reports it (DescribeQuorum, KIP-595), and the files on its disks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class QuorumView:
 
 
 def describe_quorum(address: str, timeout_s: float = ASK_TIMEOUT_S) -> QuorumView | None:
-    """What the controller at ``address`` says if it leads; None if it does not lead, or does not answer."""
+    """Return the response of the controller at ``address`` if it leads; None if it does not lead, or does not
+    respond.
+    """
     partition = DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)
     topic = DescribeQuorumRequest.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
     try:
@@ -63,7 +65,7 @@ def newest_leader(cluster: Cluster, among: Iterable[int] | None = None) -> Quoru
 def wait_for_leader(
     cluster: Cluster, *, above_epoch: int = -1, among: Iterable[int] | None = None, timeout_s: float = LEADER_TIMEOUT_S
 ) -> QuorumView:
-    """The leader, once there is one whose epoch is higher, whose high watermark is known, and who is one of ``among``.
+    """Return the leader, once it is one of ``among``, has a higher epoch, and reports a high watermark.
 
     Raises:
         AssertionError: there was none within ``timeout_s``.
@@ -103,7 +105,7 @@ class MetadataLogFiles:
 
     @classmethod
     def read(cls, log_directory: Path) -> MetadataLogFiles:
-        """What is whole; the file's last batch may just be on its way."""
+        """Return the complete batches; the file's last batch may be in the middle of its write."""
         batches: dict[int, bytes] = {}
         end_offset = 0
         for path in sorted((log_directory / f"{METADATA_TOPIC}-0").glob("*.log")):
@@ -124,7 +126,7 @@ class MetadataLogFiles:
 
 @attrs.frozen
 class _Committed:
-    """The logs of all nodes from where the youngest begins to what is committed."""
+    """Return the logs of all nodes, from the highest log start to the high watermark."""
 
     logs: dict[int, MetadataLogFiles]
     start: int
@@ -145,11 +147,11 @@ class _Committed:
 
 
 def assert_equal_logs(cluster: Cluster, timeout_s: float = 30.0) -> tuple[int, int]:
-    """Wait until every node has what is committed, and assert that its bytes are the same in all of them.
+    """Wait until every node has the committed records, and assert that their bytes are equal.
 
-    All voters, and brokers too, must run. The comparison begins where the youngest log does: a log may have been
-    trimmed to its snapshot, or begin with one of all that there was; then it waits for more to be committed, as
-    ``metadata.max.idle.interval.ms`` sees to. Returns the offsets from and to which they were compared.
+    All voters and brokers must run. The comparison begins at the highest log start: a log may have been trimmed to its
+    snapshot, or begin with a snapshot of all records. In that case it waits for further commits, which
+    ``metadata.max.idle.interval.ms`` guarantees. Returns the first and the last compared offset.
     """
     committed = eventually(lambda: _Committed.read(cluster), timeout_s)
     assert committed is not None

@@ -42,7 +42,7 @@ def append(quorum: Quorum, records: Sequence[Any], epoch: int) -> int:
 
 
 async def idle(epoch: int) -> None:
-    """What a leader does that is no controller."""
+    """A leader's work without a controller."""
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ class ReportCard:
     cells: dict[str, dict[str, str]] = attrs.Factory(dict)
 
     def record(self, client: str, feature: str, outcome: str) -> None:
-        """Several tests may fill one cell; a failure stands, and so does what is not offered over what passes."""
+        """Several tests may fill one cell. A failure has precedence over a success, and so has a missing feature."""
         row = self.cells.setdefault(client, {})
         if row.get(feature, PASS) == PASS or outcome == FAIL:
             row[feature] = outcome
@@ -58,7 +58,7 @@ class ReportCard:
 
 
 def render(card: ReportCard, features: Mapping[str, str]) -> str:
-    """The card as a Markdown table: a row per feature, a column per client, notes below for what a client lacks."""
+    """Return the card as a Markdown table: a row per feature, a column per client, notes below for missing features."""
     clients = sorted(card.cells)
     notes: list[str] = []
 

@@ -1,4 +1,4 @@
-"""A follower with a leader that says what a test wants: the follower is real, its leader a script."""
+"""A real follower with a leader whose responses a test scripts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def answer(records: bytes = b"", **fields: Any) -> fetched.FetchResponse:
 
 
 def piece(snapshot: bytes, end_offset: int, epoch: int = EPOCH) -> fetched_snapshot.FetchSnapshotResponse:
-    """A leader's answer to a FetchSnapshot: the whole snapshot, to be told in ``epoch``."""
+    """Return a leader's response to a FetchSnapshot: the whole snapshot, in ``epoch``."""
     partition = fetched_snapshot.PartitionSnapshot(
         index=0,
         snapshot_id=fetched_snapshot.SnapshotId(end_offset, EPOCH),
@@ -83,7 +83,7 @@ def piece(snapshot: bytes, end_offset: int, epoch: int = EPOCH) -> fetched_snaps
 
 @attrs.define(eq=False)
 class Leader:
-    """Voter 1, which says what the test wants: each Fetch gets the next answer, and then honest ones."""
+    """Voter 1 with scripted responses: each Fetch gets the next one, and valid ones afterwards."""
 
     script: list[Answer | fetched.FetchResponse | None]
 
@@ -107,7 +107,7 @@ class Leader:
 
 @asynccontextmanager
 async def follower_of(leader: Leader, directory: Path, *, in_thread: InThread = at_once) -> AsyncIterator[Quorum]:
-    """Voter 2, a real driver on real files, which has only that leader to talk to."""
+    """Voter 2, a real driver on real files, whose only peer is that leader."""
     network = VirtualNetwork(1)
     log = MetadataLog.open(str(directory), LogConfig(), now_ms=0)
     quorum = Quorum(identity(2, *VOTERS), log, network.world("node-2", in_thread))

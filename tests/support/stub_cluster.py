@@ -1,6 +1,6 @@
-"""A broker and a controller that answer a few requests with what a test wants: to show tools states that are rare.
+"""A broker and a controller with scripted responses to a few requests, to show rare states to tools.
 
-It is node 1, and listens on two ports: at the one brokers are asked for, at the other controllers.
+It is node 1, and listens on two ports: one has the broker's APIs, the other the controller's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class StubCluster:
 
 @contextmanager
 def stub_cluster(answers: Answers, offers: ApiVersionsResponse | None = None) -> Iterator[StubCluster]:
-    """Serve in threads of their own until the block ends. ``offers``: the features that nodes tell with their APIs."""
+    """Serve in threads of their own until the block ends. ``offers``: the features in the ApiVersions responses."""
     with ExitStack() as stack:
         addresses = []
         for _ in range(2):

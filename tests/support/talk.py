@@ -1,4 +1,4 @@
-"""What the tests of handlers say to a node, in few words: batches, and one-partition forms of the data requests."""
+"""Short forms of requests for the tests of handlers: batches, and data requests for one partition."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def produce_request(
 async def produce(
     broker: Connection, topic: str, records: bytes | None, version: int = 12, **fields: Any
 ) -> PartitionProduceResponse:
-    """Produce to one partition, and what is answered for it."""
+    """Produce to one partition. Return its part of the response."""
     response = await broker.request(produce_request(topic, records, **fields), version)
     answer: PartitionProduceResponse = response.responses[0].partition_responses[0]
     return answer
@@ -95,7 +95,7 @@ def fetch_request(
 
 
 async def fetch(broker: Connection, topic: str, offset: int = 0, version: int = 12, **fields: Any) -> PartitionData:
-    """Fetch from one partition, and what is answered for it."""
+    """Fetch from one partition. Return its part of the response."""
     response: FetchResponse = await broker.request(fetch_request(topic, offset, **fields), version)
     assert response.error_code == 0
     return response.responses[0].partitions[0]

@@ -28,7 +28,7 @@ def test_of_something_else():
 
 @attrs.frozen
 class Hanging(Apache):
-    """A tool that says something, and ends only from its run number ``hangs`` + 1 on."""
+    """A tool that prints a line, and ends only from its run number ``hangs`` + 1 on."""
 
     version: str = "none"
     hangs: int = 0

@@ -1,4 +1,4 @@
-"""What every test with a process stands on: ports of its own, and a node that is ready when it says so."""
+"""The base of every test with a process: ports of its own, and a node that is ready when it prints its line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ input()
 
 
 def test_no_two_nodes_are_given_one_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each asks for its own, perhaps in another process of the tests, and none of them listens yet."""
+    """Each process of the tests requests its own ports, and no node listens yet."""
     monkeypatch.setattr(node_process, "PORTS", node_process.PORTS[-100:])
     child = subprocess.Popen(
         [sys.executable, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()

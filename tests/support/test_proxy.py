@@ -1,4 +1,4 @@
-"""A cut is a dead cable: what is sent meanwhile is neither refused nor lost, and arrives when the cable is mended."""
+"""A cut acts like an unplugged cable: it neither refuses nor loses bytes, and they arrive when it ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMEOUT_S = 10.0
 
 
 class Echo(socketserver.BaseRequestHandler):
-    """What comes goes back, and is noted before it does."""
+    """An echo server that records the bytes before it returns them."""
 
     received: bytearray
 

@@ -1,4 +1,4 @@
-"""What the topic creator was told is compared with what a broker knows, so that a loss of any kind shows."""
+"""The topic creator compares the acknowledgements with a broker's metadata, so that it detects a loss of any kind."""
 
 from __future__ import annotations
 

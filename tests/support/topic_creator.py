@@ -1,4 +1,4 @@
-"""A client that creates topics and changes every second one, whatever happens, and remembers what it was told."""
+"""A client that creates topics and changes every second one, during all faults, and keeps the acknowledgements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MORE_PARTITIONS = 3
 
 @attrs.frozen
 class Known:
-    """What a topic must be: None for what nobody answered for, or that is not looked at."""
+    """The expected state of a topic: None without an acknowledgement, or without a check."""
 
     exists: bool | None = True
     partitions: int | None = 1
@@ -38,7 +38,7 @@ class Known:
 
 
 class TopicCreator:
-    """A thread that creates topics through brokers, in turn when one fails, each under a name that is never used again.
+    """A thread that creates topics through brokers, through the next one when one fails, each under a new name.
 
     Of four topics one gets more partitions, one another setting, and one is deleted. Use as a context manager: the
     thread ends with the block.
@@ -60,9 +60,9 @@ class TopicCreator:
         self.acknowledged: list[tuple[str, float]] = []
         """Name, and when the answer to its creation came (monotonic seconds)."""
         self.known: dict[str, Known] = {}
-        """What was acknowledged, by topic."""
+        """The acknowledged changes, by topic."""
         self.failures: list[str] = []
-        """What went wrong, from errors that a client may retry; it was done or it was not."""
+        """The failures: retriable errors, after which the change may have happened or not."""
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="topic creator")
 
@@ -116,7 +116,7 @@ class TopicCreator:
         return True
 
     def _change(self, client: WireClient, name: str, request: Any, version: int, **changed: Any) -> bool:
-        """Nobody knows whether it was changed until an answer says so."""
+        """Until a response, the state of the change is unknown."""
         before = self.known[name]
         self.known[name] = attrs.evolve(before, **dict.fromkeys(changed))
         answer = client.call(request, version)
@@ -138,7 +138,7 @@ class TopicCreator:
 
 
 def differences(creator: TopicCreator, broker: str) -> list[str]:
-    """Where the broker's metadata is not what the creator was told, sorted."""
+    """Return the sorted differences between the broker's metadata and the acknowledgements."""
     resources = [
         DescribeConfigsRequest.DescribeConfigsResource(
             resource_type=TOPIC, resource_name=name, configuration_keys=[CHANGED_SETTING]

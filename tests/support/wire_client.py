@@ -1,6 +1,6 @@
-"""A bare connection that speaks Kafka frames, for what no client library can be made to say.
+"""A bare connection with Kafka frames, for requests that no client library sends.
 
-Requests and responses are kafka-python's protocol classes, so that the node is not measured by its own codec.
+Requests and responses are kafka-python's protocol classes, so the test does not check the node with its own codec.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class WireClient:
         return request.header
 
     def receive(self, header: Any) -> Any:
-        """The answer to the request of this header, which must be the next to come and have no byte too many.
+        """Return the response to the request of this header, which must be the next one and have no trailing bytes.
 
-        A response header is the correlation id, and an empty tag section where the version is flexible; ApiVersions
-        never has the section, since its reader does not know yet what the broker speaks.
+        A response header is the correlation id, and an empty tag section if the version is flexible. ApiVersions never
+        has the section, since its reader does not know the broker's versions yet.
         """
         response, version = header.get_response_class()[None], header.request_api_version
         has_tags = response.flexible_version_q(version) and header.request_api_key != API_VERSIONS

@@ -83,7 +83,7 @@ def diagram() -> str:
 
 
 def first_cause(why: str) -> str:
-    """``asked to stop …``: the dots stand for the other causes, which the table has."""
+    """``the node is shutting down …``: the dots replace the other causes, which the table has."""
     first, *others = re.split(r"[,;] or ", why)
     return f"{first} …" if others else first
 
@@ -96,7 +96,7 @@ def transitions() -> str:
 
 
 def timing() -> str:
-    """What the docstring of Timing says of each field, and its default; then what is derived from them."""
+    """Return the rows of Timing: each field with its default and its text in the docstring; then the derived times."""
     described = re.findall(r"``(\w+)``: (.+?)(?=\s*``\w+``: |\s*$)", inspect.getdoc(Timing) or "", re.DOTALL)
     defaults = {field.name: field.default for field in attrs.fields(Timing)}
     assert [name for name, _ in described] == list(defaults), "each field of Timing is described, in order"

@@ -1,4 +1,4 @@
-"""The codec as its callers see it: what goes in comes out, and what is malformed is refused."""
+"""The codec for its callers: round trips, and refusals of malformed input."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_any_message_comes_back(cls: type[Message], version: int, data: st.DataO
 @QUICK
 @given(data=st.data())
 def test_bad_bytes_are_a_message_or_a_decode_error(cls: type[Message], version: int, data: st.DataObject) -> None:
-    """Truncated, with bytes replaced, or noise altogether. What is accepted is a message like any other."""
+    """Truncated input, with bytes replaced, or noise. A decoded message is a message like any other."""
     encoded = bytearray(encode(data.draw(messages(cls, version)), version))
     for _ in range(data.draw(st.integers(0, 3))):
         if encoded:
@@ -62,7 +62,7 @@ def test_bad_bytes_are_a_message_or_a_decode_error(cls: type[Message], version: 
 
 @sweep(("cls", "version"), pairs())
 def test_what_bad_bytes_allocate_is_bounded_by_their_length(cls: type[Message], version: int) -> None:
-    """Counts and lengths are as large as they can be said; 60 bytes must not cost more than a few kilobytes."""
+    """Counts and lengths have their maximum values; 60 bytes must not cost more than a few kilobytes."""
     patterns = [
         b"\x7f",
         b"\xff",
@@ -136,7 +136,7 @@ def _leader(leader_id: int) -> PartitionData:
 
 
 def test_the_client_id_of_a_header_is_never_compact() -> None:
-    """KIP-511: a broker reads the client id before it knows whether it speaks the version."""
+    """KIP-511: a broker reads the client id before it knows whether it supports the version."""
     header = RequestHeader(18, 99, 7, "me")
     assert encode(header, 2) == struct.pack(">hhih2sB", 18, 99, 7, 2, b"me", 0)
 
@@ -166,7 +166,7 @@ class _File(io.BytesIO):
 @given(lengths=st.lists(st.none() | st.integers(0, 40_000), max_size=4), version=st.integers(4, 12), prefix=st.binary())
 @example(lengths=[126, 127, 128], version=12, prefix=b"")
 def test_slices_of_files_go_between_the_bytes(lengths: list[int | None], version: int, prefix: bytes) -> None:
-    """With the slices put in where the offsets say, the bytes are those of the same message in memory."""
+    """With the slices at their offsets, the bytes are those of the same message in memory."""
     contents = [None if length is None else bytes([index + 1]) * length for index, length in enumerate(lengths)]
     file = _File()
     slices = [None if content is None else FileSlice(file, 5, len(content)) for content in contents]
@@ -201,7 +201,7 @@ def test_versions_that_do_not_exist_are_refused(version: int) -> None:
 
 
 def test_a_field_that_the_version_lacks_must_be_at_its_default() -> None:
-    """As in Kafka: what is not ignorable may not be lost on the way."""
+    """As in Kafka: a field that is not ignorable must not be lost."""
     request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
     assert decode(MetadataRequest, 4, encode(request, 4))[0] == request
     with pytest.raises(UnsupportedVersionError, match=r"MetadataRequest\.allow_auto_topic_creation is set"):

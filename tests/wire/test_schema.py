@@ -1,4 +1,4 @@
-"""What all messages share."""
+"""The common properties of all messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a listener listens."""
+"""The addresses of listeners."""
 
 from __future__ import annotations
 
