@@ -25,8 +25,8 @@ _hangs: list[str] = []
 CARD = pytest.StashKey[ReportCard]()
 _durations = Durations()
 
-# The suite asks the same questions on every run, so that a red run is about the change that is tested. New questions
-# are for a search: pytest --hypothesis-profile=search
+# The suite has the same examples on every run, so that a red run is about the tested change. A search has new ones:
+# pytest --hypothesis-profile=search
 hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("search", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("suite")

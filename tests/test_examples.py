@@ -26,7 +26,7 @@ examples = pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids
 
 
 @examples
-def test_an_example_prints_what_it_promises(example: Path) -> None:
+def test_an_example_prints_its_recorded_output(example: Path) -> None:
     ran = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 0, ran.stderr
     recorded = example.with_suffix(".out").read_text()

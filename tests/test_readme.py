@@ -61,7 +61,7 @@ def test_a_first_minute(node: NodeProcess, tmp_path: Path) -> None:
     assert sorted(printed) == ["b'hello from librdkafka'", "b'hello, kafka'"]
 
 
-def test_who_leads_and_why(node: NodeProcess, tmp_path: Path) -> None:
+def test_the_leader_and_the_reason(node: NodeProcess, tmp_path: Path) -> None:
     describe, explain = block("sh", "kraft quorum").splitlines()
     described = shell(describe.replace("quorum", f"quorum --bootstrap-server {node.bootstrap_servers}"), tmp_path)
     assert "LeaderId:               1\n" in described

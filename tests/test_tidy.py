@@ -1,5 +1,4 @@
-"""Taste as a test: the habits that linters do not know. Each check names the file and line, and is shown to be able
-to fail."""
+"""Rules of style that linters do not have. Each check names the file and line, and a test shows that it can fail."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def long_functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def unbounded_shields(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """A shield defeats every deadline around it, so it needs a number of its own: move_on_after(N, shield=True)."""
+    """A shield disables every deadline around it, so it needs one of its own: move_on_after(N, shield=True)."""
     bounded = {"move_on_after", "fail_after", "move_on_at", "fail_at"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and any(keyword.arg == "shield" for keyword in node.keywords):
@@ -63,7 +62,7 @@ def unbounded_channels(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def swallowed_cancellations(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """BaseException holds trio.Cancelled: who catches it must let it go on, or hand it over."""
+    """BaseException includes trio.Cancelled: a handler must raise it again, or pass it on."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler):
             caught = "everything" if node.type is None else ast.unparse(node.type)
@@ -75,16 +74,16 @@ def swallowed_cancellations(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"except {caught} swallows a cancellation"
 
 
-#: What only ``kraft.world`` may ask of this process. Everybody else asks the world that he is given, so that a run can
-#: be replayed, and a simulation patches nothing.
+#: Only ``kraft.world`` takes these from the process. Other code takes them from its world, so that a run can be replayed
+#: and a simulation patches nothing.
 OF_THE_WORLD = ("random", "secrets", "time", "uuid.uuid1", "uuid.uuid4", "os.urandom", "trio.to_thread")
-#: Places that may, and why.
+#: The exceptions, with their reasons.
 MAY_ASK = {
-    "world": "is where the others get it from",
-    "cli": "runs outside of any node, for a person who has a clock",
+    "world": "provides them to all others",
+    "cli": "runs outside of any node, in real time",
     "codegen": "runs at development time",
-    "story": "tells a person what happened",
-    "metrics/registry.py": "has a clock by default; a node gives its registry that of its world",
+    "story": "prints local times for a person",
+    "metrics/registry.py": "has a clock by default; a node passes that of its world",
 }
 
 
@@ -103,7 +102,7 @@ def imported_names(tree: ast.AST) -> dict[str, str]:
 
 
 def worldly_things(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """A clock, a random number, an id or a thread of this process. A generator is none of these if it has a seed."""
+    """Yield each use of a clock, a random number, an id or a thread of this process. A seeded generator is allowed."""
     names = imported_names(tree)
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     seeded = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args}
@@ -115,7 +114,7 @@ def worldly_things(tree: ast.AST) -> Iterator[tuple[int, str]]:
         asked = names.get(root, "") + dot + rest if _DOTTED.fullmatch(text) else ""
         is_seeded = asked == "random.Random" and id(node) in seeded
         if not is_seeded and any(f"{asked}.".startswith(f"{each}.") for each in OF_THE_WORLD):
-            yield node.lineno, f"{asked} is the world's to give"
+            yield node.lineno, f"take {asked} from the world"
 
 
 def is_a_place_that_may_ask(path: Path) -> bool:
@@ -187,7 +186,7 @@ def test_the_check_can_fail(check: object) -> None:
         "import random\nfield(factory=random.Random)",
     ],
 )
-def test_each_way_to_ask_for_what_is_the_worlds_is_found(source: str) -> None:
+def test_each_use_of_a_worlds_capability_is_found(source: str) -> None:
     assert len(list(worldly_things(ast.parse(source)))) == 1
 
 
@@ -195,7 +194,7 @@ def test_each_way_to_ask_for_what_is_the_worlds_is_found(source: str) -> None:
     "source",
     ["from random import Random\nRandom(seed)", "import uuid\nuuid.UUID(int=1)", "import trio\ntrio.current_time()"],
 )
-def test_what_is_given_a_seed_or_a_clock_is_not(source: str) -> None:
+def test_a_seeded_generator_or_a_trio_clock_is_not(source: str) -> None:
     assert not list(worldly_things(ast.parse(source)))
 
 
@@ -243,7 +242,7 @@ def test_no_module_is_too_long() -> None:
     assert not long, f"split at {MAX_MODULE_LINES} lines: {long}"
 
 
-def test_every_module_says_what_it_is_for() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [str(path.relative_to(ROOT)) for path, tree in trees() if tree.body and ast.get_docstring(tree) is None]
     assert not silent
 
@@ -252,7 +251,7 @@ def test_every_module_says_what_it_is_for() -> None:
 _PRIVATE = re.compile(r"/home/\w|/root/\w|/Users/\w|\bTODO\b|\bFIXME\b|\bXXX\b")
 
 
-def test_the_repository_speaks_of_itself_alone() -> None:
+def test_the_repository_has_no_private_notes() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout: there is no list of what is published")

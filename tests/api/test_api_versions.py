@@ -20,7 +20,7 @@ from tests.support.quorums import append, committed_image
         (4, {"kraft.version": (0, 0), "metadata.version": (7, 21)}),
     ],
 )
-async def test_a_feature_that_begins_at_0_is_only_told_from_version_4(
+async def test_a_feature_with_minimum_0_is_returned_from_version_4_on(
     version: int, features: dict[str, tuple[int, int]]
 ) -> None:
     """KAFKA-17011: a Java client before 3.9 fails on a feature whose lowest version is 0."""

@@ -40,7 +40,7 @@ def error_codes(answer: Any) -> Iterator[int]:
                 yield from error_codes(each)
 
 
-def test_whatever_a_controller_decides_is_offered() -> None:
+def test_every_request_for_a_controller_is_offered() -> None:
     assert {request_class(key) for key in DECIDED} == set(HANDLERS)
 
 
@@ -53,7 +53,7 @@ WITH_A_PART: dict[ApiKey, Message] = {
 }
 
 
-async def test_a_controller_on_standby_says_that_it_is_not_the_one(standby: Serving) -> None:
+async def test_a_standby_controller_answers_not_controller(standby: Serving) -> None:
     """KIP-631: NOT_CONTROLLER, in whatever form the API has for it."""
     for key in DECIDED:
         message = WITH_A_PART.get(key, request_class(key)())
@@ -109,7 +109,7 @@ async def test_a_standby_names_the_active_controller(active: Serving, standby: S
     assert brokers.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
 
 
-async def test_a_controller_tells_its_own_settings(standby: Serving) -> None:
+async def test_a_controller_describes_its_own_settings(standby: Serving) -> None:
     """KIP-919: tools may send requests to a controller directly."""
     asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(4, "1", ["node.id"])])
     [result] = (await standby.ask(asked)).results

@@ -18,7 +18,7 @@ from tests.support.talk import create
 
 
 @pytest.mark.parametrize("version", range(1, 5))
-async def test_every_version_tells_sources(broker: Connection, new_name: str, version: int) -> None:
+async def test_every_version_returns_sources(broker: Connection, new_name: str, version: int) -> None:
     """KIP-226."""
     await create(broker, new_name, configs={"retention.ms": "1234"})
     result = await describe(broker, TOPIC, new_name, version=version, synonyms=True, docs=version >= 3)
@@ -52,13 +52,13 @@ async def test_keys_filter(broker: Connection, topic: str) -> None:
         (99, "x", ErrorCode.INVALID_REQUEST),
     ],
 )
-async def test_what_cannot_be_described(broker: Connection, kind: int, name: str, code: ErrorCode) -> None:
+async def test_a_resource_that_cannot_be_described(broker: Connection, kind: int, name: str, code: ErrorCode) -> None:
     result = await describe(broker, kind, name)
     assert (ErrorCode(result.error_code), result.configs) == (code, [])
     assert bool(result.error_message) is (code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-async def test_a_broker_tells_what_its_file_says(own: Connection) -> None:
+async def test_a_broker_describes_the_settings_of_its_file(own: Connection) -> None:
     found = {each.name: each for each in (await describe(own, BROKER, "1")).configs}
     assert (found["log.retention.hours"].value, found["log.retention.hours"].config_source) == ("5", STATIC)
     assert (found["num.partitions"].value, found["num.partitions"].config_source) == ("1", DEFAULT)

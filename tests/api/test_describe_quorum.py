@@ -32,7 +32,7 @@ async def fetch_as_observer(served: Serving) -> None:
 
 
 @pytest.mark.parametrize("version", range(3))
-async def test_the_leader_tells_how_far_each_replica_is(active: Serving, version: int) -> None:
+async def test_the_leader_returns_the_progress_of_each_replica(active: Serving, version: int) -> None:
     """KIP-836: LastFetchTimestamp and LastCaughtUpTimestamp are the leader's wall clock; for itself, now."""
     quorum, clock = active.plane.quorum, active.plane.clock
     before_ms = clock.now_ms()
@@ -53,7 +53,7 @@ async def test_the_leader_tells_how_far_each_replica_is(active: Serving, version
         assert before_ms - 1 <= replica.last_caught_up_timestamp <= after_ms
 
 
-async def test_version_2_tells_the_directories_of_observers(active: Serving) -> None:
+async def test_version_2_has_the_directories_of_observers(active: Serving) -> None:
     """KIP-853: ReplicaDirectoryId, which the observer's Fetch has from version 17 on."""
     await fetch_as_observer(active)
     answer = await active.ask(about(), 2)
@@ -71,7 +71,7 @@ def test_of_more_replicas_than_there_may_be_the_last_to_fetch_are_remembered() -
     assert (directories.of(0), directories.of(1)) == (UUID(int=8), ZERO_UUID)
 
 
-async def test_version_2_tells_where_the_voters_are(active: Serving) -> None:
+async def test_version_2_has_the_endpoints_of_the_voters(active: Serving) -> None:
     """KIP-853: nodes with their listeners; static voters are known by their ids alone."""
     answer = await active.ask(about(), 2)
     [node] = answer.nodes
@@ -82,7 +82,7 @@ async def test_version_2_tells_where_the_voters_are(active: Serving) -> None:
     assert voter.replica_directory_id == ZERO_UUID
 
 
-async def test_who_does_not_lead_says_so(standby: Serving) -> None:
+async def test_a_follower_answers_that_it_does_not_lead(standby: Serving) -> None:
     answer = await standby.ask(about())
     [partition] = answer.topics[0].partitions
     assert (answer.error_code, partition.error_code) == (0, ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -40,7 +40,7 @@ async def test_a_listener_of_each_kind_has_handlers_of_its_own(monkeypatch: pyte
         (ValueError("a defect"), ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
-async def test_a_peer_is_told_of_a_failure_in_the_form_of_the_api(
+async def test_a_failure_is_answered_in_the_form_of_the_api(
     monkeypatch: pytest.MonkeyPatch, failure: Exception, code: ErrorCode
 ) -> None:
     async def fail(*_: Any) -> Reply:

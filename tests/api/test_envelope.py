@@ -51,7 +51,7 @@ async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, vers
 @pytest.mark.parametrize(
     "message", [CREATE, DESCRIBE, CreateTopicsRequest()], ids=["create", "describe quorum", "no topic to say it of"]
 )
-async def test_not_controller_is_said_by_the_envelope(standby: Serving, message: Message) -> None:
+async def test_the_envelope_has_the_error_not_controller(standby: Serving, message: Message) -> None:
     """KIP-590: then the broker sends the request to another controller, and the client gets no error."""
     request = received(message, message.VALID_VERSIONS[1])
     answer = await standby.ask(wrap_request(request))
@@ -84,7 +84,7 @@ def _counted(message: Callable[[Request], Message], keys: list[int]) -> Callable
     return counted
 
 
-def test_what_is_forwarded_elsewhere_has_no_file_here() -> None:
+def test_forwarded_apis_have_no_file_here() -> None:
     """Its file adds a row, in which the API is forwardable."""
     assert not FORWARDED_ELSEWHERE & {row.key for row in rows()}
 
@@ -141,7 +141,7 @@ def sealed(**changes: Any) -> EnvelopeRequest:
         "an API that is not there yet",
     ],
 )
-async def test_what_cannot_be_passed_on_is_refused(
+async def test_a_request_that_is_not_forwardable_is_refused(
     active: Serving, envelope: EnvelopeRequest, error: ErrorCode
 ) -> None:
     """KIP-590: the error of the Envelope distinguishes a fault in the Envelope from one in the request."""

@@ -170,7 +170,7 @@ def _next(request: FetchRequest, session_id: int, epoch: int, **changes: object)
     return FetchRequest(session_id=session_id, session_epoch=epoch, **changes)  # type: ignore[arg-type]
 
 
-async def test_a_session_names_only_what_changed(broker: Connection, new_name: str) -> None:
+async def test_a_session_has_only_the_changes(broker: Connection, new_name: str) -> None:
     await create(broker, new_name, 2)
     await produce(broker, new_name, batch(b"a"))
     first = await broker.request(fetch_request(new_name, partitions=(0, 1), session_epoch=0), 12)

@@ -44,7 +44,7 @@ async def test_the_controller_of_this_node_answers_directly() -> None:
     assert await forwarded(Broker(CREATED)) is CREATED
 
 
-async def test_what_is_in_an_envelope_is_what_the_client_hears() -> None:
+async def test_the_client_gets_the_response_of_the_envelope() -> None:
     broker = Broker(wrap_response(REQUEST, CREATED))
     assert await forwarded(broker) == CREATED
     assert broker.envelope is not None

@@ -14,11 +14,11 @@ from kraft.messages.registry import ApiKey
 from tests.support import apis_page
 
 
-def test_the_table_is_what_the_rows_say() -> None:
+def test_the_table_agrees_with_the_rows() -> None:
     assert main(["--check"]) == 0, "run: python -m kraft.api.index"
 
 
-def test_a_table_that_is_not_current_is_told_and_mended(
+def test_an_outdated_table_is_reported_and_rewritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api = tmp_path / "api"
@@ -34,7 +34,7 @@ def test_a_table_that_is_not_current_is_told_and_mended(
     assert "ListenerType.BROKER: {\n        ApiKey.CREATE_TOPICS: (2, 7),\n    }" in index.TABLE.read_text()
 
 
-def test_the_page_of_apis_is_what_the_rows_say() -> None:
+def test_the_page_of_apis_agrees_with_the_rows() -> None:
     assert apis_page.PAGE.read_text() == apis_page.render(), "run: python -m tests.support.apis_page"
 
 

@@ -95,7 +95,7 @@ async def test_topics_are_created_when_both_sides_want_it(broker: Connection, ne
     assert by_an_old_client.error_code == 0
 
 
-async def test_asking_for_all_creates_nothing(broker: Connection) -> None:
+async def test_a_request_for_all_topics_creates_nothing(broker: Connection) -> None:
     """Clients that list topics leave the permission at true."""
     before = {each.name for each in (await ask(broker, None)).topics}
     assert {each.name for each in (await ask(broker, None, create_topics=True)).topics} == before

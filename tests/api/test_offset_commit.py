@@ -39,7 +39,7 @@ async def test_unknown_partitions_are_not_committed(broker: Connection, group: s
 
 
 @pytest.mark.parametrize("retention_ms", [-1, 0, 2**63 - 1, -(2**63)])
-async def test_any_retention_may_be_asked_for(broker: Connection, group: str, topic: str, retention_ms: int) -> None:
+async def test_any_retention_is_accepted(broker: Connection, group: str, topic: str, retention_ms: int) -> None:
     """Up to version 4 the request has a retention time; several values mean "forever"."""
     partition = OffsetCommitRequestPartition(0, 3)
     request = OffsetCommitRequest(

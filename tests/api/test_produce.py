@@ -24,7 +24,7 @@ from tests.support.talk import batch, create, end_offset, fetch, produce, produc
 
 @pytest.mark.parametrize("acks", [1, -1])
 @pytest.mark.parametrize("version", range(3, 13))
-async def test_every_version_appends_and_tells_the_offset(
+async def test_every_version_appends_and_returns_the_offset(
     broker: Connection, topic: str, version: int, acks: int
 ) -> None:
     for first in (0, 2):

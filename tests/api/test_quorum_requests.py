@@ -60,7 +60,7 @@ async def say(
     return response_value(request, answer, outbound.version)
 
 
-def test_a_controller_offers_the_versions_that_the_quorum_speaks() -> None:
+def test_a_controller_offers_the_versions_of_the_quorum() -> None:
     offered = OFFERED[ListenerType.CONTROLLER]
     assert {key: offered[key] for key in VERSIONS} == VERSIONS
 
@@ -69,7 +69,7 @@ def test_a_controller_offers_the_versions_that_the_quorum_speaks() -> None:
 
 
 @pytest.mark.parametrize("version", each_version(ApiKey.VOTE))
-async def test_a_vote_is_given_once_and_the_epoch_is_told(standby: Serving, version: int) -> None:
+async def test_a_vote_is_granted_once_and_the_response_has_the_epoch(standby: Serving, version: int) -> None:
     """KIP-595: a voter grants one vote an epoch, and its response has its own epoch."""
     response, _ = await say(standby, VoteRequest(100, 2, 0, 0), version)
     assert (response.error, response.granted, response.epoch) == (ErrorCode.NONE, True, 100)
@@ -93,7 +93,7 @@ async def test_a_vote_for_another_voter_is_refused_with_the_present_epoch(standb
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_who_says_that_it_leads_is_followed(standby: Serving, version: int) -> None:
+async def test_a_voter_that_sends_begin_quorum_epoch_is_followed(standby: Serving, version: int) -> None:
     """KIP-595: BeginQuorumEpoch makes the leader known, and EndQuorumEpoch that it resigned."""
     response, _ = await say(standby, BeginQuorumEpochRequest(100, 2), version)
     assert (response.error, response.epoch, response.leader_id) == (ErrorCode.NONE, 100, 2)
@@ -173,7 +173,7 @@ async def test_a_fetch_with_nothing_to_bring_waits_for_the_log_to_grow(active: S
     assert [header.base_offset for _, header in iter_headers(fetched[0])] == [end]
 
 
-async def test_a_log_that_differs_is_told_where(active: Serving) -> None:
+async def test_a_diverging_log_gets_the_diverging_epoch(active: Serving) -> None:
     """KIP-595: the end of the last epoch that both can share."""
     quorum = active.plane.quorum
     response, data = await say(active, fetch(active, quorum.end_offset + 5), as_=OBSERVER)
@@ -182,7 +182,7 @@ async def test_a_log_that_differs_is_told_where(active: Serving) -> None:
 
 
 @pytest.mark.parametrize("version", [12, 17])
-async def test_who_does_not_lead_names_the_leader(standby: Serving, version: int) -> None:
+async def test_a_voter_that_does_not_lead_names_the_leader(standby: Serving, version: int) -> None:
     """KIP-595: this is how observers find it. KIP-853: and where it is."""
     await say(standby, BeginQuorumEpochRequest(100, 2))
     outbound = request_message(FetchRequest(100, 9, 0, 0, 0), OBSERVER, 1, {ApiKey.FETCH: (version, version)})
@@ -231,7 +231,7 @@ async def test_a_snapshot_comes_in_pieces(active: Serving, version: int) -> None
     assert got == content
 
 
-async def test_what_is_not_in_a_snapshot_is_refused(active: Serving) -> None:
+async def test_a_position_outside_of_a_snapshot_is_refused(active: Serving) -> None:
     """KIP-630: SNAPSHOT_NOT_FOUND for one that is not there, POSITION_OUT_OF_RANGE beyond its end."""
     snapshot, content = await with_snapshot(active)
     epoch = active.plane.quorum.epoch

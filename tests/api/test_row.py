@@ -61,7 +61,7 @@ def _members(hint: Any) -> tuple[Any, ...]:
     return getattr(hint, "__args__", (hint,))
 
 
-def test_each_api_can_say_that_a_whole_request_failed() -> None:
+def test_each_api_has_an_error_response() -> None:
     for row in ROWS:
         message: Any = request_class(row.key)()
         if row.key is ApiKey.PRODUCE:
@@ -78,7 +78,7 @@ def test_each_operation_is_one_that_its_resource_supports() -> None:
             assert bits(operation) & OPERATIONS[resource], f"{row.key!r}: {operation!r} on {resource!r}"
 
 
-def test_only_nodes_ask_what_only_controllers_answer() -> None:
+def test_only_nodes_send_the_requests_of_controllers() -> None:
     """Kafka's ControllerApis wants CLUSTER_ACTION on the cluster for each of them."""
     for row in ROWS:
         if set(row.versions) == {ListenerType.CONTROLLER}:

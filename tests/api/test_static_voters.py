@@ -65,19 +65,19 @@ async def test_the_voters_are_those_of_the_configuration(active: Serving, standb
 
 
 @pytest.mark.parametrize("change", [addition, removal, partial(update, 0)], ids=["add", "remove", "update"])
-async def test_a_voter_is_told_by_its_id_and_its_directory(active: Serving, change: Change) -> None:
+async def test_a_voter_is_identified_by_its_id_and_its_directory(active: Serving, change: Change) -> None:
     """KIP-853: INVALID_REQUEST, also where no voter can be changed, as with Apache Kafka."""
     told = {"current_leader_epoch": active.plane.quorum.epoch} if isinstance(change, partial) else {}
     for lack in ({"voter_id": -1}, {"voter_directory_id": ZERO_UUID}):
         assert (await active.ask(change(**lack, **told))).error_code == ErrorCode.INVALID_REQUEST
 
 
-async def test_a_new_voter_says_where_it_is(active: Serving) -> None:
+async def test_a_new_voter_sends_its_endpoint(active: Serving) -> None:
     for listeners in ([], [NewListener("OTHER", "127.0.0.1", 9093)]):
         assert (await active.ask(addition(listeners=listeners))).error_code == ErrorCode.INVALID_REQUEST
 
 
-async def test_a_voter_cannot_change_what_is_known_of_it(active: Serving) -> None:
+async def test_a_static_voter_cannot_update_itself(active: Serving) -> None:
     epoch = active.plane.quorum.epoch
     upside_down = KRaftVersionFeature(1, 0)
     for change, error in [
@@ -92,7 +92,7 @@ async def test_a_voter_cannot_change_what_is_known_of_it(active: Serving) -> Non
         assert (leader.leader_id, leader.leader_epoch, leader.port) == (1, epoch, VOTER_1.port)
 
 
-async def test_who_does_not_lead_says_who_does(standby: Serving) -> None:
+async def test_a_response_of_a_follower_names_the_leader(standby: Serving) -> None:
     begin = request_message(
         raft.BeginQuorumEpochRequest(100, 2), identity(2, VOTER_1, VOTER_2), 1, standby.connection.versions
     )

@@ -1,4 +1,4 @@
-"""``python -m tests.bench``: measure this node beside its peers, and write down what came out.
+"""``python -m tests.bench``: measure this node and its peers, and write the results.
 
 ::
 
@@ -6,8 +6,8 @@
     python -m tests.bench --only codec,latency --rounds 7   some of it
     python -m tests.bench --write docs/benchmarks.md        also into the docs
 
-Peers are visited in turn within every round, so that a busy minute of the machine hits all of them. What one run
-measured replaces only its own sections; the samples are kept beside the page (``docs/benchmarks.json``).
+Every round measures all peers, so that a busy minute of the machine affects all of them. A run replaces only its own
+sections; the samples are kept beside the page (``docs/benchmarks.json``).
 """
 
 from __future__ import annotations

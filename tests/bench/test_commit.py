@@ -7,7 +7,7 @@ import pytest
 from tests.bench.commit import _mean_of_last
 
 
-def test_what_was_told_before_the_changes_that_count_is_taken_out() -> None:
+def test_the_average_excludes_earlier_changes() -> None:
     values = [9.0, 7.0, 8.0, 1.0, 2.0]
     before, last = values[:3], values[3:]
     told = sum(before) / 3, 3, sum(values) / 5, 2

@@ -29,7 +29,7 @@ def test_a_subject_that_was_not_measured_has_no_column() -> None:
     assert as_markdown(table)[2:] == ["|  | ours |", "| --- | ---: |", "| speed | 1,234 |"]
 
 
-def test_goals_say_what_was_measured() -> None:
+def test_goals_have_the_measured_values() -> None:
     row = _table().rows[0]
     assert ratio_goal("half", row, "ours", "theirs", lambda ratio: ratio >= 0.5).met
     assert not limit_goal("at most 1", row, "ours", 1).met

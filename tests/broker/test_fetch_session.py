@@ -137,7 +137,7 @@ class TestIncremental:
         wrong = refused(sessions, request(session_id, 5), uses_topic_ids=True)
         assert wrong == ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
-    def test_what_is_not_named_is_wanted_as_before(self) -> None:
+    def test_unnamed_partitions_stay_in_the_session(self) -> None:
         sessions = cache()
         session_id = opened(sessions, 3)
         context = ask(sessions, request(session_id, 1, {1: 10, 5: 50}, forget=[0]))
@@ -169,7 +169,7 @@ class TestWhatIsNews:
         sessions = cache()
         return ask(sessions, request(opened(sessions, 2), 1))
 
-    def test_nothing_new_is_not_said(self) -> None:
+    def test_an_unchanged_partition_is_not_in_the_response(self) -> None:
         assert told(self.context(), data(0), data(1)) == []
 
     @pytest.mark.parametrize(
@@ -190,12 +190,12 @@ class TestWhatIsNews:
         news[1].log_start_offset = 3
         assert told(self.context(), data(0), news) == [1]
 
-    def test_a_partition_that_came_later_is_told_first_time(self) -> None:
+    def test_a_later_partition_is_in_the_first_response(self) -> None:
         sessions = cache()
         context = ask(sessions, request(opened(sessions, 1), 1, {4: 0}))
         assert told(context, data(0), data(4, high_watermark=-1)) == [4]
 
-    def test_an_error_is_repeated_and_its_end_is_told(self) -> None:
+    def test_an_error_is_logged_again_and_its_end_too(self) -> None:
         sessions = cache()
         session_id = opened(sessions)
         broken = data(0, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, high_watermark=-1)

@@ -28,7 +28,7 @@ def test_an_epoch_that_this_log_never_saw() -> None:
     assert truncation_offset(3, 3, lambda epoch: end_of_epoch(log, epoch), 4, 0) == 2
 
 
-def test_a_leader_that_cannot_tell_leaves_what_is_committed() -> None:
+def test_an_epoch_unknown_to_the_leader_truncates_to_the_high_watermark() -> None:
     assert truncation_offset(-1, -1, lambda epoch: (-1, -1), 4, 3) == 3
     assert truncation_offset(-1, 2, lambda epoch: (-1, -1), 4, 3) == 2
 
@@ -49,7 +49,7 @@ def logs(draw: st.DrawFn) -> tuple[list[int], list[int]]:
 
 
 @given(logs())
-def test_cutting_and_asking_again_leads_to_the_leader_s_log(pair: tuple[list[int], list[int]]) -> None:
+def test_truncations_and_fetches_end_with_the_leaders_log(pair: tuple[list[int], list[int]]) -> None:
     leader, follower = pair
     common = 0
     while common < min(len(leader), len(follower)) and leader[common] == follower[common]:

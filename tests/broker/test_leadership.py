@@ -48,13 +48,13 @@ def fetched(replica_id: int, end_offset: int, *, epoch: int | None = None) -> Fo
     return FollowerFetched(replica_id, replica_id * 10 if epoch is None else epoch, end_offset, 0)
 
 
-def test_a_leader_without_followers_commits_what_it_appends() -> None:
+def test_a_leader_without_followers_commits_its_appends() -> None:
     alone = leadership(replicas=(LEADER,), isr=(LEADER,), end_offset=3)
     assert alone.high_watermark == 3
     assert alone.step(NOW, Appended(5)) == LeadershipEffects(high_watermark=5)
 
 
-def test_what_is_committed_is_what_all_in_sync_replicas_have() -> None:
+def test_committed_records_are_on_all_in_sync_replicas() -> None:
     leader = leadership()
     assert leader.step(NOW, Appended(10)) == LeadershipEffects()
     assert leader.step(NOW, fetched(SECOND, 10)) == LeadershipEffects()
@@ -62,7 +62,7 @@ def test_what_is_committed_is_what_all_in_sync_replicas_have() -> None:
     assert leader.step(NOW, fetched(THIRD, 10)) == LeadershipEffects(high_watermark=10)
 
 
-def test_a_new_leader_commits_nothing_before_it_has_heard_of_every_member() -> None:
+def test_a_new_leader_commits_nothing_before_every_member_has_fetched() -> None:
     leader = leadership(end_offset=10, high_watermark=6)
     leader.step(NOW, fetched(SECOND, 10))
     assert leader.high_watermark == 6
@@ -125,7 +125,7 @@ def test_a_follower_that_has_all_that_is_committed_is_proposed_with_its_epoch() 
     assert leader.high_watermark == 8, "who may be in sync by now is waited for"
 
 
-def test_who_may_have_joined_is_waited_for_until_the_answer_is_known() -> None:
+def test_a_proposed_replica_counts_until_the_response_is_known() -> None:
     """KIP-497: the controller may have applied a proposal whose response was lost."""
     leader = leadership(isr=(LEADER,))
     proposal = leader.step(NOW, fetched(SECOND, 0)).proposal
@@ -138,13 +138,13 @@ def test_who_may_have_joined_is_waited_for_until_the_answer_is_known() -> None:
     )
 
 
-def test_a_new_leader_lets_nobody_join_who_has_not_reached_its_epoch() -> None:
+def test_a_new_leader_adds_no_replica_to_the_isr_that_has_not_reached_its_epoch() -> None:
     leader = leadership(isr=(LEADER,), end_offset=10, high_watermark=10)
     assert leader.step(NOW, fetched(SECOND, 9)).proposal is None
 
 
 @pytest.mark.parametrize("active", [{SECOND: 21}, {}], ids=["another incarnation", "fenced"])
-def test_who_may_not_be_in_sync_is_not_proposed(active: Mapping[int, int]) -> None:
+def test_an_ineligible_replica_is_not_proposed(active: Mapping[int, int]) -> None:
     """KIP-841, KIP-903"""
     leader = leadership(isr=(LEADER,), active=active)
     assert leader.step(NOW, fetched(SECOND, 0)).proposal is None
@@ -170,7 +170,7 @@ def test_too_few_in_sync_replicas_commit_nothing() -> None:
     )
 
 
-def test_conditions_hold_from_when_the_leadership_hears_of_them() -> None:
+def test_conditions_apply_from_their_event_on() -> None:
     """``min.insync.replicas`` and the active brokers both limit the high watermark until they change."""
     leader = leadership(isr=(LEADER,), min_isr=2)
     leader.step(NOW, Appended(10))
@@ -231,7 +231,7 @@ def test_replicas_come_and_go() -> None:
     assert leader.step(NOW, Appended(10)) == LeadershipEffects(high_watermark=10)
 
 
-def test_the_metadata_says_who_the_replicas_are_after_an_answer_that_completed_a_reassignment() -> None:
+def test_the_metadata_has_the_replicas_after_a_completed_reassignment() -> None:
     """KIP-455: the last proposal of [1, 2] -> [1, 3] completes the reassignment.
 
     AlterPartition returns the ISR and the epochs, but not the replicas. The metadata then has the same partition epoch.

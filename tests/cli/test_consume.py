@@ -36,7 +36,7 @@ def bootstrap() -> Iterator[str]:
         yield cluster.bootstrap_servers
 
 
-def test_json_tells_bytes_from_text(bootstrap: str) -> None:
+def test_json_distinguishes_bytes_from_text(bootstrap: str) -> None:
     """The four characters ``\\xc1`` and the byte 0xC1 were printed alike."""
     arguments = ["consume", "orders", "-b", bootstrap, "--from-beginning", "--max-messages", "2", "--json"]
     result = CliRunner(catch_exceptions=False).invoke(cli, arguments)
@@ -74,7 +74,7 @@ def test_json_loses_nothing(key: bytes | None, value: bytes | None, headers: lis
     assert [(decoded(each, "key"), decoded(each, "value")) for each in entry["headers"]] == headers
 
 
-def test_ctrl_c_says_how_many_were_printed(bootstrap: str) -> None:
+def test_ctrl_c_prints_the_number_of_printed_records(bootstrap: str) -> None:
     command = [sys.executable, "-m", "kraft", "consume", "orders", "-b", bootstrap, "--from-beginning", "--keys"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
         assert process.stdout is not None

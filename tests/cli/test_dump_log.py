@@ -355,7 +355,7 @@ def test_files_that_are_no_such_thing(tmp_path: Path) -> None:
     assert result.stderr == f"Ignoring unknown file {unknown}\n"
 
 
-def test_every_file_is_printed_whatever_is_wrong_with_another(tmp_path: Path) -> None:
+def test_every_file_is_printed_after_damage_of_another(tmp_path: Path) -> None:
     path = log(tmp_path, batch(0))
     result = run("--files", f"{tmp_path / '00000000000000000009.log'},{path}")
     assert result.return_value == 1

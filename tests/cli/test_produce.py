@@ -126,7 +126,7 @@ def test_a_closed_stdin_is_an_empty_one(topic: str, bootstrap: str) -> None:
     assert finish(process) == (0, f"Produced 0 records to {topic}.\n")
 
 
-def test_a_refused_batch_is_reported_with_what_is_stored(topic: str, bootstrap: str) -> None:
+def test_a_refused_batch_is_reported_with_the_stored_records(topic: str, bootstrap: str) -> None:
     arguments = [sys.executable, *command("produce", topic, bootstrap)]
     process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
     assert process.stdin is not None

@@ -120,7 +120,7 @@ def test_replication() -> None:
         ]
 
 
-def test_a_controller_can_be_asked() -> None:
+def test_a_controller_serves_the_request() -> None:
     with cluster_of(QUORUMS["alone"]) as cluster:
         result = run("--bootstrap-controller", cluster.bootstrap_controllers, "describe", "--status")
     assert (result.exit_code, result.stdout.splitlines()[1]) == (0, "LeaderId:               1")
@@ -151,7 +151,7 @@ def test_servers_are_taken_before_and_behind_the_subcommand(command: tuple[str, 
 @pytest.mark.parametrize(
     "command", [["quorum", "describe", "--status"], ["features", "describe"], ["cluster", "cluster-id"]]
 )
-def test_brokers_and_controllers_are_not_asked_at_once(command: list[str]) -> None:
+def test_brokers_and_controllers_together_are_refused(command: list[str]) -> None:
     """kafka-metadata-quorum: the two options exclude each other."""
     result = CliRunner().invoke(cli, [*command, "-b", "localhost:1", "-C", "localhost:2"])
     assert "Give one of --bootstrap-server and --bootstrap-controller." in result.output
@@ -166,7 +166,7 @@ def test_an_error_is_one_line() -> None:
     assert "UNKNOWN_TOPIC_OR_PARTITION" in result.stderr
 
 
-def test_a_quorum_without_a_leader_is_asked_again() -> None:
+def test_a_quorum_without_a_leader_gets_the_request_again() -> None:
     answers = iter([PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER), QUORUMS["alone"]])
 
     def answer(_: object) -> DescribeQuorumResponse:

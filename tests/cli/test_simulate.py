@@ -100,7 +100,7 @@ def test_a_long_campaign_that_never_came_to_a_rare_state_fails(monkeypatch: pyte
     assert "never reached: " in output
 
 
-def test_a_campaign_that_fails_says_which_seed_and_why() -> None:
+def test_a_failed_campaign_prints_the_seed_and_the_reason() -> None:
     with MUTANTS["applies what is not committed"].planted():
         status, output = run("--seeds", "0:2")
     assert status == 1
@@ -138,7 +138,7 @@ def test_the_plan_of_a_seed_that_holds_is_its_own(tmp_path: Path) -> None:
     assert run("--seed", SEED, "--plan", path) == run("--seed", SEED)
 
 
-def test_what_the_page_says_of_one_seed_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pages_commands_for_one_seed_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/simulation.md: each works after those before it."""
     monkeypatch.chdir(tmp_path)
     typed = re.findall(r"^\$ kraft (simulate --seed .*?)(?: > (\w+))? +#", PROSE.read_text(), re.MULTILINE)

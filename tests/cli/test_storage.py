@@ -71,7 +71,7 @@ def test_format_writes_both_files_into_every_directory(config: Path) -> None:
 
 
 @pytest.mark.interop
-def test_format_says_what_apaches_tool_says(config: Path, tmp_path: Path) -> None:
+def test_format_prints_the_lines_of_apaches_tool(config: Path, tmp_path: Path) -> None:
     """Of one directory: in which order it formats more, Apache's tool leaves open."""
     text = config.read_text().replace(f",{tmp_path / 'b'}", "")
     options = ("-t", CLUSTER_ID, "-r", "3.8-IV0", "--no-initial-controllers", "--feature", "kraft.version=0")
@@ -149,7 +149,7 @@ def test_format_refuses_in_one_line_and_makes_nothing(
     assert not (tmp_path / "a").exists()
 
 
-def test_format_says_which_directory_cannot_be_made(config: Path, tmp_path: Path) -> None:
+def test_format_names_the_directory_that_it_cannot_create(config: Path, tmp_path: Path) -> None:
     (tmp_path / "b").write_text("a file")
     result = run("storage", "format", "-c", config, "-t", CLUSTER_ID)
     assert result.exit_code == 1
@@ -192,7 +192,7 @@ def test_info_of_an_unformatted_directory_exits_1(config: Path, tmp_path: Path) 
     )
 
 
-def test_info_says_that_a_directory_belongs_to_another_node_or_cluster(config: Path, tmp_path: Path) -> None:
+def test_info_reports_a_directory_of_another_node_or_cluster(config: Path, tmp_path: Path) -> None:
     run("storage", "format", "-c", config, "-t", CLUSTER_ID)
     for directory, changes in (("b", {CLUSTER_ID: OTHER_CLUSTER_ID}), ("a", {"node.id=7": "node.id=8"})):
         name = tmp_path / directory / "meta.properties"
@@ -206,7 +206,7 @@ def test_info_says_that_a_directory_belongs_to_another_node_or_cluster(config: P
     )
 
 
-def test_info_says_that_any_directory_is_from_before_kraft(config: Path, tmp_path: Path) -> None:
+def test_info_reports_any_directory_from_before_kraft(config: Path, tmp_path: Path) -> None:
     """KIP-631: "the KRaft mode meta.properties" is version 1; of version 0 is that of brokers with ZooKeeper."""
     run("storage", "format", "-c", config, "-t", CLUSTER_ID)
     (tmp_path / "b" / "meta.properties").write_text(f"version=0\nbroker.id=7\ncluster.id={CLUSTER_ID}\n")
@@ -251,7 +251,9 @@ SOUND = f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=7\ndirectory.id=BBBBBBBBBB
         (None, SOUND),
     ],
 )
-def test_info_finds_what_apaches_tool_finds(config: Path, tmp_path: Path, first: str | None, second: str) -> None:
+def test_info_reports_the_problems_of_apaches_tool(
+    config: Path, tmp_path: Path, first: str | None, second: str
+) -> None:
     """Of sound directories, empty files, damaged ones, and such as do not belong together."""
     for directory, text in (("a", first), ("b", second)):
         (tmp_path / directory).mkdir()

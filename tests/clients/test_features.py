@@ -93,7 +93,7 @@ def test_a_first_message_creates_its_topic(client: Client, topic: str) -> None:
 
 
 @each_client("produce-{codec}-{producer}", codec=CODECS, producer=PRODUCERS)
-def test_what_was_produced_is_read_back(client: Client, topic: str, codec: str, producer: str) -> None:
+def test_produced_records_are_read_back(client: Client, topic: str, codec: str, producer: str) -> None:
     """The consumer gets the sent records, and the broker keeps them in the producer's codec (``compression.type``)."""
     messages = numbered(range(50))
     created(client, topic)

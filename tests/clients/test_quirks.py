@@ -138,9 +138,9 @@ def test_the_header_of_an_api_versions_response_has_no_tags(wire: WireClient, ve
 
 @pytest.mark.parametrize("version", [5, 99, 32767])
 def test_an_unknown_api_versions_version_is_answered_in_version_0(wire: WireClient, version: int) -> None:
-    """Error 35 and the one key 18 with what is served; the next try on the same connection then succeeds.
+    """The response has error 35 and the single key 18 with its versions. The next request on the same connection succeeds.
 
-    franz-go takes a reply that names more keys for the final answer; librdkafka falls back to a fixed list of versions
+    franz-go treats a response with more keys as the final one; librdkafka falls back to a fixed list of versions
     if the connection is closed instead.
     """
     wire.send_bytes(struct.pack(">hhi", Api.API_VERSIONS, version, 7) + CLIENT_ID_X + b"\x00" + b"whatever comes")
@@ -156,7 +156,7 @@ def test_metadata_names_a_controller_that_is_one_of_its_brokers(wire: WireClient
     assert answer.controller_id in {broker.node_id for broker in answer.brokers}
 
 
-def test_an_unhindered_client_is_told_to_wait_0_ms(wire: WireClient, new_topic: str) -> None:
+def test_an_unthrottled_client_gets_a_throttle_time_of_0_ms(wire: WireClient, new_topic: str) -> None:
     """kafka-python, kafkajs, Java and franz-go sleep for ``throttle_time_ms``."""
     answers = [
         wire.call(api_versions_request(), 4),
@@ -317,7 +317,7 @@ def test_answers_come_in_the_order_of_the_requests(wire: WireClient, new_topic: 
         assert wire.receive(header).brokers
 
 
-def test_transaction_version_2_is_finalized_only_with_what_it_needs(wire: WireClient) -> None:
+def test_transaction_version_2_is_finalized_only_with_its_dependencies(wire: WireClient) -> None:
     """KIP-890: from then on Java clients leave AddPartitionsToTxn out, and send Produce 12 and EndTxn 5."""
     answer = wire.call(api_versions_request(), 4)
     levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
@@ -327,13 +327,13 @@ def test_transaction_version_2_is_finalized_only_with_what_it_needs(wire: WireCl
         assert 5 in apis[Api.END_TXN]
 
 
-def test_asking_for_all_topics_creates_none(wire: WireClient) -> None:
+def test_listing_all_topics_creates_none(wire: WireClient) -> None:
     """aiokafka, kcat and Java request all topics with automatic creation allowed."""
     before = topic_names(wire)
     assert topic_names(wire) == before
 
 
-def test_a_topic_asked_for_by_name_is_created_only_if_allowed(wire: WireClient, fresh: Callable[[], str]) -> None:
+def test_a_requested_topic_is_created_only_if_allowed(wire: WireClient, fresh: Callable[[], str]) -> None:
     unwanted, wanted = fresh(), fresh()
     assert described(wire, unwanted, create=False).error_code == Code.UNKNOWN_TOPIC_OR_PARTITION
     described(wire, wanted, create=True)

@@ -48,7 +48,7 @@ def test_defaults_are_of_their_types(messages: Path) -> None:
     assert "With ''' and \\ in it." in namespace["Thing"].__doc__
 
 
-def test_it_writes_what_is_stale_and_removes_what_lost_its_spec(
+def test_it_writes_stale_files_and_removes_files_without_a_spec(
     messages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     orphan = messages / "orphan.py"

@@ -75,7 +75,7 @@ def test_common_structures_are_read_once(tmp_path: Path) -> None:
         ({"fields": [_field(), _field()]}, "two fields called A"),
     ],
 )
-def test_what_is_wrong_with_a_message_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+def test_the_fault_of_a_message_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(SpecError, match=problem) as caught:
         load_spec(_write(tmp_path, _spec(**changes)))
     assert str(caught.value).startswith("ARequest.json: ")
@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_message_is_named(tmp_path: Path, changes: dict[str
         ({"type": "S", "fields": [_field(type="S", fields=[_field()])]}, "two structures called S"),
     ],
 )
-def test_what_is_wrong_with_a_field_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+def test_the_fault_of_a_field_is_named(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(SpecError, match=problem):
         load_spec(_write(tmp_path, _spec(fields=[_field(**changes)])))
 

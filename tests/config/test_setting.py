@@ -142,5 +142,5 @@ def test_a_setting_that_changes_nothing_is_a_warning() -> None:
     )
 
 
-def test_the_page_of_settings_is_what_the_declarations_say() -> None:
+def test_the_page_of_settings_agrees_with_the_declarations() -> None:
     assert PAGE.read_text() == render(), "run: python -m tests.support.settings_page"

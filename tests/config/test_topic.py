@@ -96,7 +96,7 @@ def test_a_broker_setting_of_a_topic_name_does_not_count() -> None:
         ("remote.storage.enable", "true", "Tiered storage is not supported"),
     ],
 )
-def test_a_refused_value_names_key_value_and_what_is_allowed(name: str, text: str, why: str) -> None:
+def test_a_refused_value_is_an_error_with_key_value_and_limits(name: str, text: str, why: str) -> None:
     with pytest.raises(ConfigError) as caught:
         log_config({name: text}, {})
     assert str(caught.value).startswith(f"Invalid value {text} for configuration {name}: {why}")

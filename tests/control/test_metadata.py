@@ -195,7 +195,7 @@ async def _restart(directory: Path, *script: FetchResponse) -> list[str]:
     [answer(high_watermark=-1), answer(diverging_epoch=EpochEndOffset(EPOCH, 4), high_watermark=4)],
     ids=["a leader that has committed nothing yet", "one that has not looked at our log yet"],
 )
-def test_it_has_not_caught_up_before_the_leader_says_so(tmp_path: Path, first: FetchResponse) -> None:
+def test_it_has_not_caught_up_before_the_leaders_high_watermark(tmp_path: Path, first: FetchResponse) -> None:
     """KIP-595: a high watermark is not durable. After a restart it is unknown until the leader has sent it, and a new
     leader has none before a record of its own epoch is committed. A broker that took the empty image for the whole
     metadata would set its partitions aside.

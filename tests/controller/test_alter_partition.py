@@ -82,7 +82,7 @@ def test_the_same_isr_changes_nothing() -> None:
         ([1, 2], {"topic_id": UUID(int=5)}, ErrorCode.UNKNOWN_TOPIC_ID),
     ],
 )
-def test_what_is_refused(isr: list[int], fields: dict[str, Any], code: ErrorCode) -> None:
+def test_refused_requests(isr: list[int], fields: dict[str, Any], code: ErrorCode) -> None:
     toy = cluster()
     before = len(toy.log)
     assert outcome(propose(toy, isr, **fields)).error_code == code
@@ -145,12 +145,12 @@ def test_a_partition_named_twice() -> None:
     assert toy.partition().isr == (1, 2)
 
 
-def test_a_broker_of_another_epoch_is_not_heard() -> None:
+def test_a_heartbeat_of_another_broker_epoch_is_ignored() -> None:
     response = propose(cluster(), [1, 2], broker_epoch=0)
     assert response.error_code == ErrorCode.STALE_BROKER_EPOCH
 
 
-def test_recovery_ends_with_the_proposal_that_says_so() -> None:
+def test_recovery_ends_with_the_leaders_proposal() -> None:
     """KIP-704: after an unclean election the leader reports the end of its recovery; until then it is alone in the
     ISR.
     """

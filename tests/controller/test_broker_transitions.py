@@ -101,7 +101,7 @@ def test_a_new_controller_begins_where_the_log_ends() -> None:
     assert (len(changes), successor.image.brokers[1].fenced, left_to(successor, 1)) == (left, True, 0)
 
 
-def test_a_broker_heard_of_meanwhile_is_fenced_all_the_same_and_comes_back() -> None:
+def test_a_broker_with_a_late_heartbeat_is_fenced_and_unfenced_again() -> None:
     """No broker learns that it is fenced before it is."""
     toy = cluster()
     begin_to_fence(toy)
@@ -114,7 +114,7 @@ def test_a_broker_heard_of_meanwhile_is_fenced_all_the_same_and_comes_back() -> 
     assert not toy.image.brokers[1].fenced
 
 
-def test_what_it_wants_meanwhile_it_gets_after() -> None:
+def test_a_goal_set_during_a_request_is_reached_after_it() -> None:
     toy = cluster()
     begin_to_fence(toy)
     response = toy.heartbeat(1, stop=True)
@@ -184,7 +184,7 @@ def test_the_former_incarnation_is_fenced_though_the_new_one_does_not_come_again
     assert toy.register(1, incarnation=1, local=True).error_code == ErrorCode.NONE
 
 
-def test_the_same_incarnation_waits_for_what_has_begun() -> None:
+def test_the_same_incarnation_waits_for_the_running_transition() -> None:
     toy = cluster()
     begin_to_fence(toy)
     assert toy.register(1).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
@@ -220,7 +220,7 @@ def test_controlled_shutdown_is_answered_when_others_lead() -> None:
     assert toy.heartbeat(1, stop=True).should_shut_down
 
 
-def test_who_led_nothing_may_stop_at_the_end() -> None:
+def test_a_broker_without_leaderships_may_stop_at_the_end() -> None:
     toy = cluster()
     assert not toy.heartbeat(2, stop=True).should_shut_down
     toy.settle()
@@ -228,7 +228,7 @@ def test_who_led_nothing_may_stop_at_the_end() -> None:
     assert toy.heartbeat(2, stop=True).should_shut_down
 
 
-def test_who_is_silent_on_the_way_out_is_fenced() -> None:
+def test_a_silent_broker_in_controlled_shutdown_is_fenced() -> None:
     toy = cluster()
     toy.heartbeat(1, stop=True)
     be_silent(toy, 2, 3)

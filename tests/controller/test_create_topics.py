@@ -35,7 +35,7 @@ def cluster(**settings: Any) -> ToyCluster:
         ("A-z_0.9", ErrorCode.NONE),
     ],
 )
-def test_what_a_topic_may_be_called(name: str, code: ErrorCode) -> None:
+def test_valid_and_invalid_topic_names(name: str, code: ErrorCode) -> None:
     toy = cluster()
     toy.create("dotted.name")
     assert toy.create(name).error_code == code

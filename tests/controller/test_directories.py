@@ -81,7 +81,7 @@ def test_a_replica_in_a_directory_out_of_reach_leaves_the_isr() -> None:
         (0, {"broker_id": 3}, ErrorCode.NOT_LEADER_OR_FOLLOWER),
     ],
 )
-def test_what_is_refused(index: int, fields: dict[str, Any], expected: ErrorCode) -> None:
+def test_refused_requests(index: int, fields: dict[str, Any], expected: ErrorCode) -> None:
     toy = cluster()
     toy.start(3)
     length = len(toy.log)
@@ -89,7 +89,7 @@ def test_what_is_refused(index: int, fields: dict[str, Any], expected: ErrorCode
     assert len(toy.log) == length
 
 
-def test_a_broker_of_another_epoch_is_not_heard() -> None:
+def test_a_heartbeat_of_another_broker_epoch_is_ignored() -> None:
     assert assign(cluster(), (A, 0), epoch=0).error_code == ErrorCode.STALE_BROKER_EPOCH
 
 

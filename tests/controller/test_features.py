@@ -66,7 +66,7 @@ def test_from_level_21(target: int, kind: int, code: ErrorCode) -> None:
     assert toy.image.metadata_version == (target if code is ErrorCode.NONE else 21)
 
 
-def test_a_downgrade_to_what_is_above_is_none() -> None:
+def test_a_downgrade_to_a_higher_level_is_refused() -> None:
     toy = ToyCluster(level=17)
     assert update(toy, (METADATA_VERSION, 18), kind=SAFE_DOWNGRADE).error_code == ErrorCode.INVALID_UPDATE_VERSION
 
@@ -153,7 +153,7 @@ def test_version_0_allows_downgrades_by_a_flag(allowed: bool, level: int) -> Non
     assert toy.image.metadata_version == level
 
 
-def test_what_holds_already_gets_no_record() -> None:
+def test_an_unchanged_value_gets_no_record() -> None:
     toy = ToyCluster()
     length = len(toy.log)
     assert update(toy, (METADATA_VERSION, 21), ("kraft.version", 0)).error_code == ErrorCode.NONE

@@ -34,13 +34,13 @@ def test_a_smaller_isr_began_a_leader_epoch_below_level_12(level: int, leader: i
 
 
 @pytest.mark.parametrize("level", [7, 16, 17, 21])
-def test_directories_are_told_from_level_17_on(level: int) -> None:
+def test_directories_are_recorded_from_level_17_on(level: int) -> None:
     toy = cluster(level)
     for record in toy.log:
         assert bool(getattr(record, "directories", None)) == (type(record).__name__ == "PartitionRecord" and level > 16)
 
 
-def test_what_does_not_change_is_not_in_the_record() -> None:
+def test_unchanged_fields_are_not_in_the_record() -> None:
     toy = cluster()
     toy.heartbeat(1, fence=True)
     record = next(each for each in reversed(toy.log) if isinstance(each, PartitionChangeRecord))

@@ -51,7 +51,7 @@ def test_leaders_and_replicas_are_even(racks: int) -> None:
     assert all(29 <= held <= 31 for held in Counter(id for replicas in placed for id in replicas).values())
 
 
-def test_what_one_broker_leads_is_not_all_followed_by_the_same() -> None:
+def test_the_followers_of_one_leaders_partitions_are_spread() -> None:
     placed = place([broker(id) for id in range(6)], 60, 2, random.Random(1))
     assert {replicas[1] for replicas in placed if replicas[0] == 0} == {1, 2, 3, 4, 5}
 

@@ -62,7 +62,7 @@ def test_new_replicas_are_added_and_the_old_ones_stay_until_they_are_in_sync() -
         assert toy.partition().is_reassigned
 
 
-def test_a_leader_that_leaves_is_told_by_an_error() -> None:
+def test_a_leader_removed_by_its_own_proposal_gets_an_error() -> None:
     """KIP-841: NEW_LEADER_ELECTED, though the proposal is carried out."""
     toy = cluster()
     move(toy, 4, 5, 6)
@@ -79,7 +79,7 @@ def test_a_leader_that_stays_gets_a_new_epoch_as_replicas_leave() -> None:
     assert state(toy) == ((4, 1), (), (), (1, 4), 1)
 
 
-def test_those_who_leave_need_not_be_in_sync() -> None:
+def test_removed_replicas_need_not_be_in_sync() -> None:
     toy = cluster()
     move(toy, 4)
     assert toy.in_sync(1, 4).error_code == ErrorCode.NEW_LEADER_ELECTED
@@ -87,7 +87,7 @@ def test_those_who_leave_need_not_be_in_sync() -> None:
 
 
 @pytest.mark.parametrize(("replicas", "leader_epoch"), [((3, 2, 1), 0), ((2, 1), 1)])
-def test_what_needs_nobody_to_catch_up_is_done_at_once(replicas: tuple[int, ...], leader_epoch: int) -> None:
+def test_a_reassignment_without_new_replicas_completes_at_once(replicas: tuple[int, ...], leader_epoch: int) -> None:
     toy = cluster()
     assert move(toy, *replicas) == ErrorCode.NONE
     assert not toy.partition().is_reassigned
@@ -95,7 +95,7 @@ def test_what_needs_nobody_to_catch_up_is_done_at_once(replicas: tuple[int, ...]
     assert (toy.partition().leader, toy.partition().leader_epoch) == (1, leader_epoch)
 
 
-def test_a_broker_that_dies_completes_what_waited_only_for_those_who_stay() -> None:
+def test_a_reassignment_completes_without_a_lost_broker() -> None:
     toy = cluster(1, 2)
     move(toy, 2, 3)
     toy.heartbeat(3, fence=True)
@@ -168,7 +168,7 @@ def test_a_new_replica_on_a_broker_with_one_directory_has_it() -> None:
         ([1, 2, 4], {"same_factor": True}, ErrorCode.NONE),
     ],
 )
-def test_what_is_refused(replicas: list[int], fields: dict[str, Any], code: ErrorCode) -> None:
+def test_refused_requests(replicas: list[int], fields: dict[str, Any], code: ErrorCode) -> None:
     """KIP-860: v1 can forbid that the replication factor changes."""
     assert move(cluster(), *replicas, **fields) == code
 
@@ -195,7 +195,7 @@ def listed(toy: ToyCluster, *named: tuple[str, list[int]]) -> dict[str, list[Any
     return {topic.name: [each.partition_index for each in topic.partitions] for topic in answer.topics}
 
 
-def test_what_is_under_way_is_listed() -> None:
+def test_reassignments_in_progress_are_listed() -> None:
     toy = cluster()
     toy.create("u", assignment={0: [1], 1: [1], 2: [1]})
     move(toy, 2, name="u", index=2)

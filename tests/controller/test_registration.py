@@ -62,7 +62,7 @@ def cluster(*broker_ids: int) -> ToyCluster:
         ({}, ErrorCode.NONE),
     ],
 )
-def test_what_a_registration_must_be(fields: dict[str, Any], code: ErrorCode) -> None:
+def test_an_invalid_registration_is_refused(fields: dict[str, Any], code: ErrorCode) -> None:
     assert cluster(1).register(2, **fields).error_code == code
 
 
@@ -146,14 +146,14 @@ def test_a_feature_that_is_not_finalized_is_at_level_0() -> None:
 
 
 @pytest.mark.parametrize("level", [7, 16])
-def test_before_directories_were_told(level: int) -> None:
+def test_before_directories_were_in_the_requests(level: int) -> None:
     """KIP-858 comes with metadata.version 17: nothing about directories is looked at or noted before."""
     toy = ToyCluster(level=level)
     assert toy.register(1, log_dirs=[UUID(int=5), UUID(int=5)]).error_code == ErrorCode.NONE
     assert toy.image.brokers[1].log_dirs == ()
 
 
-def test_a_broker_tells_its_directories_later() -> None:
+def test_a_broker_assigns_its_directories_later() -> None:
     """As Apache Kafka's brokers do when the cluster comes to metadata.version 17: the incarnation stays the same."""
     toy = ToyCluster(level=16)
     toy.start(1)

@@ -60,7 +60,7 @@ def test_a_topic_of_the_same_request_is_in_the_way(first: str, second: str) -> N
     assert refuses(collisions, second) == first
 
 
-def test_one_name_is_told_whatever_the_order_of_the_topics() -> None:
+def test_one_name_is_returned_for_any_order_of_the_topics() -> None:
     """Two that collide may come from Apache Kafka, which does not compare the names of one request."""
     pairs = [("a.b_c", "a_b.c"), (LONG.replace("_", ".", 1), LONG)]
     told = {
@@ -70,7 +70,7 @@ def test_one_name_is_told_whatever_the_order_of_the_topics() -> None:
     assert told == {(pairs[0][0], pairs[1][0])}
 
 
-def test_what_is_in_the_way_is_what_a_look_at_all_topics_finds() -> None:
+def test_a_colliding_name_is_that_of_a_full_scan() -> None:
     chance = random.Random(1)
     names = {"".join(chance.choices("ab._", k=chance.randrange(1, 14))) for _ in range(2_000)}
     existing, asked = image_of(*sorted(names)[::2]), sorted(names)[1::2]

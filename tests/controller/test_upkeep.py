@@ -83,7 +83,7 @@ def test_many_elections_are_made_in_portions() -> None:
     assert math.isclose(toy.core.deadline, SESSION_S)
 
 
-def test_what_cannot_be_elected_is_passed_once() -> None:
+def test_a_partition_without_a_candidate_is_skipped_once() -> None:
     """However many partitions wait for a broker that is away, those behind them have their turn."""
     toy = cluster(partitions=5, partitions_at_once=2)
     toy.heartbeat(1, fence=True)
@@ -118,7 +118,7 @@ def test_a_broker_that_comes_back_leads_again_in_portions() -> None:
     assert toy.core.deadline > toy.now
 
 
-def test_who_comes_back_while_a_look_is_under_way_is_looked_for_again() -> None:
+def test_a_broker_that_returns_during_a_walk_restarts_it() -> None:
     toy = ToyCluster(ControllerConfig(CLUSTER_ID, partitions_at_once=2))
     toy.start(1, 2)
     toy.create(assignment={0: [1], 1: [1], 2: [1], 3: [2], 4: [2]})
@@ -132,7 +132,7 @@ def test_who_comes_back_while_a_look_is_under_way_is_looked_for_again() -> None:
     assert led(toy) == 5
 
 
-def test_a_new_controller_finishes_what_it_does_not_know_was_begun() -> None:
+def test_a_new_controller_finishes_the_transitions_of_the_former_one() -> None:
     toy = leaderless(5)
     toy.settles = False
     toy.heartbeat(1)

@@ -64,7 +64,7 @@ class TestOffsets:
             await settle()
             assert await desk.committed() == {"t": 5}
 
-    async def test_a_leader_that_goes_answers_who_waits(self, tmp_path: Path) -> None:
+    async def test_a_leader_that_steps_down_answers_the_waiting_requests(self, tmp_path: Path) -> None:
         async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
             await desk.lead()
             waiting = Later(nursery, desk.commit, 5)
@@ -73,7 +73,7 @@ class TestOffsets:
             assert await waiting.wait() == ErrorCode.NOT_COORDINATOR
             assert await desk.committed() == ErrorCode.NOT_COORDINATOR
 
-    async def test_a_new_leader_first_has_committed_what_it_read(self, tmp_path: Path) -> None:
+    async def test_a_new_leader_begins_with_its_log_as_committed(self, tmp_path: Path) -> None:
         """The previous leader may have acknowledged any record of the log, so none may be lost."""
         async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
             await desk.lead()

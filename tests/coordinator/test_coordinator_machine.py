@@ -434,7 +434,7 @@ class TestPlantedBugs:
         monkeypatch.setattr(Offsets, "write", write_and_apply)
         self.notices()
 
-    def test_an_assignment_that_is_told_before_it_is_committed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_assignment_that_is_sent_before_it_is_committed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assign = session._assign
 
         def assign_and_tell(step: Step, group: Group, message: SyncGroupRequest) -> None:

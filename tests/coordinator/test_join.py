@@ -65,7 +65,7 @@ def test_a_refusal_names_no_protocol(desk: Desk, version: int, name: str | None)
     ("protocol_type", "protocols"),
     [("", [("range", b"")]), ("consumer", []), ("connect", [("range", b"")]), ("consumer", [("roundrobin", b"")])],
 )
-def test_a_joiner_must_speak_what_the_group_speaks(
+def test_a_joiner_must_support_a_protocol_of_the_group(
     desk: Desk, protocol_type: str, protocols: list[tuple[str, bytes]]
 ) -> None:
     desk.stable()
@@ -101,7 +101,7 @@ def test_a_protocol_named_twice_counts_once(desk: Desk) -> None:
     assert desk.answers[token].protocol_name == "a"
 
 
-def test_only_the_leader_learns_who_the_members_are(desk: Desk) -> None:
+def test_only_the_leader_gets_the_members(desk: Desk) -> None:
     tokens = [desk.enter(), desk.enter()]
     desk.gather()
     leader, follower = (desk.answers[token] for token in tokens)
@@ -113,7 +113,7 @@ def test_only_the_leader_learns_who_the_members_are(desk: Desk) -> None:
 class TestMaxSize:
     """``group.max.size`` (KIP-389)."""
 
-    def test_a_full_group_takes_nobody_more(self) -> None:
+    def test_a_full_group_refuses_another_member(self) -> None:
         desk = Desk(group_max_size=2)
         desk.stable(2)
         answer = desk.answers[desk.join()]
@@ -126,7 +126,7 @@ class TestMaxSize:
         desk.join(first)
         assert desk.answers[desk.join(second)].error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
 
-    def test_who_waits_already_may_ask_again(self) -> None:
+    def test_a_parked_member_may_send_its_request_again(self) -> None:
         desk = Desk(group_max_size=1)
         member_id = desk.answers[desk.join()].member_id
         desk.join(member_id)
@@ -148,7 +148,7 @@ class TestMaxSize:
 
 
 class TestRejoin:
-    def test_a_follower_with_nothing_new_is_told_the_generation(self, desk: Desk) -> None:
+    def test_a_follower_without_an_assignment_change_gets_the_generation(self, desk: Desk) -> None:
         """A lost response causes no rebalance."""
         _, follower = desk.stable(2)
         answer = desk.answers[desk.join(follower)]
@@ -166,7 +166,7 @@ class TestRejoin:
         desk.join(leader)
         assert desk.group().state is GroupState.PREPARING_REBALANCE
 
-    def test_before_the_assignment_even_the_leader_is_told_again(self, desk: Desk) -> None:
+    def test_before_the_assignment_even_the_leader_joins_again(self, desk: Desk) -> None:
         tokens = [desk.enter(), desk.enter()]
         desk.gather()
         first = desk.answers[tokens[0]]
@@ -212,7 +212,7 @@ class TestStaticMembers:
         token = desk.sync(answer.member_id, 1, instance="j")
         assert desk.answers[token].assignment == old.encode()
 
-    def test_comes_back_without_a_rebalance_whatever_it_reads_now(self, desk: Desk) -> None:
+    def test_comes_back_without_a_rebalance_with_any_subscription(self, desk: Desk) -> None:
         """Only a change of the elected protocol causes a rebalance."""
         self.entered(desk, "i", "j")
         desk.join(instance="j", protocols=[("range", subscription("other"))])
@@ -245,7 +245,7 @@ class TestStaticMembers:
         assert answer.leader == answer.member_id
         assert len(answer.members) == 2
 
-    def test_an_older_client_is_told_that_its_former_self_leads(self, desk: Desk) -> None:
+    def test_a_static_member_with_an_old_client_joins_as_the_former_leader(self, desk: Desk) -> None:
         """Otherwise it would assign, although a stable group takes no assignment."""
         leader, _ = self.entered(desk, "i", "j")
         answer = desk.answers[desk.join(instance="i", version=8)]
@@ -273,7 +273,7 @@ class TestStaticMembers:
         assert desk.answers[waiting].error_code == ErrorCode.FENCED_INSTANCE_ID
         assert desk.group().state is GroupState.PREPARING_REBALANCE
 
-    def test_an_instance_id_that_nobody_has_is_unknown(self, desk: Desk) -> None:
+    def test_an_unused_instance_id_is_unknown(self, desk: Desk) -> None:
         [member_id] = self.entered(desk, "i")
         assert desk.answers[desk.join(member_id, instance="x")].error_code == ErrorCode.UNKNOWN_MEMBER_ID
 

@@ -74,7 +74,7 @@ class TestCommit:
         desk.join(leader)
         assert desk.commit(1, member_id=follower, generation=1) == ErrorCode.NONE
 
-    def test_between_join_and_sync_nobody_may(self, desk: Desk) -> None:
+    def test_between_join_and_sync_no_member_may(self, desk: Desk) -> None:
         """The members do not know their new assignment yet."""
         token = desk.enter()
         desk.gather()
@@ -183,7 +183,7 @@ class TestExpiry:
     def keep_alive(self, desk: Desk, member_id: str, seconds: float) -> None:
         desk.group().members[member_id].session_deadline = desk.now + seconds + 1
 
-    def test_what_a_live_group_reads_does_not_expire(self, desk: Desk) -> None:
+    def test_offsets_of_a_live_groups_topics_do_not_expire(self, desk: Desk) -> None:
         [member_id] = desk.stable(protocols=[("range", subscription("t"))])
         desk.commit(1, member_id=member_id, generation=1, topic="t")
         desk.commit(1, member_id=member_id, generation=1, topic="u")

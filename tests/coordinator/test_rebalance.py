@@ -64,7 +64,7 @@ class TestInitialDelay:
 
 
 class TestGathering:
-    def test_who_does_not_rejoin_in_the_rebalance_timeout_is_left_behind(self, desk: Desk) -> None:
+    def test_a_member_that_does_not_rejoin_in_the_rebalance_timeout_is_removed(self, desk: Desk) -> None:
         """KIP-62: the largest rebalance timeout of the members counts."""
         leader, follower = desk.stable(2)
         token = desk.join(leader)
@@ -99,7 +99,7 @@ class TestGathering:
         desk.pass_time(SESSION_S)
         assert desk.answers[token].error_code == ErrorCode.NONE
 
-    def test_who_waits_needs_no_heartbeat(self, desk: Desk) -> None:
+    def test_a_parked_member_needs_no_heartbeat(self, desk: Desk) -> None:
         leader, follower = desk.stable(2)
         token = desk.join(leader)
         for _ in range(11):
@@ -184,7 +184,7 @@ class TestPendingSync:
         desk.pass_time(1)
         assert list(desk.group().members) == [leader, follower]
 
-    def test_once_everyone_has_asked_nothing_is_due(self, desk: Desk) -> None:
+    def test_once_every_voter_has_fetched_nothing_is_due(self, desk: Desk) -> None:
         leader, follower = self.joined(desk)
         desk.sync(follower, 1)
         desk.sync(leader, 1, {leader: b"l", follower: b"f"})
@@ -192,7 +192,7 @@ class TestPendingSync:
         assert desk.group().state is GroupState.STABLE
 
 
-def test_a_group_that_everyone_left_is_empty_and_says_so(desk: Desk) -> None:
+def test_a_group_without_members_is_empty_in_the_log(desk: Desk) -> None:
     """The generation increases, the protocol type stays, protocol and leader are reset. The group is appended."""
     members = desk.stable(2)
     desk.leave(*((each, None) for each in members))

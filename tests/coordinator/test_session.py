@@ -30,13 +30,13 @@ class TestSync:
         assert (desk.answers[told].assignment, desk.answers[waiting].assignment) == (b"l", b"f")
         assert (desk.answers[waiting].protocol_type, desk.answers[waiting].protocol_name) == ("consumer", "range")
 
-    def test_who_is_not_named_gets_nothing(self, desk: Desk) -> None:
+    def test_an_unnamed_member_gets_no_assignment(self, desk: Desk) -> None:
         leader, follower = joined(desk)
         waiting = desk.sync(follower, 1)
         desk.sync(leader, 1, {leader: b"l"})
         assert (desk.answers[waiting].error_code, desk.answers[waiting].assignment) == (ErrorCode.NONE, b"")
 
-    def test_nobody_hears_of_an_assignment_before_it_is_committed(self, desk: Desk) -> None:
+    def test_no_member_gets_an_assignment_before_it_is_committed(self, desk: Desk) -> None:
         """Apache replies from the callback of ``storeGroup``."""
         leader, follower = joined(desk)
         desk.is_followed = False
@@ -47,7 +47,7 @@ class TestSync:
         assert [desk.answers[token].assignment for token in tokens] == [b"f", b"l"]
         assert desk.group().state is GroupState.STABLE
 
-    def test_one_that_is_not_committed_in_time_is_refused_and_never_told(self, desk: Desk) -> None:
+    def test_an_assignment_that_is_not_committed_in_time_is_refused_and_never_sent(self, desk: Desk) -> None:
         """``offsets.commit.timeout.ms``; Apache: ``resetAndPropagateAssignmentError``, ``maybePrepareRebalance``."""
         leader, follower = joined(desk)
         desk.is_followed = False
@@ -76,7 +76,7 @@ class TestSync:
         assert {desk.answers[token].error_code for token in tokens} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
         assert not desk.written
 
-    def test_what_a_follower_assigns_does_not_count(self, desk: Desk) -> None:
+    def test_an_assignment_of_a_follower_does_not_count(self, desk: Desk) -> None:
         _, follower = joined(desk)
         desk.sync(follower, 1, {follower: b"all"})
         assert desk.group().state is GroupState.COMPLETING_REBALANCE
@@ -111,7 +111,7 @@ class TestSync:
         assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
     @pytest.mark.parametrize(("version", "code"), [(4, ErrorCode.NONE), (5, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)])
-    def test_from_version_5_it_must_be_said(self, desk: Desk, version: int, code: ErrorCode) -> None:
+    def test_from_version_5_the_field_is_required(self, desk: Desk, version: int, code: ErrorCode) -> None:
         """KIP-559."""
         [leader] = desk.stable()
         token = desk.sync(leader, 1, version=version, protocol_type=None, protocol_name=None)
@@ -169,7 +169,7 @@ class TestLeave:
         assert desk.group().state is GroupState.PREPARING_REBALANCE
         assert desk.answers[desk.join(leader)].generation_id == 2
 
-    def test_parked_requests_of_who_leaves_are_refused(self, desk: Desk) -> None:
+    def test_parked_requests_of_a_leaving_member_are_refused(self, desk: Desk) -> None:
         leader, follower = joined(desk)
         waiting = desk.sync(follower, 1)
         desk.leave((follower, None))
@@ -177,7 +177,7 @@ class TestLeave:
         token = desk.join(leader)
         assert desk.answers[token].error_code == ErrorCode.NONE
 
-    def test_the_last_join_that_was_missing_may_be_that_of_one_who_left(self, desk: Desk) -> None:
+    def test_the_last_missing_join_may_be_that_of_a_member_that_left(self, desk: Desk) -> None:
         leader, follower = desk.stable(2)
         token = desk.join(leader)
         desk.leave((follower, None))

@@ -12,7 +12,7 @@ MACHINE = "8 cores"
 OUTCOMES = {"a mix": Outcome(CHANGES, 31, (0, 77))}
 
 
-def test_the_table_is_new_and_what_was_written_by_hand_stays() -> None:
+def test_the_table_is_new_and_the_handwritten_part_stays() -> None:
     before = PAGE.read_text()
     page = render(OUTCOMES, 2, MACHINE, before)
     assert page.split(MARKER)[1] == before.split(MARKER)[1]

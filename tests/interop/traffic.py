@@ -13,8 +13,8 @@ from tests.support.eventually import eventually
 TIMEOUT_S = 60.0
 ANSWER_TIMEOUT_S = 5.0
 _NO_ANSWER = ck.KafkaError._TIMED_OUT, ck.KafkaError._TRANSPORT, ck.KafkaError._ALL_BROKERS_DOWN
-#: An admin client of librdkafka asks for the topics that it knows now and then, as a producer does: a topic that is
-#: deleted just before would be made again.
+#: An admin client of librdkafka regularly requests the metadata of its known topics, as a producer does. Without this
+#: setting it would create a deleted topic again.
 _CLIENT = {
     "allow.auto.create.topics": False,
     "broker.address.family": "v4",

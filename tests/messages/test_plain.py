@@ -72,7 +72,7 @@ def test_records_in_a_file_show_where_they_lie() -> None:
         ({"topicId": "AAAA"}, "not a uuid"),
     ],
 )
-def test_what_is_not_a_message_is_named(data: object, error: str) -> None:
+def test_an_invalid_message_is_named(data: object, error: str) -> None:
     with pytest.raises(ValueError, match=re.escape(error)):
         from_plain(TopicRecord, data)
 

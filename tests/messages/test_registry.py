@@ -35,7 +35,7 @@ def test_metadata_records_are_found_by_their_type() -> None:
     assert registry.record_class(27).API_KEY == 27
 
 
-def test_what_is_unknown_is_a_key_error() -> None:
+def test_an_unknown_name_is_a_key_error() -> None:
     for lookup in (registry.request_class, registry.response_class, registry.record_class):
         with pytest.raises(KeyError):
             lookup(9999)

@@ -79,7 +79,7 @@ def test_every_version_that_kio_knows_is_covered() -> None:
     assert len(covered) >= 545
 
 
-def test_what_kio_does_not_know_is_listed() -> None:
+def test_fields_that_kio_lacks_are_listed() -> None:
     """The schemas without this oracle: ZooKeeper's control plane and what never crosses the network."""
     known = {cls for cls, _ in KNOWN_TO_BOTH}
     unknown = {cls.__name__ for cls in CLASSES if cls not in known}

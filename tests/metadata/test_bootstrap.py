@@ -14,7 +14,7 @@ from kraft.records.control import ControlType, control_type
 from kraft.records.record import read_records
 
 
-def test_what_is_written_is_read() -> None:
+def test_written_values_are_read_back() -> None:
     (record,) = read_bootstrap(bootstrap_checkpoint(21))
     assert isinstance(record, FeatureLevelRecord)
     assert (record.name, record.feature_level) == ("metadata.version", 21)

@@ -61,7 +61,7 @@ pairs = st.tuples(histories(), histories()) | histories().flatmap(
 
 
 @given(pairs)
-def test_what_a_snapshot_changes_is_the_difference_of_the_two_images(pair: tuple[list[Any], list[Any]]) -> None:
+def test_the_change_of_a_snapshot_is_the_difference_of_the_two_images(pair: tuple[list[Any], list[Any]]) -> None:
     """KIP-630: a snapshot stands for all records before it, so its readers must learn what any of them changed.
 
     The oracle compares the two images table by table; no record connects them.

@@ -38,7 +38,7 @@ def one_partition(**fields: Any) -> tuple[Any, ...]:
 
 
 @given(histories())
-def test_a_snapshot_says_all_that_the_log_said(history: list[Any]) -> None:
+def test_a_snapshot_has_the_content_of_the_log(history: list[Any]) -> None:
     """KIP-630: the snapshot holds the minimal set of records for the state at its offset."""
     image, _ = replay(Image(), history, len(history), 1, 0)
     records = list(records_of(image))
@@ -120,7 +120,7 @@ def test_a_smaller_isr_keeps_the_leader_epoch() -> None:
     assert (partition.isr, partition.leader_epoch, partition.partition_epoch) == ((1,), 5, 8)
 
 
-def test_directories_that_are_not_told_stay_in_their_places() -> None:
+def test_directories_that_are_not_named_stay_in_their_places() -> None:
     """KIP-858: a change of replicas has the directories if they are not, place by place, the former ones."""
     image = image_of(*one_partition(), PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[3, 2]))
     partition = image.partition(TOPIC_ID, 0)

@@ -18,7 +18,7 @@ from tests.metadata.records import histories
 
 
 @given(histories())
-def test_what_is_written_can_be_read(history: list[Any]) -> None:
+def test_written_records_are_readable(history: list[Any]) -> None:
     """The image in memory and the image from the log must be the same, so no field may get lost on the way."""
     for record in history:
         assert decode_record(encode_record(record, record_version(record))) == record
@@ -48,7 +48,7 @@ def test_a_bad_frame_is_refused(frame: bytes, reason: str) -> None:
 
 
 @pytest.mark.parametrize("frame", [b"\x02\x14\x00\x00", b"\x01\x7f\x00\x00", b"\x01\x1b\x04\x00"])
-def test_what_a_later_kafka_writes_is_no_damage(frame: bytes) -> None:
+def test_records_of_a_later_kafka_are_no_damage(frame: bytes) -> None:
     """KIP-778: a level may bring frames, types and versions of records; metadata.version 30 has RegisterBroker 4."""
     with pytest.raises(UnsupportedMetadata, match=r"needs a newer kraft; this one knows .*metadata.version up to 21"):
         decode_record(frame)

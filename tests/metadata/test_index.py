@@ -24,7 +24,7 @@ def found(image: Image, key: int) -> list[tuple[str, int]]:
 
 
 @given(histories(), st.integers(1, 5))
-def test_it_finds_what_a_look_at_all_would_find(history: list[Any], batch: int) -> None:
+def test_it_finds_the_collisions_of_a_full_scan(history: list[Any], batch: int) -> None:
     image = Image()
     for start in range(0, len(history), batch):
         image, _ = replay(image, history[start : start + batch], start, 1, 0)
@@ -58,5 +58,5 @@ def test_a_large_topic() -> None:
 
 
 @given(st.sets(st.integers(0, 5000)))
-def test_a_mask_says_which_bits_are_set(numbers: set[int]) -> None:
+def test_a_mask_has_the_bits_of_the_flags(numbers: set[int]) -> None:
     assert list(partitions_in(sum(1 << number for number in numbers))) == sorted(numbers)

@@ -35,7 +35,7 @@ SOME = [UUID(int=1000)]
         (NoOpRecord(), 0),
     ],
 )
-def test_a_record_is_in_the_lowest_version_that_says_it(record: Any, version: int) -> None:
+def test_a_record_has_the_lowest_version_for_its_content(record: Any, version: int) -> None:
     """Lower ones can be read by every Kafka that knows the level at which the content came to be."""
     assert record_version(record) == version
     assert decode_record(encode_record(record, version)) == record

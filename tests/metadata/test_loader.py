@@ -36,7 +36,7 @@ def test_nothing_is_seen_before_the_end() -> None:
     assert len(changes.topics_created) == 2
 
 
-def test_an_abort_keeps_what_came_before_and_after() -> None:
+def test_an_abort_keeps_earlier_and_later_records() -> None:
     loader = Loader()
     published = loader.load(
         [topic("a"), BeginTransactionRecord(name="x"), topic("b"), AbortTransactionRecord(), topic("c")], 4, 1, 0
@@ -47,7 +47,7 @@ def test_an_abort_keeps_what_came_before_and_after() -> None:
     assert len(changes.topics_created) == 2
 
 
-def test_what_an_abort_would_leave() -> None:
+def test_the_records_after_an_abort() -> None:
     """So that a new active controller knows its remaining records."""
     loader = Loader()
     loader.load([topic("a"), BeginTransactionRecord(name="x"), topic("b")], 2, 1, 0)

@@ -101,7 +101,7 @@ def frames(records: Any) -> list[bytes]:
 
 
 @given(clusters())
-def test_nothing_that_was_said_is_lost_or_added(records: list[Any]) -> None:
+def test_a_snapshot_loses_and_adds_nothing(records: list[Any]) -> None:
     """KIP-630: the snapshot can take the place of the log."""
     written = frames(records)
     image, _ = replay(Image(), map(decode_record, written), 0, 1, 0)

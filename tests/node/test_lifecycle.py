@@ -169,7 +169,7 @@ async def test_a_broker_without_controlled_shutdown_stops_at_once() -> None:
     assert not channel.asked
 
 
-async def test_every_heartbeat_after_controlled_shutdown_asks_for_it(autojump_clock: object) -> None:
+async def test_every_heartbeat_after_controlled_shutdown_requests_it(autojump_clock: object) -> None:
     """A heartbeat without it would unfence a broker whose shutdown the controller has allowed."""
     channel = Channel(ALIVE, BrokerHeartbeatResponse(should_shut_down=True), STALE, STALE)
     broker = lifecycle(channel)

@@ -228,7 +228,7 @@ async def test_a_torn_tail_is_cut_and_logged(tmp_path: Path, caplog: pytest.LogC
 )
 @pytest.mark.parametrize("content", [b"", b"\xf0\n2\nx 1 1" * 5], ids=["empty", "garbage"])
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
-async def test_what_can_be_rebuilt_may_be_damaged(tmp_path: Path, name: str, content: bytes, kill: bool) -> None:
+async def test_rebuildable_files_may_be_damaged(tmp_path: Path, name: str, content: bytes, kill: bool) -> None:
     """As in Kafka: a damaged checkpoint or index costs a longer recovery, and no record."""
     await _three_batches(tmp_path, kill=kill)
     (tmp_path / name).write_bytes(content)

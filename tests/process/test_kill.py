@@ -164,7 +164,7 @@ def test_nothing_acknowledged_is_lost_or_doubled_over_20_kills(node: NodeProcess
     assert retention_of(node, "ledger") == "-1"
 
 
-def test_a_stopped_node_says_0_and_comes_back_with_everything(node: NodeProcess) -> None:
+def test_a_stopped_node_exits_with_0_and_restarts_with_its_data(node: NodeProcess) -> None:
     """SIGTERM is a controlled stop."""
     create_topic(node, "kept", PARTITIONS, {})
     producer = ck.Producer(settings(node, acks="all"))

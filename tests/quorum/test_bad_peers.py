@@ -135,7 +135,7 @@ async def _insist(directory: Path, leader: Stubborn) -> set[str]:
 
 
 @pytest.mark.parametrize(("bad", "line"), ENDLESS.values(), ids=ENDLESS.keys())
-def test_a_leader_that_is_of_no_use_is_asked_ever_less_often_and_named_once(
+def test_a_useless_leader_gets_fewer_requests_and_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, bad: fetched.FetchResponse, line: str
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -146,7 +146,7 @@ def test_a_leader_that_is_of_no_use_is_asked_ever_less_often_and_named_once(
     assert 10 < leader.asked < 150, "in a minute, at a retry back-off of 0.02 s"
 
 
-def test_a_leader_that_has_recovered_is_said_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_end_of_a_leaders_recovery_is_recorded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     bad = BAD_ANSWERS["a flipped bit in a record"]
     virtual_time.run(_catch_up, tmp_path, Leader([answer(), bad, bad, bad]))
@@ -167,7 +167,7 @@ async def _be_cut(directory: Path, leader: Leader) -> None:
         await trio.sleep(20)
 
 
-def test_what_is_committed_is_never_cut(tmp_path: Path) -> None:
+def test_committed_records_are_never_truncated(tmp_path: Path) -> None:
     """KIP-595: committed records are never truncated. If a leader requires that, the node stops with one line."""
     everything = answer(opening() + topics(1, 3), high_watermark=4)
     parted = answer(diverging_epoch=fetched.EpochEndOffset(EPOCH, 1), high_watermark=4)

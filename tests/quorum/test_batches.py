@@ -62,7 +62,7 @@ def test_runs_of_an_epoch_become_one() -> None:
 
 
 @pytest.mark.parametrize("last_epoch", [2, 3])
-def test_what_is_proved_need_not_be_parsed_again(last_epoch: int) -> None:
+def test_checked_batches_are_not_parsed_again(last_epoch: int) -> None:
     places = [AppendedBatch(at, header.last_offset, header.max_timestamp) for at, header in iter_headers(FETCHED)]
     whole = LogSlice(10, (EpochEnd(3, 16), EpochEnd(5, 19)))
     found = check_fetched(FETCHED + FETCHED[:30], 10, last_epoch, 5)
@@ -136,12 +136,12 @@ CONTROL = leader_change_batch(LeaderChange(3, 1, (1,), (1,)), 10, 5)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_no_leader_sends_is_refused(data: bytes, reason: str) -> None:
+def test_a_batch_that_no_leader_sends_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(CorruptBatch, match=reason):
         check_fetched(data, 10, 2, 5)
 
 
-def test_what_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decompression_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata_batches, "MAX_READ_BATCH_BYTES", 10_000)
     small = encode_batch([Record(0, 5, None, bytes(9_000))], compression=Compression.GZIP)
     assert proved(small, 0, 0, 0) is not None
@@ -190,7 +190,7 @@ def test_forgeries_are_taken_or_refused_and_nothing_else(
     byte=st.integers(0, 255),
     cut=st.integers(0, len(FETCHED)),
 )
-def test_damage_is_refused_or_lies_behind_what_is_taken(position: int, byte: int, cut: int) -> None:
+def test_damage_is_refused_or_lies_behind_the_accepted_batches(position: int, byte: int, cut: int) -> None:
     damaged = bytearray(FETCHED)
     damaged[position] = byte
     unchanged = damaged == FETCHED

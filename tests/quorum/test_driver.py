@@ -112,7 +112,7 @@ async def test_a_restart_finds_everything_in_a_new_epoch(tmp_path: Path) -> None
             await quorum.committed(append(quorum, [topic(start)], quorum.epoch))
 
 
-async def test_a_cancelled_quorum_leaves_its_log_as_it_is_and_one_that_was_told_to_stop_closes_it(
+async def test_a_cancelled_quorum_leaves_its_log_open_and_a_controlled_stop_closes_it(
     tmp_path: Path,
 ) -> None:
     """Cancelling is the power cord: a node that dies does not get to write what makes the next start quicker."""
@@ -127,7 +127,7 @@ async def test_a_cancelled_quorum_leaves_its_log_as_it_is_and_one_that_was_told_
         assert (after == before) is not is_told
 
 
-async def test_nobody_appends_for_another_epoch(tmp_path: Path) -> None:
+async def test_no_append_succeeds_for_another_epoch(tmp_path: Path) -> None:
     """KAFKA-10527: an (epoch, offset) pair may be written by one leader only."""
     async with running(tmp_path) as (quorum, _):
         with pytest.raises(NotLeader):
@@ -157,7 +157,7 @@ async def test_a_resignation_ends_the_scope_of_the_leader_and_begins_a_new_epoch
             await quorum.committed_as_leader(0, 1)
 
 
-async def test_roles_are_told_as_they_begin(tmp_path: Path) -> None:
+async def test_roles_are_traced_when_they_begin(tmp_path: Path) -> None:
     """A role is a scope: the next begins when the one before has ended."""
     told: list[str] = []
     quorum = open_quorum(tmp_path, Timing(election_timeout_s=0.001, fetch_timeout_s=0.001))
@@ -191,7 +191,7 @@ async def test_a_flipped_bit_is_found_on_load(tmp_path: Path) -> None:
             pass
 
 
-async def test_a_leader_stops_rather_than_send_what_rotted_since_the_start(tmp_path: Path) -> None:
+async def test_a_leader_stops_rather_than_send_damaged_records(tmp_path: Path) -> None:
     """As long as its followers fetched it would go on to lead, and nothing would be committed."""
     path = tmp_path / CLUSTER_METADATA_PARTITION / f"{0:020}.log"
     with pytest.RaisesGroup(

@@ -117,7 +117,7 @@ async def test_what_was_reported_is_taken_before_a_flush(tmp_path: Path) -> None
         assert disk.happened == ["answer"] * 3 + ["flush"]
 
 
-async def test_an_append_is_told_before_what_ends_the_leadership(tmp_path: Path) -> None:
+async def test_an_append_is_reported_before_the_end_of_the_leadership(tmp_path: Path) -> None:
     """A leader alone appends: a core that has resigned by then would not know the record, and its log no more."""
     timing = Timing(election_timeout_s=0.001, fetch_timeout_s=0.001)
     async with at_rest(tmp_path, timing=timing) as (quorum, _):
@@ -167,7 +167,7 @@ async def test_a_deadline_that_came_while_the_role_rests_is_kept(tmp_path: Path)
         assert response.records is None
 
 
-async def test_what_fails_in_a_step_ends_the_quorum_and_not_whoever_appended(tmp_path: Path) -> None:
+async def test_an_error_in_a_step_ends_the_quorum_and_not_the_appender(tmp_path: Path) -> None:
     """After a failed fsync the content of the disk is unknown: the node stops, and no appender gets an
     acknowledgement.
     """
@@ -218,7 +218,7 @@ async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) ->
         assert sorted(answers) == [0, 1, 2]
 
 
-async def test_a_peer_that_is_away_and_asked_again_at_once_holds_up_nobody(tmp_path: Path) -> None:
+async def test_an_unreachable_peer_delays_no_other_task(tmp_path: Path) -> None:
     """``controller.quorum.retry.backoff.ms`` may be 0; a follower still gives its leader up in time."""
 
     async def nobody(host: str, port: int) -> Transport:

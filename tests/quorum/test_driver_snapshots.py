@@ -77,7 +77,7 @@ async def _install_during_a_flush(directory: Path) -> None:
             assert (quorum.high_watermark, quorum.start_offset, quorum.end_offset) == (10, 10, 10)
 
 
-def test_what_a_snapshot_covers_is_committed_once_the_log_begins_behind_it(tmp_path: Path) -> None:
+def test_records_of_an_installed_snapshot_are_committed(tmp_path: Path) -> None:
     """Effects are performed in field order: first the log changes, then the high watermark rises. With the other order
     a reader could read uncommitted records in the log that the snapshot replaces.
     """

@@ -39,12 +39,12 @@ def stored(log: MetadataLog, state: QuorumState, node_id: int = 1) -> ElectionSt
     return ElectionFile(log, node_id, VOTERS).read()
 
 
-def test_a_new_node_knows_nothing_and_says_nothing(log: MetadataLog, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_new_node_has_no_state_and_sends_no_request(log: MetadataLog, caplog: pytest.LogCaptureFixture) -> None:
     assert ElectionFile(log, 1, VOTERS).read() == ElectionState(0)
     assert not caplog.messages
 
 
-def test_what_is_written_is_read(log: MetadataLog, caplog: pytest.LogCaptureFixture) -> None:
+def test_written_values_are_read_back(log: MetadataLog, caplog: pytest.LogCaptureFixture) -> None:
     append(log, 4)
     file = ElectionFile(log, 1, VOTERS)
     for election in (ElectionState(4, 2, None), ElectionState(5, None, 3), ElectionState(6)):
@@ -70,7 +70,7 @@ def test_a_missing_file_beside_a_log_may_cost_a_vote(
     [(QuorumState(77, 5, -1), "leader"), (QuorumState(-1, 5, 77), "vote")],
     ids=["leader", "vote"],
 )
-def test_somebody_who_is_no_voter_is_named(
+def test_an_unknown_voter_is_named(
     log: MetadataLog, caplog: pytest.LogCaptureFixture, state: QuorumState, what: str
 ) -> None:
     """A vote stays valid for any candidate: a voter has one vote in an epoch."""

@@ -153,7 +153,7 @@ async def test_nothing_is_flushed_that_is_not_due(tmp_path: Path, mock_clock: Mo
 
 
 @pytest.mark.parametrize("flushes_before", [0, ENOUGH])
-async def test_what_a_flush_covers_is_not_flushed_again(
+async def test_a_covered_append_is_not_flushed_again(
     tmp_path: Path, mock_clock: MockClock, flushes_before: int
 ) -> None:
     """The flusher gets two reports of each append: from the appender, and from the core."""
@@ -168,7 +168,7 @@ async def test_what_a_flush_covers_is_not_flushed_again(
 
 
 @pytest.mark.parametrize("flushes_before", [0, ENOUGH])
-async def test_a_flush_that_fails_says_so(tmp_path: Path, mock_clock: MockClock, flushes_before: int) -> None:
+async def test_a_failed_flush_is_an_error(tmp_path: Path, mock_clock: MockClock, flushes_before: int) -> None:
     with pytest.RaisesGroup(pytest.RaisesExc(OSError, match="no medium"), flatten_subgroups=True):
         async with running(tmp_path, mock_clock) as disk:
             await disk.flush(flushes_before)

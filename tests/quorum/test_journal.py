@@ -66,7 +66,7 @@ def test_a_change_of_state_is_a_line_with_its_reason(journal: QuorumJournal, tmp
     ]
 
 
-def test_a_verdict_is_a_line_that_names_the_reason_and_says_it_in_words(journal: QuorumJournal, tmp_path: Path) -> None:
+def test_a_verdict_is_a_line_with_the_name_and_the_text_of_its_reason(journal: QuorumJournal, tmp_path: Path) -> None:
     journal.note(Effects(verdicts=[vote(3, pre_vote=True)]))
     assert lines(tmp_path)[1] == {
         "ms": 1000,
@@ -82,7 +82,7 @@ def test_a_verdict_is_a_line_that_names_the_reason_and_says_it_in_words(journal:
     }
 
 
-def test_what_was_refused_without_the_core_is_such_a_line_too(journal: QuorumJournal, tmp_path: Path) -> None:
+def test_a_refusal_before_the_core_is_such_a_line_too(journal: QuorumJournal, tmp_path: Path) -> None:
     for _ in range(3):
         journal.note_refusal(Refusal(RequestSummary("Vote", 3, 5, True), RefusalReason.OTHER_CLUSTER))
         journal.note(Effects(transitions=[STOOD]))
@@ -104,7 +104,7 @@ def test_why_the_core_gave_up_is_written(journal: QuorumJournal, tmp_path: Path)
     assert lines(tmp_path)[-1]["words"] == "the logs diverge below the high watermark"
 
 
-def test_a_peer_that_asks_again_and_again_is_counted(journal: QuorumJournal, tmp_path: Path, clock: Clock) -> None:
+def test_repeated_requests_of_a_peer_are_counted(journal: QuorumJournal, tmp_path: Path, clock: Clock) -> None:
     for asked in range(40):
         journal.note(Effects(verdicts=[vote(3, epoch=5 + asked), vote(1, granted=True)]))
         clock.now_ms += 50
@@ -143,7 +143,7 @@ def test_the_journal_is_bounded(journal: QuorumJournal, tmp_path: Path, monkeypa
     assert kept == list(range(kept[0], 100))
 
 
-def test_a_restart_goes_on_behind_what_a_crash_cut_off(tmp_path: Path, clock: Clock) -> None:
+def test_a_restart_continues_after_the_truncation_of_a_torn_tail(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / FILE_NAME).write_bytes(b'{"ms":1,"node":2,"kind":"start"}\n{"ms":2,"no')
     again = QuorumJournal(tmp_path, 2, clock)
     again.start(None)
@@ -155,7 +155,7 @@ def test_a_restart_goes_on_behind_what_a_crash_cut_off(tmp_path: Path, clock: Cl
 
 
 @pytest.mark.parametrize("obstacle", ["a directory in its place", "a full disk"])
-def test_an_error_is_said_once_and_ends_the_journal(
+def test_an_error_is_logged_once_and_ends_the_journal(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture, obstacle: str
 ) -> None:
     if obstacle == "a full disk":

@@ -130,7 +130,7 @@ def test_when_the_last_record_was_written(tmp_path: Path) -> None:
     assert found == [None, 79, 79, None]
 
 
-def test_what_is_in_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_a_load_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraft.quorum.log._BYTES_IN_MEMORY", 300)
     log = open_log(tmp_path)
     fill(log, 1, 20)
@@ -148,7 +148,7 @@ def test_many_records_are_cut_into_batches_and_written_as_one(tmp_path: Path, mo
     assert log.end_offset == 10
 
 
-def test_a_batch_never_outgrows_what_apache_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_is_never_larger_than_apaches_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraft.quorum.batches.MAX_BATCH_BYTES", 1000)
     log = open_log(tmp_path)
     values = ["v" * size for size in (500, 300, 800, 10, 10, 850)]
@@ -182,7 +182,7 @@ def test_a_read_brings_whole_batches_and_at_least_one(tmp_path: Path) -> None:
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_what_was_appended_last_reads_as_it_does_from_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cached_last_append_equals_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A leader serves it from memory: the same bytes, and never those of a tail that was cut."""
     monkeypatch.setattr("kraft.quorum.batches.MAX_BATCH_RECORDS", 2)
     log = open_log(tmp_path)
@@ -236,7 +236,7 @@ def test_fetched_batches_are_appended_where_they_were_proved_to_belong(tmp_path:
     assert content(follower) == content(leader)
 
 
-def test_what_was_encoded_for_another_place_is_not_appended(tmp_path: Path) -> None:
+def test_a_batch_encoded_for_another_offset_is_not_appended(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     early = log.encode([topic(1)], 1, 1000)
     append_records(log, [topic(2)], 1, 1000)
@@ -244,7 +244,7 @@ def test_what_was_encoded_for_another_place_is_not_appended(tmp_path: Path) -> N
         log.append(early)
 
 
-def test_what_parts_from_the_leader_is_cut(tmp_path: Path) -> None:
+def test_diverging_records_are_truncated(tmp_path: Path) -> None:
     """KIP-595: a follower truncates its log to the offset where the logs diverge, and fetches from there."""
     log = open_log(tmp_path)
     fill(log, 1, 5)

@@ -73,12 +73,12 @@ def test_every_state_has_a_name_and_one_of_them_holds(registry: Registry) -> Non
     assert holds == ["follower"]
 
 
-def test_an_observer_is_one_whatever_its_core_does(registry: Registry) -> None:
+def test_an_observer_is_described_as_one_in_any_state(registry: Registry) -> None:
     QuorumMetrics(registry, Quorum(), is_voter=False)
     assert registry.get(f"{RAFT}current-state,state=observer").value == 1
 
 
-def test_what_is_read_from_the_quorum(registry: Registry) -> None:
+def test_the_metrics_read_from_the_quorum(registry: Registry) -> None:
     quorum = Quorum(Unattached(4, math.inf, voted_for=3), high_watermark=5, end_offset=7, log=Log(2))
     QuorumMetrics(registry, quorum, is_voter=True)
     names = ("current-leader", "current-vote", "current-epoch", "high-watermark", "log-end-offset", "log-end-epoch")
@@ -100,7 +100,7 @@ def test_commit_latency_is_from_the_append_to_the_high_watermark(registry: Regis
     assert registry.get(RAFT + "append-records-rate").value == pytest.approx(5 / 30)
 
 
-def test_what_a_deposed_leader_appended_is_not_measured(registry: Registry, clock: Clock) -> None:
+def test_appends_of_a_deposed_leader_are_not_measured(registry: Registry, clock: Clock) -> None:
     quorum = Quorum(leader(1))
     metrics = QuorumMetrics(registry, quorum, is_voter=True)
     quorum.end_offset = 3

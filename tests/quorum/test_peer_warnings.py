@@ -37,7 +37,7 @@ def warnings(clock: Clock) -> PeerWarnings:
     return PeerWarnings(identity(3, *VOTERS), clock)
 
 
-def test_what_lasts_is_said_once_and_then_seldom(
+def test_a_continuing_warning_is_logged_once_and_then_seldom(
     warnings: PeerWarnings, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Thirty times a second for an hour."""
@@ -60,7 +60,7 @@ def test_each_peer_and_each_reason_is_news(warnings: PeerWarnings, caplog: pytes
     assert caplog.messages[-1] == "10.0.0.8: Fetch refused: it does not name the metadata partition alone"
 
 
-def test_what_was_over_is_news_when_it_comes_again(
+def test_a_resolved_warning_is_logged_when_it_returns(
     warnings: PeerWarnings, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert warnings.warn("it", "it rains")
@@ -118,7 +118,7 @@ def test_voters_that_are_not_the_same_everywhere_are_named(
     [Reason.IMPLAUSIBLE_EPOCH, Reason.TOO_MANY_OBSERVERS, Reason.FROM_NOBODY],
     ids=lambda reason: reason.name,
 )
-def test_what_no_sound_quorum_comes_to_is_warned_of(
+def test_a_refusal_that_a_correct_quorum_never_has_is_a_warning(
     warnings: PeerWarnings, caplog: pytest.LogCaptureFixture, reason: Reason
 ) -> None:
     for epoch in (2**30, 2**31 - 1):
@@ -134,7 +134,7 @@ def opening(epoch: int, *voters: int) -> bytes:
     return leader_change_batch(LeaderChange(epoch, 1, voters, voters), 0, 1000)
 
 
-def test_a_leader_with_other_voters_is_found_by_what_it_wrote(
+def test_a_leader_with_other_voters_is_detected_by_its_leader_change_record(
     warnings: PeerWarnings, caplog: pytest.LogCaptureFixture
 ) -> None:
     """KIP-595: a LeaderChange record has the voters. Those of earlier leaders are history."""

@@ -32,7 +32,7 @@ from tests.support.metadata_logs import (
 )
 
 
-def test_what_a_start_finds_is_durable(tmp_path: Path) -> None:
+def test_the_log_of_a_start_is_durable(tmp_path: Path) -> None:
     """The Fetch or the vote of a member reports its whole log as durable; a killed node's log may be in memory only."""
     log = open_log(tmp_path)
     fill(log, 1, 20)
@@ -193,7 +193,7 @@ def _left_by_a_kill(tmp_path: Path, tail: int, behind: int = 20) -> SnapshotId:
 
 
 @pytest.mark.parametrize("last_stop", LastStop)
-def test_a_snapshot_beyond_the_log_takes_its_place_whatever_the_epoch_of_the_log(
+def test_a_snapshot_beyond_the_log_is_installed_for_any_epoch_of_the_log(
     tmp_path: Path, last_stop: LastStop, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Raft, figure 7: a follower may have records of a newer epoch than the committed ones; they never become

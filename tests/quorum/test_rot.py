@@ -200,7 +200,7 @@ async def test_a_flipped_bit_in_the_log_is_refused(tmp_path: Path, last_stop: La
 
 
 @pytest.mark.parametrize("last_stop", LastStop)
-async def test_what_the_log_says_as_well_is_made_anew(tmp_path: Path, last_stop: LastStop) -> None:
+async def test_a_file_that_the_log_can_replace_is_rebuilt(tmp_path: Path, last_stop: LastStop) -> None:
     sweep = Sweep(tmp_path, last_stop, attrs.evolve(SETTINGS, index_interval_bytes=0))
     for path in sweep.files("*.index", "*.timeindex", "leader-epoch-checkpoint", "*.snapshot"):
         for position in range(path.stat().st_size):

@@ -91,12 +91,12 @@ def answered(request: Request, response: Response, version: int, **brought: Any)
 
 
 @sweep(("key", "asked", "response", "version"), EVERYWHERE)
-def test_what_is_asked_arrives(key: ApiKey, asked: Request, response: Response, version: int) -> None:
+def test_a_request_arrives_unchanged(key: ApiKey, asked: Request, response: Response, version: int) -> None:
     assert request_value(sent(asked, version), version, TWO) == asked
 
 
 @sweep(("key", "asked", "response", "version"), EVERYWHERE)
-def test_what_is_answered_arrives(key: ApiKey, asked: Request, response: Response, version: int) -> None:
+def test_a_response_arrives_unchanged(key: ApiKey, asked: Request, response: Response, version: int) -> None:
     data = b"record" if isinstance(response, FetchSnapshotResponse) and not response.error else b""
     message = answered(asked, response, version, data=data)
     assert response_value(asked, message, version) == (response, data)
@@ -113,14 +113,14 @@ def test_records_come_beside_the_response(version: int) -> None:
 # The version of a request.
 
 
-def test_the_highest_common_version_is_spoken() -> None:
+def test_the_highest_common_version_is_used() -> None:
     assert request_message(FETCH, ONE, 2, {ApiKey.FETCH: (0, 17)}).version == 17
     assert request_message(FETCH, ONE, 2, {ApiKey.FETCH: (4, 18)}).version == 18
     assert request_message(VOTE, ONE, 2, {ApiKey.VOTE: (0, 1)}).version == 1
 
 
 @pytest.mark.parametrize("offered", [{}, {ApiKey.FETCH: (0, 11)}, {ApiKey.FETCH: (19, 20)}])
-def test_a_peer_without_a_common_version_is_not_asked(offered: dict[int, tuple[int, int]]) -> None:
+def test_a_peer_without_a_common_version_gets_no_request(offered: dict[int, tuple[int, int]]) -> None:
     with pytest.raises(KafkaError) as refused:
         request_message(FETCH, ONE, 2, offered)
     assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
@@ -139,7 +139,7 @@ def test_a_pre_vote_needs_version_2_of_vote() -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 3))
-def test_a_vote_is_asked_of_one_voter_whatever_its_directory(version: int) -> None:
+def test_a_vote_request_names_the_voter_without_a_directory(version: int) -> None:
     """KIP-853: the voter directory id is left out by those who do not know it, and that is never refused."""
     message = sent(VOTE, version)
     partition = message.topics[0].partitions[0]
@@ -152,7 +152,7 @@ def test_a_vote_is_asked_of_one_voter_whatever_its_directory(version: int) -> No
 
 
 @pytest.mark.parametrize("asked", [BEGIN, END], ids=["begin", "end"])
-def test_a_leader_says_where_it_is(asked: Request) -> None:
+def test_a_leader_sends_its_endpoint(asked: Request) -> None:
     [endpoint] = sent(asked, 1).leader_endpoints
     assert (endpoint.name, endpoint.host, endpoint.port) == ("CONTROLLER", "controller1", 9091)
     assert sent(asked, 0).leader_endpoints == []
@@ -172,7 +172,7 @@ def test_a_fetch_names_the_topic_and_the_replica_as_its_version_does(version: in
 
 
 @pytest.mark.parametrize(("version", "arrives"), [(17, None), (18, 90)])
-def test_a_fetch_says_the_high_watermark_from_version_18_on(version: int, arrives: int | None) -> None:
+def test_a_fetch_has_the_high_watermark_from_version_18_on(version: int, arrives: int | None) -> None:
     """KIP-1166: the replica's high watermark, the greatest number for "does not take part"."""
     message = sent(attrs.evolve(FETCH, high_watermark=90), version)
     assert request_value(message, version, TWO) == attrs.evolve(FETCH, high_watermark=arrives)
@@ -184,7 +184,9 @@ def test_a_high_watermark_that_is_not_known_is_none_at_all() -> None:
 
 
 @sweep(("key", "asked", "response", "version"), EVERYWHERE)
-def test_an_answer_says_where_the_leader_is(key: ApiKey, asked: Request, response: Response, version: int) -> None:
+def test_a_response_has_the_endpoint_of_the_leader(
+    key: ApiKey, asked: Request, response: Response, version: int
+) -> None:
     """KIP-853: node_endpoints from version 1 on, in Fetch from 17 on, if there is a leader."""
     endpoints = answered(asked, response, version).node_endpoints
     if response.leader_id is None or version < (17 if key is ApiKey.FETCH else 1):
@@ -211,7 +213,7 @@ def test_another_cluster_is_refused(key: ApiKey, asked: Request, response: Respo
 
 
 @sweep(("fault", "key", "asked", "response", "version"), [(fault, *case) for fault in FAULTS for case in EVERYWHERE])
-def test_what_is_not_about_the_metadata_log_alone_is_refused(
+def test_a_request_for_another_log_is_refused(
     fault: str, key: ApiKey, asked: Request, response: Response, version: int
 ) -> None:
     message = sent(asked, version)

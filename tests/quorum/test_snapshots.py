@@ -59,7 +59,7 @@ def test_a_snapshot_has_one_record_an_entity(snapshots: MetadataSnapshots) -> No
     )
 
 
-def test_what_is_there_is_not_written_again(snapshots: MetadataSnapshots) -> None:
+def test_an_existing_file_is_not_written_again(snapshots: MetadataSnapshots) -> None:
     snapshots.write(topics(3))
     before = os.stat(snapshots.path(ID))
     assert snapshots.write(topics(3)) == ID
@@ -241,7 +241,7 @@ def test_a_snapshot_may_be_fetched_anew_while_the_first_is_looked_through(
     assert files(tmp_path) == [snapshot_name(ID)]
 
 
-def test_what_a_crash_left_is_deleted_and_foreign_files_are_not(tmp_path: Path) -> None:
+def test_leftovers_of_a_crash_are_deleted_and_foreign_files_are_not(tmp_path: Path) -> None:
     """``.part`` and ``.deleted`` files are left over from this node or Apache Kafka's; the node keeps any other
     name.
     """

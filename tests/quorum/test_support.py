@@ -95,7 +95,7 @@ def test_a_log_with_dynamic_voters(tmp_path: Path, said: tuple[ControlType, byte
     assert "controller.quorum.voters" in line
 
 
-def test_a_log_that_says_kraft_version_0(tmp_path: Path) -> None:
+def test_a_log_with_kraft_version_0(tmp_path: Path) -> None:
     written(tmp_path, control(2, kraft_version(0)), data(3, LEVEL_21))
     assert open_log(tmp_path).end_offset == 4
 
@@ -145,7 +145,7 @@ def test_a_level_behind_others(tmp_path: Path, before: list[bytes]) -> None:
     assert refusal(tmp_path).startswith(f"{segment}: at offset {offset}: metadata.version 30")
 
 
-def test_a_level_behind_what_is_no_record(tmp_path: Path) -> None:
+def test_a_level_after_an_invalid_record(tmp_path: Path) -> None:
     segment = written(tmp_path, data(2, LEVEL_30[:-1], LEVEL_30))
     assert refusal(tmp_path).startswith(f"{segment}: at offset 3: metadata.version 30")
 
@@ -156,7 +156,7 @@ def test_a_level_where_a_snapshot_ends(tmp_path: Path) -> None:
     assert refusal(tmp_path).startswith(f"{segment}: at offset 2: metadata.version 30")
 
 
-def test_what_is_no_kraft_version_is_damage() -> None:
+def test_a_malformed_kraft_version_is_damage() -> None:
     record = control_record(ControlType.KRAFT_VERSION, b"\0", offset=3, timestamp=5)
     with pytest.raises(CorruptBatch, match=r"malformed kraft\.version"):
         require_static_voters(record, "here")
@@ -169,7 +169,7 @@ def test_a_level_that_a_snapshot_has_overtaken(tmp_path: Path) -> None:
     assert log.snapshot == SnapshotId(3, 1)
 
 
-def test_damage_is_told_as_damage(tmp_path: Path) -> None:
+def test_damage_is_reported_as_damage(tmp_path: Path) -> None:
     """A level in a batch whose checksum does not fit is none."""
     batch = bytearray(data(2, LEVEL_30))
     batch[CHECKSUM_POSITION] ^= 1

@@ -68,7 +68,7 @@ def test_no_epoch_is_used_twice(stored: int, in_log: int, new: int) -> None:
     assert quorum.epoch == new
 
 
-def test_what_is_appended_is_not_committed_before_it_is_flushed() -> None:
+def test_appended_records_are_not_committed_before_they_are_flushed() -> None:
     quorum = elected()
     assert quorum.step(0, LogAppended(1, 1)) == Effects(flush=True)
     assert quorum.step(0, LogAppended(5, 1)) == Effects(flush=True)
@@ -92,7 +92,7 @@ def test_an_early_timeout_is_harmless() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["append", "flush", "timeout", "written"]), st.integers(1, 5))))
-def test_the_high_watermark_never_passes_what_is_durable_and_never_goes_back(script: list[tuple[str, int]]) -> None:
+def test_the_high_watermark_never_passes_the_durable_end_and_never_decreases(script: list[tuple[str, int]]) -> None:
     quorum = core()
     end = durable = watermark = 0
     pending: list[ElectionState] = []

@@ -71,7 +71,7 @@ def test_a_follower_fetches_from_the_end_of_its_log() -> None:
     assert send.request == FetchRequest(5, 1, 6, 3, 0.5, 0)
 
 
-def test_what_comes_is_flushed_before_more_is_asked() -> None:
+def test_fetched_records_are_flushed_before_the_next_fetch() -> None:
     """KIP-595: the fetch offset is an acknowledgement, so all records below it are durable."""
     core, send = following()
     effects = respond(core, send, fetched(high_watermark=1, records=records(0, (5, 2))), 0.1)
@@ -97,7 +97,7 @@ def test_a_log_that_differs_is_cut_before_the_high_watermark_moves() -> None:
     assert [sent.request for sent in effects.sends] == [FetchRequest(5, 1, 4, 1, 0.5, 0)]
 
 
-def test_what_is_committed_is_never_cut() -> None:
+def test_committed_records_are_never_truncated() -> None:
     core, send = following(log_of((1, 4)))
     send = respond(core, send, fetched(high_watermark=4), 0.1).sends[0]
     effects = respond(core, send, fetched(high_watermark=4, diverging=EpochEnd(1, 2)), 0.2)
@@ -106,7 +106,7 @@ def test_what_is_committed_is_never_cut() -> None:
     assert (effects.truncate, core.log.end_offset) == (None, 4)
 
 
-def test_a_flush_that_began_before_a_cut_says_nothing() -> None:
+def test_a_flush_that_began_before_a_truncation_covers_nothing() -> None:
     core, send = following(log_of((1, 4)))
     effects = respond(core, send, fetched(diverging=EpochEnd(1, 2)), 0.1)
     respond(core, effects.sends[0], fetched(records=records(2, (5, 4))), 0.2)
@@ -171,13 +171,13 @@ def test_a_bad_answer_before_a_good_one_is_forgotten() -> None:
     assert why_given_up(core, 2.3) == "2 sent no response within the fetch timeout"
 
 
-def test_a_leader_that_sends_pieces_nobody_asked_for_is_given_up_for_that() -> None:
+def test_a_leader_that_sends_unexpected_pieces_is_given_up() -> None:
     core, send = downloading()
     chunk(core, send, 10)
     assert why_given_up(core, 2.1) == "2 sent no usable response within the fetch timeout"
 
 
-def test_a_leader_that_could_not_be_asked_is_not_at_fault() -> None:
+def test_an_unreachable_leader_did_not_respond_badly() -> None:
     """KIP-595: the fetch offset is an acknowledgement, so a follower with a slow disk sends no Fetch."""
     core, send = following()
     respond(core, send, fetched(records=records(0, (5, 2))), 0.1)
@@ -190,7 +190,7 @@ def test_a_leader_that_resigned_is_given_up_for_that() -> None:
     assert why_given_up(core, 0.1) == "2 resigned"
 
 
-def test_an_observer_without_its_leader_asks_the_voters() -> None:
+def test_an_observer_without_its_leader_fetches_from_the_voters() -> None:
     core, _ = following(node_id=9)
     (send,) = core.step(2.0, Timeout()).sends
     assert isinstance(core.state, Unattached)
@@ -229,7 +229,7 @@ def test_a_leader_that_is_only_known_by_its_end_is_followed() -> None:
     assert answer(core, EndQuorumEpochRequest(7, 3, (2, 1)), 0.1) == EndQuorumEpochResponse(ErrorCode.NONE, 7, 3)
 
 
-def test_two_leaders_of_one_epoch_are_not_believed() -> None:
+def test_a_second_leader_of_an_epoch_is_refused() -> None:
     core, _ = following()
     assert refusal(core, BeginQuorumEpochRequest(5, 3)) == "OTHER_LEADER"
     assert refusal(core, BeginQuorumEpochRequest(4, 3)) == "STALE_EPOCH"
@@ -338,7 +338,7 @@ def test_an_answer_without_sense_ends_a_download_and_a_broken_connection_does_no
         assert isinstance(send.request, asked)
 
 
-def test_a_chunk_that_was_not_asked_for_begins_again() -> None:
+def test_an_unexpected_chunk_begins_the_snapshot_again() -> None:
     core, send = downloading()
     effects = chunk(core, send, 10)
     assert effects.store is None
@@ -377,7 +377,7 @@ def test_whether_the_leader_lives_is_not_known_while_a_snapshot_is_looked_throug
     assert answer(core, VoteRequest(5, 3, 9, 5, pre_vote=True), 2.3).granted
 
 
-def test_a_snapshot_is_of_use_whoever_leads_by_now() -> None:
+def test_a_snapshot_is_useful_under_a_new_leader() -> None:
     """KIP-630: the records of a snapshot are committed."""
     core, send = downloading()
     chunk(core, send, 0, size=10)
@@ -406,7 +406,7 @@ def checking_for_too_long() -> RaftCore:
 
 
 @pytest.mark.parametrize("vote", [VoteRequest(6, 3, 0, 0), VoteRequest(6, 3, 9, 5)])
-def test_whoever_loses_its_leader_while_a_snapshot_is_looked_through_stands_in_time(vote: VoteRequest) -> None:
+def test_a_voter_that_loses_its_leader_during_a_snapshot_check_starts_an_election_in_time(vote: VoteRequest) -> None:
     """KIP-595: a voter that granted no vote and knows no leader becomes a candidate after a random election timeout.
     The fetch deadline of the lost leader was infinite.
     """
@@ -430,7 +430,7 @@ def test_a_newer_epoch_without_a_leader_does_not_make_a_checking_follower_wait_f
     assert core.state.election_deadline < math.inf
 
 
-def test_who_is_about_to_stop_waits_for_no_election() -> None:
+def test_a_stopping_node_waits_for_no_election() -> None:
     core, send = downloading()
     chunk(core, send, 0, size=10)
     core.step(2.2, Timeout())

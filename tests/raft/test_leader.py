@@ -47,13 +47,13 @@ def fetch(offset: int, last_epoch: int = 1, *, epoch: int = 1, replica: int = 2,
     return FetchRequest(epoch, replica, offset, last_epoch, wait)
 
 
-def test_what_a_majority_fetched_beyond_is_committed_and_told_in_answers() -> None:
+def test_records_below_the_offsets_of_a_majority_are_committed_and_responses_say_so() -> None:
     """KIP-595: the high watermark goes to followers in Fetch responses only."""
     quorum = leading(appends=3)
     assert {node.core.high_watermark for node in quorum.nodes.values()} == {4}
 
 
-def test_a_new_leader_tells_no_high_watermark_before_it_has_committed_something() -> None:
+def test_a_new_leader_sends_no_high_watermark_before_its_first_commit() -> None:
     """KIP-595: the high watermark is unknown until the leader has committed in its own epoch. Its old value may be
     lower than its followers', and Apache Kafka's followers stop when a high watermark goes back.
     """
@@ -79,7 +79,7 @@ def test_nothing_is_committed_without_a_majority() -> None:
     assert quorum.nodes[1].core.high_watermark == 2
 
 
-def test_only_its_fetches_tell_how_far_a_follower_is() -> None:
+def test_only_its_fetches_have_the_progress_of_a_follower() -> None:
     """The log of a follower that has only acknowledged the epoch may end anywhere. DescribeQuorum then reports -1."""
     core = member(log=log_of((1, 5)))
     sends = core.step(2.5, Timeout()).sends
@@ -132,7 +132,7 @@ def test_one_fetch_of_a_replica_is_parked_at_a_time() -> None:
     assert [reply.request_id for reply in replies] == [20]
 
 
-def test_those_who_are_no_replica_do_not_disturb_one_another() -> None:
+def test_fetches_of_consumers_do_not_disturb_one_another() -> None:
     """Any consumer has replica id -1: any number of them may be parked, and the leader tracks none."""
     core = leading().nodes[1].core
     for number in (20, 21, 22):
@@ -155,7 +155,7 @@ def test_those_who_are_no_replica_do_not_disturb_one_another() -> None:
         (FetchSnapshotRequest(1, 2, SnapshotId(1, 1), 0), ErrorCode.SNAPSHOT_NOT_FOUND),
     ],
 )
-def test_what_cannot_be_served_is_refused_with_the_leader_named(request_: FetchRequest, error: ErrorCode) -> None:
+def test_an_unserved_fetch_is_refused_with_the_leader_named(request_: FetchRequest, error: ErrorCode) -> None:
     response = answer(leading().nodes[1].core, request_, 1.6)
     assert (response.error, response.epoch, response.leader_id) == (error, 1, 1)
 
@@ -166,14 +166,14 @@ def test_a_follower_refuses_and_names_the_leader() -> None:
     assert (response.error, response.leader_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, 1)
 
 
-def test_a_log_that_differs_is_told_where() -> None:
+def test_a_diverging_log_gets_the_diverging_epoch() -> None:
     """KIP-595: the end offset of the last fetched epoch, or of the nearest lower one, if the logs diverge."""
     core = leading(appends=2).nodes[1].core
     assert answer(core, fetch(9), 1.6).diverging == EpochEnd(1, 3)
     assert answer(core, fetch(2, last_epoch=0), 1.6).diverging == EpochEnd(0, 0)
 
 
-def test_a_replica_that_knows_too_little_to_be_committed_is_told_at_once() -> None:
+def test_a_replica_with_an_old_high_watermark_gets_a_response_at_once() -> None:
     """KIP-1166: a follower reports its high watermark, so that it need not wait for the next record."""
     core = leading(appends=2).nodes[1].core
     lagging = FetchRequest(1, 2, 3, 1, 0.5, high_watermark=1)
@@ -245,7 +245,7 @@ def test_a_resignation_of_another_epoch_means_nothing() -> None:
     assert isinstance(core.state, Leader)
 
 
-def test_one_that_stops_tells_until_it_is_acknowledged() -> None:
+def test_a_stopping_leader_sends_until_it_is_acknowledged() -> None:
     core = leading().nodes[1].core
     sends = core.step(1.6, ShutDown()).sends
     respond(core, sends[0], EndQuorumEpochResponse(ErrorCode.NONE, 1, None), 1.7)
@@ -256,7 +256,7 @@ def test_one_that_stops_tells_until_it_is_acknowledged() -> None:
     assert isinstance(core.state, Resigned)
 
 
-def test_one_that_stops_does_not_wait_for_who_is_dead() -> None:
+def test_a_stopping_leader_does_not_wait_for_unreachable_voters() -> None:
     core = leading().nodes[1].core
     for send in core.step(1.6, ShutDown()).sends:
         core.step(1.7, RequestFailed(send.number, send.to, send.request))
@@ -264,7 +264,7 @@ def test_one_that_stops_does_not_wait_for_who_is_dead() -> None:
     assert not core.state.unacknowledged
 
 
-def test_one_that_goes_on_tells_again_who_gave_no_answer() -> None:
+def test_a_failed_end_quorum_epoch_stays_unacknowledged() -> None:
     core = leading().nodes[1].core
     (send, _) = core.step(1.6, Resign(1)).sends
     core.step(1.7, RequestFailed(send.number, send.to, send.request))
@@ -272,7 +272,7 @@ def test_one_that_goes_on_tells_again_who_gave_no_answer() -> None:
     assert core.state.unacknowledged == {2, 3}
 
 
-def test_those_who_wait_are_told_when_a_leader_is_deposed() -> None:
+def test_parked_fetches_are_refused_when_a_leader_is_deposed() -> None:
     core = leading().nodes[1].core
     assert answer(core, fetch(1), 1.6) is None
     effects = core.step(1.7, Resign(1))

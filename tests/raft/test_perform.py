@@ -70,7 +70,7 @@ def test_after_a_fatal_effect_nothing_is_done() -> None:
     assert noted.calls == [("stop", "the logs contradict each other")]
 
 
-def test_what_is_not_asked_for_is_not_done() -> None:
+def test_an_unset_field_causes_no_change() -> None:
     noted, target = world()
     assert list(perform(Effects(), target)) == []
     assert noted.calls == []

@@ -8,7 +8,7 @@ from kraft.raft.messages import SnapshotId
 from kraft.raft.state import Follower, SnapshotDownload
 
 
-def test_a_follower_that_asks_or_is_answered_forgets_nothing_else() -> None:
+def test_a_request_or_a_response_keeps_the_rest_of_the_follower_state() -> None:
     """Both methods copy the state field by field; here no field has its default."""
     download = SnapshotDownload(SnapshotId(7, 2))
     state = Follower(

@@ -21,7 +21,7 @@ from kraft.wire.errors import ErrorCode
 from tests.raft.quorums import answer, elected, log_of, member, refusal, respond
 
 
-def test_a_vote_is_written_before_it_is_told() -> None:
+def test_a_vote_is_written_before_it_is_sent() -> None:
     """KIP-595: the vote is persisted, so that no restart lets a voter vote twice in an epoch."""
     effects = member().step(0, RequestReceived(1, VoteRequest(3, 2, 0, 0)))
     assert effects.election == ElectionState(3, voted_for=2)
@@ -91,7 +91,7 @@ def test_only_voters_vote_and_are_voted_for() -> None:
     assert isinstance(observer.state, Unattached)
 
 
-def test_a_follower_that_hears_its_leader_refuses_pre_votes() -> None:
+def test_a_follower_whose_leader_responds_refuses_pre_votes() -> None:
     """KIP-996: a follower grants a pre-vote only if it has not yet fetched successfully from its leader."""
     core = member(2)
     assert answer(core, BeginQuorumEpochRequest(1, 1)).error is ErrorCode.NONE
@@ -128,7 +128,7 @@ def test_pre_votes_then_votes_then_leadership() -> None:
     assert [send.request for send in effects.sends] == [BeginQuorumEpochRequest(1, 1)] * 2
 
 
-def test_a_peer_without_pre_vote_is_asked_for_its_vote() -> None:
+def test_a_candidate_requests_the_vote_of_a_peer_without_pre_vote() -> None:
     """KIP-996: if a voter does not know Vote version 2, the round of pre-votes is left out."""
     core = member()
     send = core.step(1.5, Timeout()).sends[0]
@@ -137,7 +137,7 @@ def test_a_peer_without_pre_vote_is_asked_for_its_vote() -> None:
     assert core.epoch == 1
 
 
-def test_who_gave_no_answer_is_asked_again() -> None:
+def test_a_voter_without_a_response_gets_the_request_again() -> None:
     """In the same election: a broken connection costs a voter a short pause, not an election timeout."""
     core = member()
     to_2, to_3 = core.step(1.5, Timeout()).sends
@@ -181,7 +181,7 @@ def test_a_lost_pre_vote_leads_back_to_the_leader() -> None:
     assert core.leader_id == 2
 
 
-def test_the_word_of_the_leader_is_enough_to_follow_it_again() -> None:
+def test_the_response_of_the_leader_is_enough_to_follow_it_again() -> None:
     """The leader was paused and is back. To wait for a second refusal would let its check-quorum time run out."""
     core = member(election=ElectionState(4, leader_id=2))
     to_leader, to_other = core.step(2.0, Timeout()).sends
@@ -192,14 +192,14 @@ def test_the_word_of_the_leader_is_enough_to_follow_it_again() -> None:
     assert [(send.to, type(send.request)) for send in effects.sends] == [(2, FetchRequest)]
 
 
-def test_a_leader_that_resigned_is_not_taken_at_its_word() -> None:
+def test_a_resigned_leader_is_not_followed_again() -> None:
     core = member(election=ElectionState(4, leader_id=2))
     to_leader, _ = core.step(2.0, Timeout()).sends
     respond(core, to_leader, VoteResponse(ErrorCode.NONE, 4, None), 2.1)
     assert isinstance(core.state, Prospective)
 
 
-def test_one_that_seeks_votes_hears_that_its_leader_resigned() -> None:
+def test_a_prospective_voter_accepts_the_resignation_of_its_leader() -> None:
     """EndQuorumEpoch may come when a follower already seeks pre-votes: it must not wait for that leader again."""
     core = member(election=ElectionState(4, leader_id=2), log=log_of((4, 3)))
     core.step(2.0, Timeout())
@@ -211,7 +211,7 @@ def test_one_that_seeks_votes_hears_that_its_leader_resigned() -> None:
     assert isinstance(core.state, Unattached)
 
 
-def test_who_resigned_and_saw_no_election_stands_without_more_waiting() -> None:
+def test_a_resigned_voter_starts_an_election_after_its_timeout() -> None:
     """KIP-595: a resigned voter waits for one election timeout."""
     core = member(election=ElectionState(5, leader_id=1), log=log_of((5, 3)))
     deadline = core.step(0.0, Timeout()).deadline
@@ -230,7 +230,7 @@ def test_who_resigned_and_saw_no_election_stands_without_more_waiting() -> None:
         EndQuorumEpochRequest(MAX_EPOCH, 2, (1,)),
     ],
 )
-def test_an_epoch_that_is_far_ahead_is_not_believed(request_: Request) -> None:
+def test_an_implausible_epoch_is_refused(request_: Request) -> None:
     """Epochs are int32: one request with the last epoch would make every later election impossible."""
     core = member(election=ElectionState(7))
     assert refusal(core, request_) == "IMPLAUSIBLE_EPOCH"
@@ -241,7 +241,7 @@ def test_an_epoch_that_is_far_ahead_is_not_believed(request_: Request) -> None:
     assert core.epoch == 7
 
 
-def test_one_that_was_away_for_months_believes_the_others() -> None:
+def test_a_voter_in_epoch_0_adopts_any_epoch() -> None:
     assert answer(member(election=ElectionState(7)), VoteRequest(7 + LONGEST_LEAP, 2, 0, 0)).granted
     assert answer(member(), VoteRequest(MAX_EPOCH, 2, 0, 0)).granted, "and a new one, which knows none"
 
@@ -279,7 +279,7 @@ def test_a_vote_for_an_older_epoch_does_not_count() -> None:
     assert isinstance(core.state, Unattached)
 
 
-def test_who_led_an_epoch_has_no_vote_in_it() -> None:
+def test_a_resigned_leader_has_no_vote_in_its_epoch() -> None:
     """KAFKA-10527: a restarted leader must not lead, or vote, in the same epoch again."""
     core = member(election=ElectionState(5, leader_id=1), log=log_of((5, 3)))
     assert isinstance(core.state, Resigned)

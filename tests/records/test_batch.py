@@ -127,7 +127,7 @@ def test_a_header_at_odds_with_itself_is_corrupt(field: tuple[int, str, int]) ->
         check_batch(batch, 0, header)
 
 
-def test_an_unknown_codec_is_corrupt_when_asked_for() -> None:
+def test_an_unknown_codec_is_corrupt_on_request() -> None:
     header = parse_header(forge(BATCH, codec=(21, "h", 6)))
     with pytest.raises(CorruptBatch):
         _ = header.compression

@@ -126,7 +126,7 @@ def test_gzip_with_a_file_name_is_read() -> None:
     ],
     ids=["snappy size", "zstd size", "zstd size below the cap", "zstd window", "zstd reserved block"],
 )
-def test_a_declared_size_is_not_believed(codec: Compression, lie: bytes) -> None:
+def test_a_declared_size_does_not_limit_the_check(codec: Compression, lie: bytes) -> None:
     with pytest.raises(DecodeError):
         decompress(codec, lie, CAP)
 

@@ -46,7 +46,7 @@ def refused(batch: bytes, rules: ProduceRules = RULES, produce_version: int = 9)
 
 
 @given(record_lists(), st.sampled_from(Compression))
-def test_what_clients_send_is_accepted(records: list[Record], compression: Compression) -> None:
+def test_batches_of_clients_are_accepted(records: list[Record], compression: Compression) -> None:
     rules = attrs.evolve(RULES, timestamp_after_max_ms=2**63 - 1)
     batch = encode_batch(records, compression=compression)
     header = check(batch, rules)

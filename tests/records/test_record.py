@@ -147,7 +147,7 @@ def assume_codec(peer: str, compression: Compression) -> None:
 
 @pytest.mark.parametrize("peer", PEERS)
 @given(records=peer_records, compression=compressions)
-def test_peers_read_what_we_write(peer: str, records: list[Record], compression: Compression) -> None:
+def test_peers_read_our_batches(peer: str, records: list[Record], compression: Compression) -> None:
     assume_codec(peer, compression)
     batch = encode_batch(records, compression=compression, producer_id=7, producer_epoch=2, base_sequence=11)
     theirs = PEERS[peer][1](batch)
@@ -162,7 +162,7 @@ def test_peers_read_what_we_write(peer: str, records: list[Record], compression:
 
 @pytest.mark.parametrize("peer", PEERS)
 @given(records=peer_records, compression=compressions, transactional=st.booleans())
-def test_we_read_what_peers_write(
+def test_we_read_the_batches_of_peers(
     peer: str, records: list[Record], compression: Compression, transactional: bool
 ) -> None:
     assume_codec(peer, compression)

@@ -160,7 +160,7 @@ async def test_a_deleted_key_does_not_come_back_in_a_new_topic_of_an_old_name(tm
     await compacted_to(second, tmp_path, None)
 
 
-async def test_what_follows_a_cut_is_not_compacted_yet(tmp_path: Path) -> None:
+async def test_records_after_a_truncation_are_not_compacted_yet(tmp_path: Path) -> None:
     """LogCleanerManager.maybeTruncateCheckpoint: the cleaner had come further than the log was then cut to."""
     broker = await leading(tmp_path)
     write(broker, (b"a", b"0"), (b"a", b"1"), (b"a", b"2"), (b"a", b"3"))
@@ -193,7 +193,7 @@ async def test_a_compaction_that_a_cut_overtook_leaves_no_copies(
     assert not [name for name in os.listdir(broker.partition.log.directory) if name.endswith(".cleaned")]
 
 
-async def test_compacted_segments_stay_before_the_cleaner_s_offset_says_so(
+async def test_compacted_segments_stay_before_the_cleaners_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LocalLog.replaceSegments ends with Utils.flushDir. Had a power cut undone the renames alone, the old segments

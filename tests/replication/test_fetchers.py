@@ -137,7 +137,7 @@ async def following(tmp_path: Path, *leaders: Leader) -> AsyncIterator[Broker]:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_follower_takes_what_comes_and_says_how_far_it_is(tmp_path: Path) -> None:
+async def test_a_follower_appends_the_records_and_fetches_from_its_end(tmp_path: Path) -> None:
     leader = Leader()
     leader.say(PartitionData(records=batches(0, b"a", b"b"), high_watermark=1))
     async with following(tmp_path, leader) as broker:
@@ -154,7 +154,7 @@ async def test_a_follower_takes_what_comes_and_says_how_far_it_is(tmp_path: Path
         await until(lambda: broker.partition.high_watermark == 2)
 
 
-async def test_a_batch_that_is_cut_off_is_asked_for_again(tmp_path: Path) -> None:
+async def test_a_truncated_batch_is_fetched_again(tmp_path: Path) -> None:
     """A leader sends as many bytes as the request allows, and may end inside a batch."""
     leader = Leader()
     whole = batches(0, b"a", b"b")
@@ -177,7 +177,7 @@ def _broken(data: bytes) -> bytes:
         pytest.param(b"\0" * 100, id="no batch at all"),
     ],
 )
-async def test_what_cannot_be_is_not_taken(tmp_path: Path, records: bytes) -> None:
+async def test_impossible_values_are_refused(tmp_path: Path, records: bytes) -> None:
     """The fetcher pauses the partition and fetches it again."""
     leader = Leader()
     leader.say(PartitionData(records=batches(0, b"a")), PartitionData(records=records))
@@ -220,7 +220,7 @@ async def test_a_leader_that_was_deposed_before_it_wrote_forgets_its_epoch(tmp_p
         assert [each.topics[0].partitions[0].last_fetched_epoch for each in heir.asked[:2]] == [1, 0]
 
 
-async def test_a_leader_whose_answer_leads_nowhere_is_not_asked_in_a_loop(tmp_path: Path) -> None:
+async def test_a_useless_response_is_not_followed_by_a_request_at_once(tmp_path: Path) -> None:
     leader = Leader()
     leader.say(PartitionData(records=batches(0, b"a")))
     nowhere = PartitionData(diverging_epoch=EpochEndOffset(0, 5))
@@ -269,7 +269,7 @@ async def test_a_leader_whose_log_begins_within_a_batch(tmp_path: Path) -> None:
     assert again.values == [b"2"], "after a kill too"
 
 
-async def test_deleted_records_are_durably_deleted_before_the_leader_hears_of_it(tmp_path: Path) -> None:
+async def test_deleted_records_are_durably_deleted_before_the_next_fetch(tmp_path: Path) -> None:
     """KIP-107: the follower's next Fetch reports the deletion, and then the leader responds to DeleteRecords."""
     leader = Leader(end_offset=3)
     checkpoint = tmp_path / "log-start-offset-checkpoint"
@@ -286,9 +286,7 @@ async def test_deleted_records_are_durably_deleted_before_the_leader_hears_of_it
     assert told == [(0, ""), (2, "0\n1\ntopic 0 2\n")]
 
 
-async def test_a_start_that_could_not_be_checkpointed_is_not_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_log_start_without_a_checkpoint_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """KIP-107, as above: a Fetch after a failed write would answer DeleteRecords for records that may come back."""
     leader = Leader(end_offset=3)
     checkpoint = tmp_path / "log-start-offset-checkpoint"
@@ -373,7 +371,7 @@ async def test_an_answer_that_is_too_late_is_not_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("new_leader", [FOLLOWER, HEIR])
-async def test_a_response_of_a_former_leader_epoch_changes_no_log_before_the_fetcher_is_told(
+async def test_a_response_of_a_former_leader_epoch_changes_no_log_before_the_fetcher_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_leader: int
 ) -> None:
     """A fetcher never changes a log after its leadership has moved. ``ReplicaManager.applyLocalLeadersDelta`` removes
@@ -396,7 +394,7 @@ async def test_a_response_of_a_former_leader_epoch_changes_no_log_before_the_fet
         assert broker.values == []
 
 
-async def test_a_leader_that_is_away_is_asked_when_it_is_back(tmp_path: Path) -> None:
+async def test_an_unreachable_leader_gets_the_request_when_it_is_back(tmp_path: Path) -> None:
     """At the address that the metadata has then."""
     leader = Leader()
     async with following(tmp_path, leader) as broker:
@@ -441,7 +439,7 @@ async def test_checkpoints_are_lowered_before_a_log_is_cut(tmp_path: Path) -> No
         assert [written.offset(name, ("topic", 0)) for name in FILES] == [1, 0, 1, 1]
 
 
-async def test_a_power_cut_after_a_cut_loses_only_what_was_never_flushed(tmp_path: Path) -> None:
+async def test_a_power_cut_after_a_truncation_loses_only_unflushed_records(tmp_path: Path) -> None:
     """The disk has the second page after the truncation, but not the first. The statement "all records below the
     recovery point are flushed" must not cover the new records there.
     """
@@ -463,7 +461,7 @@ async def test_a_power_cut_after_a_cut_loses_only_what_was_never_flushed(tmp_pat
     assert restarted.values == [b"a"]
 
 
-async def test_a_log_that_was_cut_below_its_start_keeps_what_follows_after_a_kill(tmp_path: Path) -> None:
+async def test_a_log_truncated_below_its_start_keeps_later_records_after_a_kill(tmp_path: Path) -> None:
     """DeleteRecords had moved the start to 3 before an unclean election gave the partition a log that ends at 1."""
     leader, heir = Leader(), Leader(HEIR)
     path, copied = tmp_path / "data", tmp_path / "copied"

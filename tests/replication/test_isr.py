@@ -91,7 +91,7 @@ def in_sync(broker: Broker) -> tuple[int, ...]:
     return broker.partition.leadership.isr
 
 
-async def test_the_controller_is_asked_with_the_epochs_of_all_members(tmp_path: Path) -> None:
+async def test_a_proposal_has_the_epochs_of_all_members(tmp_path: Path) -> None:
     """KIP-903: the controller must not mistake a restarted broker for the one that had caught up."""
     channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2)])
     async with leading(tmp_path, channel) as broker:
@@ -113,7 +113,7 @@ async def test_the_controller_is_asked_with_the_epochs_of_all_members(tmp_path: 
         pytest.param(refused(ErrorCode.UNKNOWN_SERVER_ERROR), id="the partition failed"),
     ],
 )
-async def test_what_may_not_have_been_done_is_asked_again(
+async def test_an_uncertain_request_is_sent_again(
     tmp_path: Path, trouble: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(isr, "_RETRY_S", 0.001)
@@ -126,7 +126,7 @@ async def test_what_may_not_have_been_done_is_asked_again(
     assert channel.measured("FailedIsrUpdatesPerSec") == 1
 
 
-async def test_what_is_outdated_waits_for_the_metadata(tmp_path: Path) -> None:
+async def test_an_outdated_proposal_waits_for_the_metadata(tmp_path: Path) -> None:
     channel = Channel([refused(ErrorCode.INVALID_UPDATE_VERSION), settled(LEADER, FOLLOWER, partition_epoch=3)])
     async with leading(tmp_path, channel) as broker:
         fetch(broker)
@@ -139,7 +139,7 @@ async def test_what_is_outdated_waits_for_the_metadata(tmp_path: Path) -> None:
     assert channel.asked[1].topics[0].partitions[0].partition_epoch == 2
 
 
-async def test_who_lags_is_noticed_without_a_fetch(tmp_path: Path) -> None:
+async def test_a_lagging_replica_is_detected_without_a_fetch(tmp_path: Path) -> None:
     channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2), settled(LEADER, partition_epoch=3)])
     async with leading(tmp_path, channel, lag_max_s=0.02) as broker:
         declare_replica_metrics(channel.registry, broker.replicas)
@@ -155,7 +155,7 @@ async def test_who_lags_is_noticed_without_a_fetch(tmp_path: Path) -> None:
     assert channel.measured("IsrExpandsPerSec") == channel.measured("IsrShrinksPerSec") == 1
 
 
-async def test_a_partition_that_is_not_led_any_more_asks_for_nothing(tmp_path: Path) -> None:
+async def test_a_partition_without_leadership_proposes_nothing(tmp_path: Path) -> None:
     channel = Channel()
     async with leading(tmp_path, channel) as broker:
         fetch(broker)

@@ -92,7 +92,7 @@ async def test_a_start_that_was_cut_short_is_no_damage(tmp_path: Path) -> None:
         assert await values(second.broker, "topic") == []
 
 
-async def test_what_is_said_of_a_former_incarnation_is_not_acted_on(tmp_path: Path) -> None:
+async def test_roles_of_a_former_incarnation_are_ignored(tmp_path: Path) -> None:
     """KIP-903: its log may have been longer than the one that is here now."""
     broker = broker_in(tmp_path, 1)
     await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
@@ -138,7 +138,7 @@ async def test_a_topic_that_was_made_anew_before_a_snapshot_begins_empty(tmp_pat
     assert len(broker.replicas.retired) == 1
 
 
-async def test_what_left_this_broker_before_a_snapshot_is_let_go(tmp_path: Path) -> None:
+async def test_partitions_that_left_before_a_snapshot_are_removed(tmp_path: Path) -> None:
     """KIP-630: a partition that was reassigned, and a broker that is registered no more, are not in the records."""
     broker = broker_in(tmp_path, 1)
     broker.replicas.registered(5)
@@ -150,7 +150,7 @@ async def test_what_left_this_broker_before_a_snapshot_is_let_go(tmp_path: Path)
     assert sorted(broker.replicas.image.brokers) == [1, 2]
 
 
-async def test_a_replica_begins_with_what_it_knew_to_be_committed(tmp_path: Path) -> None:
+async def test_a_replica_begins_with_its_checkpointed_high_watermark(tmp_path: Path) -> None:
     """replication-offset-checkpoint"""
     first = broker_in(tmp_path, 1)
     first.replicas.registered(5)
@@ -234,7 +234,7 @@ async def test_a_full_disk_keeps_no_topic_from_being_deleted(tmp_path: Path, mon
     assert not Checkpoints.read(str(tmp_path)).files[FILES[0]]
 
 
-async def test_a_leader_hears_of_settings_and_brokers_when_they_change(tmp_path: Path) -> None:
+async def test_a_leader_gets_changed_settings_and_brokers(tmp_path: Path) -> None:
     """KIP-966: fewer members than min.insync.replicas commit nothing; so does a follower that is about to join."""
     broker = broker_in(tmp_path, 1)
     broker.replicas.registered(5)

@@ -145,7 +145,7 @@ def settling_held_up() -> Iterator[None]:
     over.set()
 
 
-async def test_what_is_acknowledged_is_on_all_three(tmp_path: Path) -> None:
+async def test_acknowledged_records_are_on_all_three(tmp_path: Path) -> None:
     async with cluster_in(tmp_path) as cluster:
         leader = await create(cluster)
         for number in range(10):
@@ -208,7 +208,7 @@ async def test_a_leader_that_stops_hands_over_first(tmp_path: Path) -> None:
         await until_equal(cluster, 1, 2, 3)
 
 
-async def test_records_that_nobody_else_had_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_records_of_one_replica_alone_are_truncated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """KIP-101: a former leader drops the records that no other replica has, however many they are."""
     async with cluster_in(tmp_path, {**QUICK_LEASES, **NO_LAG}) as cluster:
         leader = await create(cluster)
@@ -405,7 +405,7 @@ async def test_a_fetch_of_a_former_incarnation_does_not_count(tmp_path: Path) ->
         assert (beyond.error_code, leadership.followers[follower].end_offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, 1)
 
 
-async def test_the_end_is_not_told_before_a_new_leader_knows_it(
+async def test_the_end_is_not_returned_before_a_new_leader_knows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """KIP-207: otherwise the end offset that a consumer gets would go back."""

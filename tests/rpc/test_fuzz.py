@@ -30,7 +30,7 @@ async def decoding(request: Request) -> Reply:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(anything, min_size=1, max_size=20))
-def test_no_bytes_hurt_a_neighbour(attacks: list[bytes]) -> None:
+def test_no_bytes_disturb_the_other_client(attacks: list[bytes]) -> None:
     logging.getLogger("kraft.rpc").disabled = True
 
     async def main() -> None:

@@ -252,7 +252,7 @@ def _task_names(task: trio.lowlevel.Task | None) -> list[str]:
     return [task.name] + [name for child in children for name in _task_names(child)]
 
 
-async def test_a_stop_answers_what_is_in_flight_and_closes_the_rest() -> None:
+async def test_a_stop_answers_requests_in_flight_and_closes_the_rest() -> None:
     release = trio.Event()
 
     async def handle(request: Request) -> Reply:

@@ -17,7 +17,7 @@ from kraft.simulation.campaign import SeedResult, run_seed
 from kraft.simulation.invariants import LIVENESS, SAFETY
 from tests.simulation.mutants import MUTANTS, Mutant
 
-#: The number of seeds of which one must notice each planted bug.
+#: Among so many seeds at least one must notice each planted bug.
 BOUND = 2_000
 SAMPLE = 100
 RECORD = Path(__file__).with_name("caught.json")

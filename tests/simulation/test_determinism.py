@@ -66,7 +66,7 @@ def test_a_seed_is_the_run_that_was_recorded() -> None:
 
 
 @pytest.mark.parametrize("hash_seed", ["1", "4242"])
-def test_a_seed_is_the_same_run_whatever_the_hash_seed(hash_seed: str) -> None:
+def test_a_seed_is_the_same_run_under_any_hash_seed(hash_seed: str) -> None:
     assert hashes_of(sys.executable, str(ROOT), hash_seed) == recorded()
 
 

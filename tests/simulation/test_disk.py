@@ -11,7 +11,7 @@ def entries(*epochs: int) -> tuple[Entry, ...]:
     return tuple(Entry(epoch, 0) for epoch in epochs)
 
 
-def test_what_was_synced_survives_and_the_rest_is_a_prefix_of_the_writes() -> None:
+def test_synced_writes_survive_and_the_rest_is_a_prefix_of_the_writes() -> None:
     ends = set()
     for seed in range(200):
         disk = Disk()
@@ -27,7 +27,7 @@ def test_what_was_synced_survives_and_the_rest_is_a_prefix_of_the_writes() -> No
     assert len(ends) == 6
 
 
-def test_a_sync_covers_what_was_written_when_it_began() -> None:
+def test_a_sync_covers_the_writes_before_its_begin() -> None:
     disk = Disk()
     disk.write(Append(entries(1)))
     began = disk.written()
@@ -50,7 +50,7 @@ def test_a_snapshot_that_the_log_does_not_hold_replaces_it() -> None:
     assert (disk.log.start, disk.log.end) == (9, 9)
 
 
-def test_a_snapshot_beyond_the_log_replaces_it_whatever_the_epoch_of_the_log() -> None:
+def test_a_snapshot_beyond_the_log_replaces_it_for_any_epoch_of_the_log() -> None:
     """Raft, figure 7: the tail of a former leader's log can have a newer epoch than the committed records."""
     disk = Disk()
     disk.write(Append(entries(1, 1, 3)))

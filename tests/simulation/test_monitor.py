@@ -63,7 +63,7 @@ def test_it_can_fail(invariant: str) -> None:
         BY_HAND[invariant](world_with_a_leader())
 
 
-def test_only_who_is_in_an_older_epoch_may_cut_what_a_newer_one_commits() -> None:
+def test_only_a_node_in_an_older_epoch_may_truncate_records_of_a_newer_commit() -> None:
     """It may follow an earlier leader that lacks the records. In the epoch of the commit the leader has them, and no
     node truncates them.
     """

@@ -19,7 +19,7 @@ def piece(first: int, last: int) -> dict[str, object]:
     return as_written
 
 
-def test_the_page_is_what_it_is_made_of() -> None:
+def test_the_page_is_up_to_date() -> None:
     """If not, run ``python -m tests.simulation.page``."""
     assert PAGE.read_text() == render()
 

@@ -61,7 +61,7 @@ def test_every_fault_and_profile_is_explained() -> None:
     assert set(PROFILES) == set(Profile)
 
 
-def test_elections_are_what_that_profile_is_about() -> None:
+def test_that_profile_causes_elections() -> None:
     """Bugs in elections show only in worlds with many elections."""
     seeds = [seed for seed in range(60) if draw_knobs(seed).profile is Profile.ELECTIONS]
     elections = [run_seed(seed).coverage["Candidate -> Leader"] for seed in seeds[:5]]

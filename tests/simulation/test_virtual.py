@@ -198,7 +198,7 @@ async def test_a_controlled_stop_does_not_wait_for_the_dead(tmp_path: Path, seed
 
 @seeds
 @virtually
-async def test_a_leader_that_stood_still_for_the_fetch_timeout_keeps_its_epoch_if_nobody_else_can_win(
+async def test_a_leader_paused_for_the_fetch_timeout_keeps_its_epoch_if_no_other_voter_can_win(
     tmp_path: Path, seed: int
 ) -> None:
     """One voter is down: the follower needs the leader whose fetch timeout expired, and follows it again at once
@@ -221,7 +221,7 @@ async def test_a_leader_that_stood_still_for_the_fetch_timeout_keeps_its_epoch_i
 
 @seeds
 @virtually
-async def test_a_leader_whose_disk_stalls_commits_what_the_others_hold(tmp_path: Path, seed: int) -> None:
+async def test_a_leader_with_a_slow_disk_commits_the_records_of_the_others(tmp_path: Path, seed: int) -> None:
     """KIP-595: a majority of the voters commits. The leader need not be in it, and answers Fetches during its fsync."""
     async with controllers(tmp_path, seed=seed) as cluster:
         first = await cluster.leader()
@@ -258,7 +258,9 @@ def values_in(log: MetadataLog, offset: int) -> list[str | None]:
 
 @seeds
 @virtually
-async def test_an_isolated_leader_steps_down_and_what_it_did_not_commit_is_gone(tmp_path: Path, seed: int) -> None:
+async def test_an_isolated_leader_steps_down_and_its_uncommitted_records_are_truncated(
+    tmp_path: Path, seed: int
+) -> None:
     """KIP-595: a leader that no majority fetches from resigns; in the new epoch its log is truncated."""
     async with controllers(tmp_path, seed=seed) as cluster:
         await cluster.set(1)
@@ -364,7 +366,7 @@ async def test_voters_that_load_a_snapshot_are_in_nobodys_way(tmp_path: Path, se
 
 @pytest.mark.parametrize("seed", [0])
 @virtually
-async def test_the_journal_tells_a_stop_from_a_death(tmp_path: Path, seed: int) -> None:
+async def test_the_journal_distinguishes_a_stop_from_a_kill(tmp_path: Path, seed: int) -> None:
     async with controllers(tmp_path, seed=seed) as cluster:
         await cluster.leader()
         await cluster.nodes[1].kill()
@@ -375,7 +377,7 @@ async def test_the_journal_tells_a_stop_from_a_death(tmp_path: Path, seed: int) 
 
 @seeds
 @virtually
-async def test_the_trace_of_a_node_tells_its_roles_and_when_its_controller_is_active(tmp_path: Path, seed: int) -> None:
+async def test_the_trace_of_a_node_has_its_roles_and_its_active_controller(tmp_path: Path, seed: int) -> None:
     """All events in order, in virtual time, with the effects of each step of the core."""
     async with controllers(tmp_path, seed=seed) as cluster:
         leader = await cluster.leader()

@@ -22,7 +22,7 @@ SCRIPT = "from tests.simulation.virtual_faults import run_seed; print(run_seed(1
 
 
 @pytest.mark.parametrize("seed", range(FIRST, LAST))
-def test_whole_controllers_hold_what_they_promise(seed: int) -> None:
+def test_whole_controllers_keep_the_invariants(seed: int) -> None:
     outcome = run_seed(seed)
     assert outcome.broken is None, f"{outcome.broken}\n{outcome}"
     assert outcome.seen["topic acknowledged"] > 0

@@ -136,7 +136,7 @@ def test_transactional_and_control_batches_are_left_alone(tmp_path: Path) -> Non
     log.close()
 
 
-def test_what_is_cleanable(tmp_path: Path) -> None:
+def test_cleanable_logs(tmp_path: Path) -> None:
     """``min.cleanable.dirty.ratio``, ``min.compaction.lag.ms``, ``max.compaction.lag.ms``."""
     log = open_log(tmp_path, _settings())
     for timestamp in (1000, 2000, 3000):

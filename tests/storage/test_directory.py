@@ -31,7 +31,7 @@ def formatted(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_format_writes_what_kafka_storage_writes(formatted: Path) -> None:
+def test_format_writes_the_files_of_kafka_storage(formatted: Path) -> None:
     assert (formatted / "meta.properties").read_text() == (
         "version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAg\nnode.id=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAw\n"
     )
@@ -58,7 +58,7 @@ def test_a_directory_from_before_directory_ids_is_given_one(tmp_path: Path) -> N
     assert again.directory_id == used.directory_id
 
 
-def test_who_cannot_give_a_directory_its_id_gives_it_back(tmp_path: Path) -> None:
+def test_a_directory_that_gets_no_id_is_unlocked(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=1\n")
     with pytest.raises(LogDirectoryError, match="belongs to node 1"):
         LogDirectory.open(tmp_path, node_id=2)

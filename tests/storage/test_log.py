@@ -71,7 +71,7 @@ def test_a_follower_keeps_offsets_epochs_and_gaps(tmp_path: Path) -> None:
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_what_is_proved_is_appended_as_what_is_not(tmp_path: Path) -> None:
+def test_checked_batches_are_appended_like_unchecked_ones(tmp_path: Path) -> None:
     """The files are the same, whether the log parses the headers or the caller has done it."""
     logs = []
     for name in ("parsed", "proved"):
@@ -160,7 +160,7 @@ def test_jitter_rolls_earlier(tmp_path: Path) -> None:
     assert len(log.segments) == 2
 
 
-def test_retention_by_time_spares_what_is_not_replicated(tmp_path: Path) -> None:
+def test_retention_by_time_keeps_unreplicated_records(tmp_path: Path) -> None:
     """``retention.ms``: a segment goes when its newest record is too old and all of it is below the high watermark."""
     log = open_log(tmp_path, config(segment_bytes=200, retention_ms=DAY_MS))
     for number in range(6):
@@ -339,7 +339,7 @@ def test_producers_are_known_after_any_stop(tmp_path: Path, stop: LastStop) -> N
     assert duplicate.batch.last_offset == 2
 
 
-def test_truncation_forgets_what_a_producer_lost(tmp_path: Path) -> None:
+def test_truncation_removes_lost_producer_state(tmp_path: Path) -> None:
     log = open_log(tmp_path, config())
     for sequence in range(3):
         append(log, batch([b"x"], producer_id=7, producer_epoch=0, base_sequence=sequence))
@@ -426,7 +426,7 @@ def test_flush_messages(tmp_path: Path) -> None:
     assert log.recovery_point == 3
 
 
-def test_a_flush_that_a_truncation_overtook_says_nothing_of_what_was_appended_since(tmp_path: Path) -> None:
+def test_a_flush_before_a_truncation_does_not_cover_later_appends(tmp_path: Path) -> None:
     """The recovery point is where everything below is durable; the flush had synced other records at those offsets."""
     log = open_log(tmp_path, config())
     for _ in range(4):

@@ -52,7 +52,7 @@ def test_no_file_is_no_state(tmp_path: Path) -> None:
         "[" * 5000,
     ],
 )
-def test_damage_is_one_line_that_says_what_to_do(tmp_path: Path, text: str) -> None:
+def test_damage_is_one_line_with_the_remedy(tmp_path: Path, text: str) -> None:
     path = tmp_path / "quorum-state"
     path.write_text(text)
     with pytest.raises(StorageError, match="not a quorum state") as refused:

@@ -111,7 +111,7 @@ def test_a_log_without_gaps_is_not_cut_for_any_flipped_bit_but_where_it_may_be_t
 
 
 @pytest.mark.parametrize("field", [8, 16])
-def test_what_only_the_producers_are_looked_for_in_is_named_too(tmp_path: Path, field: int) -> None:
+def test_a_segment_read_only_for_producers_is_named_too(tmp_path: Path, field: int) -> None:
     """After a kill only the tail is scanned, and all headers for their producers: a length or a magic is wrong."""
     _three_batches(tmp_path, index_interval_bytes=0)
     path = tmp_path / LOG
@@ -124,7 +124,7 @@ def test_what_only_the_producers_are_looked_for_in_is_named_too(tmp_path: Path, 
     assert (refused.value.path, refused.value.position, refused.value.offset) == (str(path), second, 2)
 
 
-def test_a_log_without_gaps_says_which_segment_is_missing(tmp_path: Path) -> None:
+def test_a_strict_log_names_the_missing_segment(tmp_path: Path) -> None:
     log = _three_batches(tmp_path, segment_bytes=100)
     Path(log.segments[1].path).unlink()
     open_log(tmp_path, config(), last_stop=LastStop.KILLED).abandon()

@@ -97,7 +97,7 @@ def test_the_timeline_of_an_election(world: World) -> None:
     )
 
 
-def test_a_leader_that_resigns_says_why(world: World) -> None:
+def test_a_leader_that_resigns_gives_the_reason(world: World) -> None:
     world.elects(1, 1, voter=2)
     world.moves(1, "Leader", "Resigned", 1, "the node is shutting down")
     world.elects(2, 2, voter=3)
@@ -195,7 +195,7 @@ def test_a_follower_that_came_back_is_not_why_it_ended(world: World) -> None:
     assert explained_terms(world)[0] == (1, 1, "node 2: 1 sent no response within the fetch timeout")
 
 
-def test_an_election_that_nobody_won(world: World) -> None:
+def test_an_election_without_a_winner(world: World) -> None:
     for node, other in ((1, 2), (2, 1)):
         world.moves(node, "Prospective", "Candidate", 1, "")
         world.judges(other, VoteRequest(1, node, 0, 0), node, Reason.VOTED_FOR_MYSELF)
@@ -204,7 +204,7 @@ def test_an_election_that_nobody_won(world: World) -> None:
     assert "1      nobody  " in explain(world).output
 
 
-def test_who_led_is_known_from_a_followers_journal_alone(world: World) -> None:
+def test_a_followers_journal_alone_has_the_leader(world: World) -> None:
     world.elects(1, 1, voter=2)
     world.elects(3, 2, voter=2)
     assert explained_terms(world, nodes=(2,)) == [(1, 1, "epoch 2 began"), (2, 3, None)]
@@ -254,7 +254,7 @@ def test_a_directory_that_is_named_twice_is_read_once(world: World) -> None:
     assert CliRunner(catch_exceptions=False).invoke(cli, again).output == explain(world, nodes=(1,)).output
 
 
-def test_only_what_happened_lately(world: World) -> None:
+def test_only_recent_values_count(world: World) -> None:
     world.moves(1, "Prospective", "Candidate", 0, "")
     world.elects(1, 1, voter=2)
     world.now_ms += 60_000

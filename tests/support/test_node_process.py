@@ -48,7 +48,7 @@ def test_no_two_nodes_are_given_one_port(monkeypatch: pytest.MonkeyPatch) -> Non
     assert other.returncode == 0
 
 
-def test_a_node_is_ready_when_a_line_says_so(tmp_path: Path) -> None:
+def test_a_node_is_ready_when_it_prints_its_line(tmp_path: Path) -> None:
     node = NodeProcess(tmp_path, kind=_Says(line="ready PLAINTEXT://127.0.0.1:9092"))
     try:
         node.start()

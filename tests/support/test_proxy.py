@@ -70,7 +70,7 @@ def is_silent(client: socket.socket) -> bool:
     return False
 
 
-def test_a_cut_holds_what_is_sent_until_it_is_mended(links: Links, client: socket.socket, received: bytearray) -> None:
+def test_a_cut_delays_bytes_until_it_ends(links: Links, client: socket.socket, received: bytearray) -> None:
     links.cut(CLIENT, [SERVER])
     client.sendall(b"second")
     assert is_silent(client)

@@ -7,14 +7,14 @@ from pathlib import Path
 from tests.support.report_card import FAIL, PASS, ReportCard, render
 
 
-def test_a_failure_stands_whatever_else_passes() -> None:
+def test_a_failure_stays_after_later_successes() -> None:
     card = ReportCard()
     for outcome in (PASS, FAIL, PASS):
         card.record("kcat", "produce", outcome)
     assert card.cells == {"kcat": {"produce": FAIL}}
 
 
-def test_a_failure_outweighs_what_is_not_offered() -> None:
+def test_a_failure_has_precedence_over_a_missing_feature() -> None:
     card = ReportCard()
     for outcome in ("no such call", FAIL, "no such call"):
         card.record("kcat", "produce", outcome)
@@ -31,7 +31,7 @@ def test_a_later_run_replaces_its_cells_and_leaves_the_others(tmp_path: Path) ->
     )
 
 
-def test_the_table_says_what_a_client_lacks_and_leaves_untested_cells_empty() -> None:
+def test_the_table_has_missing_features_and_empty_untested_cells() -> None:
     card = ReportCard({"kcat": "1.7"}, {"kcat": {"a": PASS, "b": FAIL, "c": "no such call"}})
     rows = render(card, {"a": "A", "b": "B", "c": "C", "d": "D"}).splitlines()
     assert rows[-8:] == [

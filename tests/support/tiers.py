@@ -1,8 +1,8 @@
-"""How long each tier of tests took beside its budget, with its slowest tests, at the end of a run.
+"""The seconds of each tier of tests, its budget and its slowest tests, printed at the end of a run.
 
-A budget is a sum of seconds over all tests of a tier, whatever number of processes ran them, with branch coverage on.
-Those of the README's test command add up to 960 s: eight minutes on two cores. A tier over its budget is marked, and
-fails nothing: a timed assertion is a flaky test.
+A budget is a sum of seconds over all tests of a tier, for any number of processes, with branch coverage on. The sum of
+the README's test command is 960 s: eight minutes on two cores. A tier over its budget gets a mark, and no test fails: a
+timed assertion is a flaky test.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def test_a_topic_that_cannot_be_created_is_an_error() -> None:
 
 
 @pytest.mark.kraft(topics={"orders": 5}, settings={"auto.create.topics.enable": "false"})
-def test_the_fixture_starts_with_what_its_marker_says(kraft_cluster: EmbeddedCluster) -> None:
+def test_the_fixture_starts_with_the_arguments_of_its_marker(kraft_cluster: EmbeddedCluster) -> None:
     assert trio.run(partitions_of, kraft_cluster.bootstrap_servers, "orders") == 5
 
 

@@ -61,7 +61,7 @@ def test_bad_bytes_are_a_message_or_a_decode_error(cls: type[Message], version: 
 
 
 @sweep(("cls", "version"), pairs())
-def test_what_bad_bytes_allocate_is_bounded_by_their_length(cls: type[Message], version: int) -> None:
+def test_bad_bytes_allocate_no_more_than_their_length_allows(cls: type[Message], version: int) -> None:
     """Counts and lengths have their maximum values; 60 bytes must not cost more than a few kilobytes."""
     patterns = [
         b"\x7f",

@@ -14,7 +14,7 @@ def test_codes_are_those_of_kio() -> None:
     assert ours == {code.name: int(code) for code in KioErrorCode}
 
 
-def test_every_code_says_what_it_means() -> None:
+def test_every_code_has_a_message() -> None:
     assert all(code.message.endswith(".") for code in ErrorCode)
 
 

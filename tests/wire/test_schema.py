@@ -23,7 +23,7 @@ def test_a_new_message_is_at_its_defaults(cls: type) -> None:
     assert all(field.is_default(getattr(cls(), field.name)) for field in cls.FIELDS)
 
 
-def test_messages_show_what_is_set() -> None:
+def test_messages_show_the_set_fields() -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(name="a")])
     assert repr(request) == "MetadataRequest(topics=[MetadataRequestTopic(name='a')])"
 
