@@ -74,8 +74,8 @@ def swallowed_cancellations(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"except {caught} swallows a cancellation"
 
 
-#: Only ``kraft.world`` takes these from the process. Other code takes them from its world, so that a run can be replayed
-#: and a simulation patches nothing.
+#: Only ``kraft.world`` takes these from the process. Other code takes them from its world, so that a run can be
+#: replayed and a simulation patches nothing.
 OF_THE_WORLD = ("random", "secrets", "time", "uuid.uuid1", "uuid.uuid4", "os.urandom", "trio.to_thread")
 #: The exceptions, with their reasons.
 MAY_ASK = {
