@@ -138,7 +138,7 @@ def test_the_header_of_an_api_versions_response_has_no_tags(wire: WireClient, ve
 
 @pytest.mark.parametrize("version", [5, 99, 32767])
 def test_an_unknown_api_versions_version_is_answered_in_version_0(wire: WireClient, version: int) -> None:
-    """The response has error 35 and the single key 18 with its versions. The connection stays open for the next request.
+    """The response has error 35 and the single key 18 with its versions. The connection stays open.
 
     franz-go treats a response with more keys as the final one; librdkafka falls back to a fixed list of versions
     if the connection is closed instead.

@@ -22,7 +22,7 @@ def desk() -> Desk:
 
 
 class TestFetch:
-    def test_what_was_never_committed_is_minus_one(self, desk: Desk) -> None:
+    def test_an_uncommitted_offset_is_minus_one(self, desk: Desk) -> None:
         desk.commit(5)
         wanted = OffsetFetchRequestGroup(GROUP, topics=[OffsetFetchRequestTopics("t", partition_indexes=[0, 1])])
         [topic] = offsets.fetched(desk.core.offsets, wanted).topics
@@ -32,7 +32,7 @@ class TestFetch:
     def test_an_unknown_group_has_committed_nothing(self, desk: Desk) -> None:
         assert offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup("x", topics=None)).topics == []
 
-    def test_null_asks_for_all(self, desk: Desk) -> None:
+    def test_null_requests_all(self, desk: Desk) -> None:
         for topic, partition in (("b", 1), ("a", 0), ("b", 0)):
             desk.commit(1, topic=topic, partition=partition)
         topics = offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup(GROUP, topics=None)).topics

@@ -101,7 +101,7 @@ async def test_the_trace_has_each_event_of_the_core_with_its_effects(tmp_path: P
     assert [len(answered.replies), appended.flush, flushed.high_watermark] == [1, True, offset + 1]
 
 
-async def test_what_was_reported_is_taken_before_a_flush(tmp_path: Path) -> None:
+async def test_reported_events_are_handled_before_a_flush(tmp_path: Path) -> None:
     """Requests that came in the moment of an append are answered before the disk holds up the event loop."""
     async with at_rest(tmp_path) as (quorum, disk), trio.open_nursery() as nursery:
         quorum.trace.subscribe(CoreStepped, lambda told: disk.happened.extend("answer" for _ in told.effects.replies))
