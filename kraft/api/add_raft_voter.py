@@ -1,6 +1,6 @@
 """AddRaftVoter (key 80): add a voter to the quorum (KIP-853). Refused: the voters of this quorum are static.
 
-Versions 0 and 1: 1 may ask for the response before the change is committed (KIP-1186).
+Versions 0 and 1: 1 may request the response before the change is committed (KIP-1186).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BrokerHeartbeat (key 63): a broker renews its lease, and asks to be unfenced, fenced or shut down (KIP-631).
+"""BrokerHeartbeat (key 63): a broker renews its lease, and requests to be unfenced, fenced or shut down (KIP-631).
 
 Versions 0 and 1: 1 has the ids of failed log directories (KIP-858).
 """

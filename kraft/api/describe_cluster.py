@@ -1,6 +1,6 @@
 """DescribeCluster (key 60): the cluster's id, controller and nodes (KIP-700).
 
-Versions 0 to 2: 1 may ask for controllers instead of brokers (KIP-919), 2 may include fenced brokers.
+Versions 0 to 2: 1 may request controllers instead of brokers (KIP-919), 2 may include fenced brokers.
 
 A broker's listener describes brokers and a controller's listener controllers. A controller's response has the active
 controller and all registered controllers.
@@ -52,11 +52,11 @@ async def at_controller(controller: ControllerContext, request: Request, message
 
 
 def _check_kind(message: DescribeClusterRequest, kind: int, version: int) -> None:
-    """Check that the request asks for the kind of node that the listener describes.
+    """Check that the request is for the kind of node that the listener describes.
 
     Raises:
         KafkaError: UNSUPPORTED_ENDPOINT_TYPE for an unknown kind, MISMATCHED_ENDPOINT_TYPE for the other kind,
-            INVALID_REQUEST at a controller in version 0, which can only ask for brokers.
+            INVALID_REQUEST at a controller in version 0, which is always for brokers.
     """
     if version == 0 and kind != BROKERS:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Before version 1 this asks for brokers.")

@@ -1,8 +1,8 @@
 """DescribeTopicPartitions (key 75): topics page by page (KIP-966). Version 0.
 
 Topics are in the order of their names, partitions in that of their numbers. A page has at most
-``max.request.partition.size.limit`` partitions (2,000), or fewer if the client asks for fewer; the cursor says where
-the next page begins. An empty list of topics asks for all.
+``max.request.partition.size.limit`` partitions (2,000), or fewer if the client requests fewer; the cursor says where
+the next page begins. An empty list of topics requests all.
 """
 
 from __future__ import annotations

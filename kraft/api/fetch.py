@@ -22,7 +22,7 @@ batch is always sent whole, so that a consumer makes progress. Record bytes stay
 them.
 
 A consumer reads up to the high watermark, or the last stable offset with read_committed. A follower reads to the end of
-the log. Its fetch offset tells the leader how far its copy reaches, and that advances the high watermark.
+the log. Its fetch offset is the end of its copy, which may advance the high watermark.
 
 A controller's listener has only the metadata log, and the quorum's core makes the response: parked until the log grows
 beyond the offset, or ``max_wait_ms`` is over.

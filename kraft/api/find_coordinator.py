@@ -1,6 +1,6 @@
 """FindCoordinator (key 10): the broker that coordinates a group.
 
-Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may ask for share groups.
+Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may request share groups.
 
 The first request creates ``__consumer_offsets``, and its response waits for that. Transactions are not served: a
 request for their coordinator gets INVALID_REQUEST, so that a client fails at once and does not wait.

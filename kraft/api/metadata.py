@@ -4,7 +4,7 @@ Versions 0 to 13.
 
 | version | change |
 |---|---|
-| 0 | an empty list asks for all topics; from 1 on null does |
+| 0 | an empty list requests all topics; from 1 on null does |
 | 4 | a request creates topics only if the client allows it |
 | 7 | leader epochs |
 | 8 | authorized operations on request |

@@ -4,10 +4,10 @@ Versions 1 to 9.
 
 | version | change |
 |---|---|
-| 2 | null topics ask for all; an error for the whole response |
+| 2 | null topics request all; an error for the whole response |
 | 5 | leader epoch of the committed offset |
 | 6 | flexible |
-| 7 | may ask for offsets that no open transaction can change (KIP-447) |
+| 7 | may request offsets that no open transaction can change (KIP-447) |
 | 8 | several groups in one request (KIP-709) |
 | 9 | member id and epoch of KIP-848 |
 """

@@ -18,7 +18,7 @@ from kraft.messages.fetch_response import FetchableTopicResponse, PartitionData
 from kraft.wire.errors import ErrorCode, KafkaError
 
 FINAL_EPOCH = -1
-"""The request closes its session, or asks for none."""
+"""The request closes its session, or requests none."""
 INITIAL_EPOCH = 0
 """The request names all its partitions and may open a session."""
 MAX_EPOCH = 2**31 - 1

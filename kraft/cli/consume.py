@@ -107,7 +107,7 @@ class Printer:
     count: int = 0
 
     def print(self, partition: int, record: Record) -> None:
-        """Print one record: its value, or the columns or the JSON object that the options ask for."""
+        """Print one record: its value, or the columns or the JSON object that the options select."""
         self.count += 1  # before printing: Ctrl-C may interrupt it, and a record that was printed counts
         if self.as_json:
             print_json(

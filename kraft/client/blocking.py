@@ -148,7 +148,7 @@ class BlockingCluster:
 
 @attrs.frozen(eq=False)
 class _Loop:
-    """What the caller's thread needs of the loop's thread."""
+    """The loop's thread, as the caller's thread uses it."""
 
     cluster: Cluster
     jobs: trio.MemorySendChannel[Job]

@@ -137,7 +137,7 @@ class PartitionFetcher:
 
 
 class _Visibility:
-    """Tells which batches of one response a consumer sees (KIP-98): no control batches, and with READ_COMMITTED no
+    """Selects the batches of one response that a consumer sees (KIP-98): no control batches, and with READ_COMMITTED no
     batches of aborted transactions. The response names those by producer and first offset.
     """
 

@@ -44,8 +44,8 @@ _PARTITION = 0
 _OLDEST_FETCH = 12
 """The first version of Fetch with diverging epochs and snapshot ids."""
 RESPONSE_TIMEOUT_S = 5.0
-"""The maximum time for a connection, and for a response beyond the wait that its request asks for. Then another
-controller is asked."""
+"""The maximum time for a connection, and for a response beyond the wait of its request. Then the reader fetches
+from another controller."""
 _MAX_WAIT_MS = 500
 _HOPS = 4
 _LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
@@ -252,7 +252,7 @@ class MetadataLogReader:
             if partition.error_code not in _LEADER_ELSEWHERE or leader.leader_id < 0:
                 break
             if leader.leader_epoch != self._epoch:
-                self._epoch = leader.leader_epoch  # the server may lead in that epoch itself, so ask it again
+                self._epoch = leader.leader_epoch  # the server may lead in that epoch itself, so fetch from it again
                 continue
             named = [(each.host, each.port) for each in response.node_endpoints if each.node_id == leader.leader_id]
             if not named:

@@ -1,6 +1,6 @@
 """The broker settings of the log: its directories, upkeep and replication.
 
-``kraft.config.topic`` derives the defaults of topic settings (``log.retention.hours`` and the like).
+``kraft.config.topic`` derives the defaults of topic settings (such as ``log.retention.hours``).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class TopicSettings:
     """Creation and deletion of topics."""
 
     auto_create_topics_enable: bool = boolean(
-        True, "Create a topic when a producer asks for its metadata.", importance=Importance.HIGH
+        True, "Create a topic when a producer requests its metadata.", importance=Importance.HIGH
     )
     delete_topic_enable: bool = boolean(True, "Whether topics may be deleted.", importance=Importance.HIGH)
     num_partitions: int = integer(1, "The partitions of a topic that does not say how many.", limit=at_least(1))
@@ -146,8 +146,8 @@ class ReplicationSettings:
 class GroupSettings:
     """Classic consumer groups and ``__consumer_offsets``."""
 
-    group_min_session_timeout_ms: int = integer(6000, "The shortest session timeout that a member may ask for.")
-    group_max_session_timeout_ms: int = integer(1_800_000, "The longest session timeout that a member may ask for.")
+    group_min_session_timeout_ms: int = integer(6000, "The shortest session timeout that a member may request.")
+    group_max_session_timeout_ms: int = integer(1_800_000, "The longest session timeout that a member may request.")
     group_initial_rebalance_delay_ms: int = integer(
         3000, "How long the first rebalance of an empty group waits for more members."
     )
@@ -201,7 +201,7 @@ class TransactionSettings:
     )
     transaction_max_timeout_ms: int = integer(
         900_000,
-        "The longest transaction timeout that a producer may ask for.",
+        "The longest transaction timeout that a producer may request.",
         limit=at_least(1),
         not_honoured=_NO_TRANSACTIONS,
     )

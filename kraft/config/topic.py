@@ -267,7 +267,7 @@ def _in_units(limit: Validator, factor: int) -> Validator:
     return Validator(limit.allowed, lambda value: limit.refusal(value if value == -1 else value * factor))
 
 
-#: The broker settings that give topic defaults (``log.retention.hours`` and the like), by name.
+#: The broker settings that give topic defaults (such as ``log.retention.hours``), by name.
 TOPIC_DEFAULT_CONFIGS: dict[str, ConfigKey] = {
     synonym.name: _broker_key(key, synonym) for key in TOPIC_CONFIGS.values() for synonym in key.synonyms
 }

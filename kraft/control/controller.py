@@ -63,7 +63,7 @@ class Controller:
 
     ``bootstrap`` has the records that an empty log starts with, the metadata.version first. An active controller that
     appended nothing for ``max_idle_interval_ms`` (metadata.max.idle.interval.ms) appends a NoOpRecord, so that
-    followers can tell an idle controller from a dead one (KIP-835); 0 turns this off.
+    followers can distinguish an idle controller from a dead one (KIP-835); 0 turns this off.
 
     The core's time is Trio's clock, so a step of the system's clock ends no session.
 

@@ -1,7 +1,7 @@
 """IncrementalAlterConfigs (44, KIP-339) and the older AlterConfigs (33), for topics and nodes (the type BROKER).
 
 The first changes single keys; the second replaces everything that is set on a resource. A resource succeeds or fails
-as a whole. A key that already has the value asked for gets no record.
+as a whole. A key that already has the requested value gets no record.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def _supporters(context: Context, name: str) -> Iterator[tuple[str, tuple[int, i
 
 
 def _check_controllers(context: Context, update: FeatureUpdateKey) -> None:
-    """Raise KafkaError unless the features of every voter are known. Before KIP-919 no record told them."""
+    """Raise KafkaError unless the features of every voter are known. Before KIP-919 no record had them."""
     if context.level >= CONTROLLER_REGISTRATION:
         for voter in context.config.voter_ids:
             if voter not in context.image.controllers:

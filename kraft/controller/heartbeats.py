@@ -3,7 +3,7 @@
 A broker is unfenced once its heartbeats show that it has replayed its own registration. It is fenced when its session
 expires. In controlled shutdown it gives up its leaderships first. A broker leaves every ISR before it stops being
 active; when one of its directories fails (v1+), only the ISRs of the replicas in it. If that takes several decisions
-(:mod:`kraft.controller.broker_transitions`), the response tells the state that holds until the last of them.
+(:mod:`kraft.controller.broker_transitions`), the response has the state that holds until the last of them.
 
 v2 reports cordoned directories. The levels of metadata.version here do not know them, so they are ignored.
 """
@@ -30,7 +30,7 @@ _UNFENCE = -1
 
 
 def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decision:
-    """Renew the session and move the broker towards the state that it asks for."""
+    """Renew the session and move the broker towards the state that it requests."""
     try:
         broker = registered(context, request.broker_id, request.broker_epoch)
     except KafkaError as error:

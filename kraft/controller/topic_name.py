@@ -40,7 +40,7 @@ def is_valid_topic_name(name: str) -> bool:
 
 
 class Collisions:
-    """Names of topics that differ only in '.' against '_': metric names cannot tell such topics apart.
+    """Names of topics that differ only in '.' against '_': such topics have the same metric names.
 
     Each colliding name is looked up in ``image``. Where these are too many, all topics are scanned instead, once for
     all names of a request.

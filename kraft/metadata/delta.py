@@ -376,8 +376,8 @@ def changed_partition(old: Partition, record: PartitionChangeRecord) -> Partitio
     replicas = old.replicas if record.replicas is None else tuple(record.replicas)
     if not replicas:
         raise MetadataError(f"PartitionChangeRecord leaves {_named(record)} without replicas")
-    # Directories that the record leaves out stay, whoever holds the replicas now. Only a cluster below metadata.version
-    # 17 leaves them out when the number of replicas changes.
+    # Directories that the record omits stay, also if other brokers hold the replicas now. Only a cluster below
+    # metadata.version 17 omits them when the number of replicas changes.
     directories = old.directories if record.directories is None else record.directories
     recovery_kept = record.leader_recovery_state == RECOVERY_STATE_UNCHANGED
     return shared_partition(

@@ -18,7 +18,7 @@ from kraft.messages.register_broker_record import RegisterBrokerRecord
 #: The levels of metadata.version, both included, at which a controller can write.
 WRITABLE_LEVELS = (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL)
 
-#: The log tells whether the cluster was migrated from ZooKeeper (KIP-866).
+#: A record has whether the cluster was migrated from ZooKeeper (KIP-866).
 MIGRATION_STATE = 8
 #: A replica that leaves the ISR no longer costs a leader epoch (KAFKA-15021).
 EPOCH_OUTLIVES_ISR = 12

@@ -75,7 +75,9 @@ def _configure(options: argparse.Namespace) -> NodeConfig:
 
 
 def _format_default(config: NodeConfig) -> None:
-    """Format the storage of the default configuration. No other directory is formatted unless a user asks for it."""
+    """Format the storage of the default configuration. No other directory is formatted without a command of the
+    user.
+    """
     if not any((Path(path) / "meta.properties").exists() for path in config.directories):
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
 

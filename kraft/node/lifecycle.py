@@ -153,7 +153,7 @@ class Lifecycle:
     async def controlled_shutdown(self) -> None:
         """Move leaderships to other brokers before the node stops, for 10 s at most.
 
-        Every heartbeat from now on asks for the shutdown. With ``controlled.shutdown.enable=false`` no leadership is
+        Every heartbeat from now on requests the shutdown. With ``controlled.shutdown.enable=false`` no leadership is
         moved: the lease expires, as after a crash.
         """
         if not self.config.replication.controlled_shutdown_enable:

@@ -165,7 +165,7 @@ def _fetch_snapshot(request: raft.FetchSnapshotRequest, identity: Identity) -> f
 def response_value(request: raft.Request, message: Message, version: int) -> tuple[raft.Response, bytes]:
     """Decode the response to ``request``. Return it with the bytes of its records, or of its part of a snapshot.
 
-    ``records`` of a FetchResponse stays None: only the log can tell which bytes are whole batches. An unknown error
+    ``records`` of a FetchResponse stays None: only the log can find the complete batches. An unknown error
     code is decoded as UNKNOWN_SERVER_ERROR. Raises BadResponse.
     """
     match message:

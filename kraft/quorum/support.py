@@ -1,6 +1,6 @@
 """Detects metadata of a newer Kafka that this node does not support, before it writes anything (KIP-778, KIP-853).
 
-Two feature levels tell what a metadata log may contain. With ``kraft.version`` 1 the voters are dynamic: the log names
+Two feature levels limit the content of a metadata log. With ``kraft.version`` 1 the voters are dynamic: the log names
 them and may change them. A node that used ``controller.quorum.voters`` instead could elect itself beside another
 leader. A ``metadata.version`` above the known ones means unknown records.
 

@@ -41,7 +41,7 @@ class LogSlice:
 
 @attrs.frozen
 class VoteRequest:
-    """Asks for a vote in ``epoch``; with ``pre_vote``, whether the voter would grant it (KIP-996).
+    """Requests a vote in ``epoch``; with ``pre_vote``, whether the voter would grant it (KIP-996).
 
     ``last_offset`` is the end (exclusive) of the candidate's log, ``last_epoch`` the epoch of its last record.
     """
@@ -72,7 +72,7 @@ class EndQuorumEpochRequest:
 
 @attrs.frozen
 class FetchRequest:
-    """Asks for the log from ``fetch_offset`` on. Everything below it is durable at ``replica_id``.
+    """Requests the log from ``fetch_offset`` on. Everything below it is durable at ``replica_id``.
 
     ``high_watermark`` is the replica's high watermark, None if its version of Fetch lacks the field (KIP-1166).
     """
@@ -87,7 +87,7 @@ class FetchRequest:
 
 @attrs.frozen
 class FetchSnapshotRequest:
-    """Asks for the bytes of a snapshot from ``position`` on."""
+    """Requests the bytes of a snapshot from ``position`` on."""
 
     epoch: int
     replica_id: int

@@ -1,7 +1,7 @@
 """The one function that performs the effects of a step, for the drivers of nodes, simulations and transcripts.
 
-A driver provides the world that the effects change, and writes the election state durably when asked. So simulations
-and transcripts perform the effects in the same order as a node.
+A driver provides the world that the effects change, and makes the election state durable. So simulations and
+transcripts perform the effects in the same order as a node.
 """
 
 from __future__ import annotations

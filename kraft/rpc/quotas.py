@@ -1,6 +1,6 @@
 """Connection quotas: ``max.connections``, per IP, per listener, and the creation rate (KIP-402, KIP-612).
 
-An acceptor asks for admission before it gives a connection to a processor. It waits while the broker or its listener is
+An acceptor requests admission before it gives a connection to a processor. It waits while the broker or its listener is
 full, so further connections stay in the kernel's backlog. A protected listener (inter-broker, control plane) does not
 wait for ``max.connections``: the longest idle connection of another listener is closed instead. A connection above the
 limit of its address is refused at once.

@@ -33,8 +33,8 @@ def _strike(world: SimulatedWorld, fault: Fault) -> None:
 def _bearable(world: SimulatedWorld, node: SimulatedNode) -> bool:
     """Return whether the quorum survives the loss of the node's disk.
 
-    Without directory ids (KIP-853) the voters cannot tell a new disk from the old one. So a majority of the others must
-    hold all that is committed.
+    Without directory ids (KIP-853) the voters cannot distinguish a new disk from the old one. So a majority of the
+    others must hold all committed records.
     """
     rotten = sum(world.nodes[voter].disk.rotten for voter in world.voters)
     return world.monitor.may_lose(node) and rotten < world.minority

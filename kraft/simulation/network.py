@@ -107,7 +107,7 @@ class Network:
         self._loss = 0.0 if self.timeline.faults_over else self._knobs.loss
 
     def calm(self) -> None:
-        """Mend all links, stop losses and raise the batch limit.
+        """Restore all links, stop losses and raise the batch limit.
 
         With the smallest batches a follower that lags could be slower than the workload for ever.
         """

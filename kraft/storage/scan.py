@@ -1,4 +1,4 @@
-"""Walk the batches of a log file, and tell a torn tail from other damage.
+"""Walk the batches of a log file, and distinguish a torn tail from other damage.
 
 A crash leaves a torn tail: the last batch is incomplete, or garbage runs to the end of the file. No undamaged batch
 follows it. If one does, the damage is in the middle of the log, and a cut there would silently lose records.

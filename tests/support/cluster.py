@@ -101,7 +101,7 @@ class Cluster:
     def start(self, *node_ids: int) -> None:
         """Start these nodes (all, if none is named) side by side, and wait until each has.
 
-        Most nodes are ready only when there is a leader, so voters that make no majority would wait in vain.
+        Most nodes are ready only when there is a leader, so voters that make no majority would wait until its deadline.
         """
         chosen = node_ids or tuple(self.nodes)
         for node_id in chosen:

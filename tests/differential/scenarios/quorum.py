@@ -86,7 +86,7 @@ def _replace(partition: Body, more: Body) -> Body:
 
 
 def misaddressed(body: Body) -> dict[str, Body]:
-    """A valid request, but for another cluster or another log."""
+    """A valid request to another cluster or another log."""
     topic = body["topics"][0]
     partition = topic["partitions"][0]
     other = {
