@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TextIO
 
@@ -38,6 +38,13 @@ _LOG_INTERVAL_S = 30.0
     type=click.File("w", lazy=True),
     help="With --seeds: write the figures to this file; - is standard output, and moves the table to standard error.",
 )
+@click.option(
+    "--spark",
+    "master",
+    metavar="MASTER",
+    help="With --seeds: run them on Spark, such as local[*] or spark://host:7077.",
+)
+@click.option("--into", metavar="DIR", help="With --spark: write the verdicts as Parquet files below this directory.")
 @click.option("--seed", type=click.IntRange(0), help="Run one seed.")
 @click.option("--trace", is_flag=True, help="With --seed: print every event.")
 @click.option(
@@ -51,6 +58,8 @@ def command(
     seeds: str | None,
     jobs: int,
     figures: TextIO | None,
+    master: str | None,
+    into: str | None,
     seed: int | None,
     trace: bool,
     make_small: bool,
@@ -64,13 +73,20 @@ def command(
     if (seeds is None) == (seed is None):
         raise click.UsageError("give either --seeds A:B or --seed N")
     if seed is not None:
-        if figures is not None:
-            raise click.UsageError("--json goes with --seeds")
+        if figures is not None or master is not None:
+            raise click.UsageError("--json and --spark go with --seeds")
         return _replay(seed, trace, make_small, None if plan is None else plan.read())
     if trace or make_small or plan is not None:
         raise click.UsageError("--trace, --shrink and --plan go with --seed")
+    if into is not None and master is None:
+        raise click.UsageError("--into goes with --spark")
+    if master is not None and jobs != 1:
+        raise click.UsageError("give either --jobs or --spark")
     assert seeds is not None
-    return _campaign(_parse_range(seeds), jobs, figures)
+    chosen = _parse_range(seeds)
+    if master is not None:
+        return _campaign(chosen, _on_spark(chosen, master, into), figures, is_remote=True)
+    return _campaign(chosen, _results(chosen, jobs), figures, is_remote=False)
 
 
 def _parse_range(text: str) -> range:
@@ -102,12 +118,15 @@ def _replay(seed: int, trace: bool, make_small: bool, plan_text: str | None) -> 
     return 1 if result.invariant else 0
 
 
-def _campaign(seeds: range, jobs: int, figures: TextIO | None) -> int:
+def _campaign(
+    seeds: range, source: AbstractContextManager[Iterable[SeedResult]], figures: TextIO | None, *, is_remote: bool
+) -> int:
+    """Run the campaign and report it. The CPU time of a remote one is not known."""
     started, tally = time.monotonic(), Tally()
     progress = _Progress(tally, len(seeds))
     interrupted = False
     try:
-        with _results(seeds, jobs) as results:
+        with source as results:
             for result in results:
                 tally.add(result)
                 progress.show()
@@ -115,10 +134,10 @@ def _campaign(seeds: range, jobs: int, figures: TextIO | None) -> int:
         interrupted = True
         progress.end_line()
     times = os.times()
-    cpu_s = times.user + times.system + times.children_user + times.children_system
+    cpu_s = None if is_remote else times.user + times.system + times.children_user + times.children_system
     wall_s = time.monotonic() - started
     if figures is not None:
-        times_s = {"wall_s": round(wall_s, 1), "cpu_s": round(cpu_s, 1)}
+        times_s = {"wall_s": round(wall_s, 1), **({} if cpu_s is None else {"cpu_s": round(cpu_s, 1)})}
         json.dump({"from": seeds.start, "to": seeds.stop, **times_s, **tally.figures()}, figures, indent=1)
         figures.write("\n")
     on_stderr = figures is not None and figures.name == _STDOUT  # standard output holds only the JSON
@@ -138,6 +157,21 @@ def _results(seeds: range, jobs: int) -> Iterator[Iterable[SeedResult]]:
         return
     with multiprocessing.get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         yield pool.imap_unordered(run_seed, seeds, chunksize=16)
+
+
+@contextmanager
+def _on_spark(seeds: range, master: str, into: str | None) -> Iterator[Iterable[SeedResult]]:
+    """Run the seeds on Spark. The room of Spark is imported here, because most campaigns do not need it."""
+    try:
+        from kraft.spark.campaign import CampaignError, campaign_on
+        from kraft.spark.session import JavaMissing
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
+    try:
+        with campaign_on(master, seeds, into) as results:
+            yield results
+    except (JavaMissing, CampaignError) as error:
+        raise click.ClickException(str(error)) from None
 
 
 class _Progress:
@@ -164,7 +198,7 @@ class _Progress:
             click.echo(err=True)
 
 
-def _report(tally: Tally, asked: int, wall_s: float, cpu_s: float, *, err: bool) -> None:
+def _report(tally: Tally, asked: int, wall_s: float, cpu_s: float | None, *, err: bool) -> None:
     """Print the table and the sums, to standard error if ``err``. ``asked`` is the number of seeds that were to run."""
     say = partial(click.echo, err=err)
     of_all = "" if tally.seeds == asked else f" of {asked}"
@@ -174,10 +208,13 @@ def _report(tally: Tally, asked: int, wall_s: float, cpu_s: float, *, err: bool)
         f"{tally.seeds}{of_all} seeds, {len(tally.failures)} failed: {tally.events} events, "
         f"{tally.committed} records committed, trace {tally.trace:032x}"
     )
-    say(
-        f"{tally.simulated_s:.0f} simulated s in {wall_s:.1f} s and {cpu_s:.1f} CPU s: "
-        f"{tally.simulated_s / max(cpu_s, 1e-9):.0f} simulated s per CPU s"
-    )
+    if cpu_s is None:
+        say(f"{tally.simulated_s:.0f} simulated s in {wall_s:.1f} s on Spark")
+    else:
+        say(
+            f"{tally.simulated_s:.0f} simulated s in {wall_s:.1f} s and {cpu_s:.1f} CPU s: "
+            f"{tally.simulated_s / max(cpu_s, 1e-9):.0f} simulated s per CPU s"
+        )
     for result in tally.failures[:_SHOWN_FAILURES]:
         say(f"seed {result.seed}: {result.text}")
     if len(tally.failures) > _SHOWN_FAILURES:

@@ -9,10 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-try:
-    from pyspark.sql import SparkSession
-except ImportError as error:
-    raise ImportError("kraft.spark needs PySpark: pip install 'kraft[spark]'") from error
+from pyspark.sql import SparkSession
 
 MINIMUM_JAVA = 17
 _JAVA_TIMEOUT_S = 30.0
@@ -21,11 +18,14 @@ SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+}
+"""The settings in which a session differs from Spark's defaults."""
+LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
-"""The settings in which a local session differs from Spark's defaults."""
+"""The settings of a local session beside SETTINGS."""
 
 
 class JavaMissing(Exception):
@@ -55,9 +55,27 @@ def local_session(name: str, *, cores: int | None = None, settings: Mapping[str,
 
     Raises JavaMissing.
     """
+    return session_on(f"local[{cores or '*'}]", name, settings)
+
+
+def is_local(master: str) -> bool:
+    """Whether a master's executors run in the JVM of the driver."""
+    return re.fullmatch(r"local(\[[^]]*\])?", master) is not None
+
+
+def session_on(master: str, name: str, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Return a session on ``master``: ``local[2]``, ``spark://host:7077`` and so on.
+
+    On a cluster, ``PYSPARK_PYTHON`` names the Python of the executors, as Spark documents it.
+
+    Raises JavaMissing.
+    """
     check_java()
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    master = f"local[{cores or '*'}]"
+    if is_local(master):
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        settings = {**LOCAL_SETTINGS, **(settings or {})}
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(key, value)

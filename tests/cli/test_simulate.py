@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -163,4 +164,34 @@ def test_the_pages_commands_for_one_seed_work(tmp_path: Path, monkeypatch: pytes
 )
 def test_invalid_options_are_refused(arguments: list[str]) -> None:
     with pytest.raises(Exception, match=r"give either|is not A:B|go(es)? with --seed|invalid plan"):
+        run(*arguments)
+
+
+def test_spark_is_imported_only_where_it_is_asked_for() -> None:
+    """Spark is an extra: a campaign without it must run where PySpark is not installed."""
+    code = (
+        "import sys; sys.modules['pyspark'] = None\n"
+        "from kraft.cli.main import main; sys.argv = ['kraft', 'simulate', '--seeds', '0:1', *sys.argv[1:]]; main()"
+    )
+
+    def told(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", code, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment(), check=False)
+
+    assert told().returncode == 0
+    missing = told("--spark", "local[1]")
+    assert missing.returncode == 1
+    assert missing.stderr == "Error: kraft.spark needs PySpark: pip install 'kraft[spark]'\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--seed", "1", "--spark", "local"),
+        ("--seeds", "0:1", "--spark", "local", "--jobs", "2"),
+        ("--seeds", "0:1", "--into", "d"),
+    ],
+)
+def test_options_of_spark_need_a_campaign_on_spark(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(click.UsageError):
         run(*arguments)
