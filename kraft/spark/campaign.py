@@ -11,12 +11,14 @@ occupies the other cores. A finished wave is what an interrupted campaign keeps.
 from __future__ import annotations
 
 import platform
+import signal
 import subprocess
 import tempfile
+import threading
 import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -34,12 +36,13 @@ from kraft.spark.session import is_local, session_on
 
 SEEDS_PER_TASK = 32
 """About a second. A task costs Spark some ten milliseconds."""
-TASKS_PER_CORE = 8
+TASKS_PER_CORE = 4
 """Of one wave."""
 WAVES_UNDER_WAY = 2
 SAMPLE_EVERY = 100
 """Of so many seeds, one is run again."""
 
+_TAG = "kraft-campaign"
 PASSED, FAILED = "passed", "failed"
 
 COLUMNS = (
@@ -95,12 +98,11 @@ class Campaign:
         """
         parallelism = self.spark.sparkContext.defaultParallelism
         waves = deque(_waves(self.seeds, parallelism))
-        pool = ThreadPoolExecutor(WAVES_UNDER_WAY, "wave")
         try:
             under_way: deque[Future[pa.Table]] = deque()
             while waves or under_way:
                 while waves and len(under_way) < WAVES_UNDER_WAY:
-                    under_way.append(pool.submit(self._wave, waves.popleft(), parallelism))
+                    under_way.append(_started(self._wave, waves.popleft(), parallelism))
                 table = under_way.popleft().result()
                 yield from map(self._noted, table.to_pylist())
             self._check_sample(parallelism)
@@ -108,11 +110,11 @@ class Campaign:
             raise CampaignError(f"Spark: {_last_line(error)}") from error
         finally:
             with suppress(*_SPARK_ERRORS):
-                self.spark.sparkContext.cancelAllJobs()
-            pool.shutdown(cancel_futures=True)
+                self.spark.interruptTag(_TAG)
 
     def _wave(self, wave: range, parallelism: int) -> pa.Table:
         """Run the seeds of a wave, each in one task, and write their rows."""
+        self.spark.addTag(_TAG)
         tasks = max(min(len(wave), parallelism), -(-len(wave) // SEEDS_PER_TASK))
         rows = self._rows(wave, tasks).sort_by("seed")
         if rows.column("seed").to_pylist() != list(wave):
@@ -155,17 +157,37 @@ def campaign_on(master: str, seeds: range, into: str | None) -> Iterator[Iterato
         JavaMissing: no Java runs here, or it is too old for Spark.
         CampaignError: also of the block.
     """
+    on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         spark = session_on(master, "kraft simulate")
     except _SPARK_ERRORS as error:
         raise CampaignError(f"Spark on {master}: {_last_line(error)}") from error
     try:
+        # PySpark's handler calls the JVM, also from within another call to it, which then fails.
+        signal.signal(signal.SIGINT, on_interrupt)
         if not is_local(master):
             ship_package(spark)
         yield Campaign(spark, seeds, code_version(), into).results()
     finally:
         with suppress(*_SPARK_ERRORS):
             spark.stop()
+
+
+def _started(work: Callable[..., pa.Table], *arguments: object) -> Future[pa.Table]:
+    """Begin ``work`` in a thread that does not outlive the program.
+
+    The threads of an executor would: at exit Python waits for them, and PySpark for the rows of a cancelled job.
+    """
+    future: Future[pa.Table] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="wave", daemon=True).start()
+    return future
 
 
 def _waves(seeds: range, parallelism: int) -> Iterator[range]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from kraft.simulation.campaign import Tally, SeedResult, run_seed
+from kraft.simulation.campaign import SeedResult, Tally, run_seed
 from kraft.spark import campaign
 from tests.simulation.hunt import recorded
 from tests.simulation.mutants import MUTANTS
@@ -89,6 +92,43 @@ def test_two_tasks_that_disagree_are_an_error(spark: SparkSession) -> None:
 def test_a_task_that_fails_is_one_line(spark: SparkSession) -> None:
     with pytest.raises(campaign.CampaignError, match=r"^Spark: LookupError: seed 3 has no world$"):
         list(campaign.Campaign(spark, range(3, 4), "c0ffee", run=without_a_world).results())
+
+
+#: The real command, except that it shows its progress after every seed, and that a wave is two seeds.
+EAGER = (
+    "from kraft.cli import main, simulate; from kraft.spark import campaign; simulate._LOG_INTERVAL_S = 0.0; "
+    "campaign.SEEDS_PER_TASK = campaign.TASKS_PER_CORE = 1; main.main()"
+)
+
+
+def test_the_command_reports_what_a_campaign_without_spark_reports(tmp_path: Path) -> None:
+    """The same table, sums and exit status."""
+    told = {}
+    for name, options in (("plain", []), ("spark", ["--spark", "local[2]"])):
+        path = tmp_path / name
+        command = [sys.executable, "-m", "kraft", "simulate", "--seeds", "3:15", "--json", str(path), *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment(), check=False)
+        assert done.returncode == 0, done.stderr
+        figures = json.loads(path.read_text())
+        told[name] = {key: figures[key] for key in figures if key not in ("wall_s", "cpu_s")}, done.stdout.splitlines()
+    assert told["spark"][0] == told["plain"][0]
+    assert told["spark"][1][:-1] == told["plain"][1][:-1]
+
+
+def test_ctrl_c_reports_the_seeds_of_finished_waves() -> None:
+    arguments = ["simulate", "--seeds", "0:1000000", "--spark", "local[2]"]
+    command = [sys.executable, "-c", EAGER, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+        assert process.stderr is not None
+        while not re.match(rb"[1-9][0-9]* of 1000000 seeds", line := process.stderr.readline()):
+            assert line, "the campaign ended"
+        process.send_signal(signal.SIGINT)
+        try:
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130, errors.decode()
+    assert re.search(rb"\n[1-9][0-9]* of 1000000 seeds, 0 failed: ", output)
 
 
 def test_the_package_that_is_sent_to_executors_is_whole(tmp_path: Path) -> None:
