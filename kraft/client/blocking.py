@@ -148,7 +148,7 @@ class BlockingCluster:
 
 @attrs.frozen(eq=False)
 class _Loop:
-    """The loop's thread, as the caller's thread uses it."""
+    """The parts of the loop that the caller's thread uses."""
 
     cluster: Cluster
     jobs: trio.MemorySendChannel[Job]

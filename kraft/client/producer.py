@@ -12,7 +12,7 @@ from kraft.messages.produce_request import PartitionProduceData, ProduceRequest,
 from kraft.messages.produce_response import PartitionProduceResponse
 from kraft.records.batch import NO_PRODUCER_ID, NO_SEQUENCE
 from kraft.records.compression import Compression
-from kraft.records.record import Record, encode_batch
+from kraft.records.record import Headers, Record, encode_batch
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
 
@@ -22,6 +22,8 @@ ALL_REPLICAS = -1
 NO_ACKNOWLEDGEMENT = 0
 
 KeyValue = tuple[bytes | None, bytes | None]
+Outgoing = tuple[bytes | None, bytes | None, Headers]
+"""Key, value and headers of a record."""
 
 _MAX_SEQUENCE = 2**31 - 1
 _PERHAPS_APPENDED = (
@@ -76,10 +78,8 @@ class Producer:
         """
         topic = await self._cluster.topic(self._topic, create=True)
         self._partition_count = len(topic.partitions)
-        if self._partition is not None and self._partition >= self._partition_count:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {self._topic} has no partition {self._partition}"
-            )
+        if self._partition is not None:
+            self._check_partition(self._partition)
         if self._acks == ALL_REPLICAS:
             answer = await retried(self._ask_for_id, "producer id", self._delivery_timeout_s)
             self._id = (answer.producer_id, answer.producer_epoch)
@@ -92,21 +92,31 @@ class Producer:
             GaveUp: no leader acknowledged a batch within ``delivery_timeout_s``.
             RuntimeError: an earlier call left records uncertain.
         """
-        if self.uncertain:  # else the next batch would reuse their sequence numbers and look like a duplicate
-            raise RuntimeError(f"{self.uncertain} records are uncertain; make another producer")
-        self._round += 1
-        by_partition: dict[int, list[KeyValue]] = {}
+self._round += 1
+        by_partition: dict[int, list[Outgoing]] = {}
         for key, value in records:
-            by_partition.setdefault(self._choose(key), []).append((key, value))
+            by_partition.setdefault(self.choose(key), []).append((key, value, ()))
         for partition, chosen in sorted(by_partition.items()):
             await self._send_batch(partition, chosen)
 
-    def _choose(self, key: bytes | None) -> int:
+    async def send_to(self, partition: int, records: Sequence[Outgoing]) -> None:
+        """Send records to one partition, as one batch. Raises as ``send``, and KafkaError for an unknown partition."""
+        self._check_partition(partition)
+        self._round += 1
+        await self._send_batch(partition, records)
+
+    def choose(self, key: bytes | None) -> int:
+        """Return the partition of a key. Without a key it is the same until the next batch is sent."""
         if self._partition is not None:
             return self._partition
         if key is None:
             return self._round % self._partition_count
         return (murmur2(key) & 0x7FFFFFFF) % self._partition_count
+
+    def _check_partition(self, partition: int) -> None:
+        if not 0 <= partition < self._partition_count:
+            text = f"topic {self._topic} has no partition {partition}"
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
 
     async def _ask_for_id(self) -> InitProducerIdResponse:
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=_MAX_SEQUENCE)
@@ -114,13 +124,15 @@ class Producer:
         check(answer.error_code)
         return answer
 
-    async def _send_batch(self, partition: int, chosen: Sequence[KeyValue]) -> None:
+    async def _send_batch(self, partition: int, chosen: Sequence[Outgoing]) -> None:
+        if self.uncertain:  # else the next batch would reuse their sequence numbers and look like a duplicate
+            raise RuntimeError(f"{self.uncertain} records are uncertain; make another producer")
         now_ms = self._clock.now_ms()
         sequence = self._sequences.get(partition, 0)
         producer_id, producer_epoch = self._id
         is_idempotent = producer_id != NO_PRODUCER_ID
         batch = encode_batch(
-            [Record(offset, now_ms, key, value) for offset, (key, value) in enumerate(chosen)],
+            [Record(offset, now_ms, *record) for offset, record in enumerate(chosen)],
             compression=self._compression,
             producer_id=producer_id,
             producer_epoch=producer_epoch,

@@ -128,7 +128,7 @@ class _Group:
         self._data = b"".join((*payloads, bytes(_PAD)))
         self._bytes = np.frombuffer(self._data, np.uint8)
         self._counts = np.array([header.count for _, header in batches], np.int64)
-        self._starts, self._ends = self._walk([len(payload) for payload in payloads])
+        self._starts, self._ends = self._records([len(payload) for payload in payloads])
 
     def columns(self, with_headers: bool) -> Columns:
         position = self._starts + 1  # attributes, which are unused
@@ -144,35 +144,48 @@ class _Group:
     def _per_batch(self, values: Sequence[int]) -> np.ndarray:
         return np.repeat(np.array(values, np.int64), self._counts)
 
-    def _walk(self, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the fields of each record begin and end, in the joined payloads."""
+    def _records(self, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the fields of each record begin and end, in the joined payloads.
+
+        Each record ends where the next one begins, and the last one of a batch at the end of its payload.
+        """
+        begins, stops = self._walk(sizes)
+        length, starts = self._varints(np.array(begins, np.int64), _INT_BYTES)
+        ends = starts + length
+        if (length < 0).any() or (ends != np.array(stops, np.int64)).any():
+            raise _Inconsistent
+        return starts, ends
+
+    def _walk(self, sizes: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return where each record's length begins, and where the next one's does.
+
+        This loop decides the speed of decoding, so it reads lengths of one and two bytes itself, and neither their
+        sign nor the end of the payload: the caller checks both for all records at once.
+        """
         data = self._data
-        starts: list[int] = []
-        ends: list[int] = []
+        begins: list[int] = []
+        stops: list[int] = []
         position = 0
         for (_, header), size in zip(self._batches, sizes, strict=True):
             stop = position + size
+            first = len(begins)
+            append = begins.append
             for _ in range(header.count):
-                length = data[position]
-                position += 1
-                if length >= 0x80:
-                    low, length = length, data[position]
-                    position += 1
-                    if length < 0x80:
-                        length = low & 0x7F | length << 7
-                        length = (length >> 1) ^ -(length & 1)
-                    else:
-                        length, position = read_varint(data, position - 2)
+                append(position)
+                low = data[position]
+                if low < 0x80:
+                    position += 1 + (low >> 1)
+                elif (high := data[position + 1]) < 0x80:
+                    position += 2 + ((high << 7 | low & 0x7F) >> 1)
                 else:
-                    length = (length >> 1) ^ -(length & 1)
-                starts.append(position)
-                position += length
-                if length < 0 or position > stop:
-                    raise _Inconsistent
-                ends.append(position)
+                    length, position = read_varint(data, position)
+                    position += abs(length)
             if position != stop:
                 raise _Inconsistent
-        return np.array(starts, np.int64), np.array(ends, np.int64)
+            stops += begins[first + 1 :]
+            if header.count:
+                stops.append(stop)
+        return begins, stops
 
     def _varints(self, position: np.ndarray, max_bytes: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the zigzag varints at these positions, and the positions behind them."""

@@ -1,9 +1,10 @@
-"""Clusters for the tests of the client: one whose responses get lost, one whose leader may go."""
+"""Clusters for the tests of the client: one whose responses get lost, one whose leader may go, one made of answers."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import attrs
 import trio
@@ -11,8 +12,14 @@ import trio
 from kraft.client.cluster import EARLIEST_TIMESTAMP, Cluster, open_cluster
 from kraft.client.consumer import Consumer
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.fetch_request import FetchRequest
+from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kraft.messages.metadata_response import MetadataResponsePartition as Partition
+from kraft.messages.metadata_response import MetadataResponseTopic
 from kraft.messages.registry import ApiKey
+from kraft.records.record import Record, encode_batch
 from kraft.testing.embedded import EmbeddedNode, embedded_node
+from kraft.wire.errors import ErrorCode
 from tests.support import clusters
 from tests.support.node_process import free_ports
 
@@ -98,3 +105,37 @@ async def values(cluster: Cluster, count: int) -> list[bytes | None]:
     while len(found) < count:
         found += [record.value for _, record in await consumer.poll(1.0)]
     return found
+
+
+@attrs.define
+class FakeCluster(Cluster):
+    """Partitions of node 1, whose answers a test writes; ``asked`` has the offsets of each fetch."""
+
+    logs: dict[int, PartitionData]
+    led: dict[int, int] = attrs.Factory(dict)
+    asked: list[dict[int, int]] = attrs.Factory(list)
+
+    async def topic(self, name: str, *, create: bool = False) -> MetadataResponseTopic:
+        return MetadataResponseTopic(name=name, partitions=[Partition(partition_index=index) for index in self.logs])
+
+    async def leaders(self, topic: str) -> dict[int, int]:
+        return dict.fromkeys(self.logs, 1) | self.led
+
+    async def request(self, message: Any, node_id: int | None = None) -> Any:
+        assert isinstance(message, FetchRequest)
+        offsets = {each.partition: each.fetch_offset for each in message.topics[0].partitions}
+        self.asked.append(offsets)
+        if node_id == 13:
+            raise ConnectionRefusedError("nobody listens")
+        return FetchResponse(
+            responses=[FetchableTopicResponse(TOPIC, partitions=[self.logs[each] for each in offsets])]
+        )
+
+
+def log(index: int, *batches: bytes, error: ErrorCode = ErrorCode.NONE) -> PartitionData:
+    return PartitionData(partition_index=index, error_code=error, records=b"".join(batches))
+
+
+def batch(first: int, count: int, **fields: Any) -> bytes:
+    records = [Record(offset, 0, None, b"%d" % offset) for offset in range(first, first + count)]
+    return encode_batch(records, base_offset=first, **fields)

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import attrs
 import pytest
 
-from kraft.client.cluster import EARLIEST_TIMESTAMP, Cluster, open_cluster
+from kraft.client.cluster import EARLIEST_TIMESTAMP, open_cluster
 from kraft.client.consumer import Consumer
 from kraft.client.producer import Producer
 from kraft.client.retry import GaveUp
-from kraft.messages.fetch_request import FetchRequest
-from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
-from kraft.messages.metadata_response import MetadataResponsePartition as Partition
-from kraft.messages.metadata_response import MetadataResponseTopic
-from kraft.records.record import Record, encode_batch
+from kraft.messages.fetch_response import PartitionData
 from kraft.wire.errors import ErrorCode, KafkaError
-from tests.client.talk import TOPIC, lead_a_topic, relayed_node, servers_of
+from tests.client.talk import TOPIC, FakeCluster, batch, lead_a_topic, log, relayed_node, servers_of
 from tests.support.clusters import QUICK_LEASES, cluster_in
 
 
@@ -58,40 +52,6 @@ async def test_a_cluster_that_is_gone_is_given_up_in_time() -> None:
             assert await consumer.poll(0) == [], "a connection that was lost is opened again"
     with pytest.raises(GaveUp, match=r"topic orders: gave up after 0\.5 seconds: Cannot connect to "):
         await consumer.poll(0)
-
-
-@attrs.define
-class FakeCluster(Cluster):
-    """Partitions of node 1, with responses scripted by a test; ``asked`` has the offsets of each Fetch."""
-
-    logs: dict[int, PartitionData]
-    led: dict[int, int] = attrs.Factory(dict)
-    asked: list[dict[int, int]] = attrs.Factory(list)
-
-    async def topic(self, name: str, *, create: bool = False) -> MetadataResponseTopic:
-        return MetadataResponseTopic(name=name, partitions=[Partition(partition_index=index) for index in self.logs])
-
-    async def leaders(self, topic: str) -> dict[int, int]:
-        return dict.fromkeys(self.logs, 1) | self.led
-
-    async def request(self, message: Any, node_id: int | None = None) -> Any:
-        assert isinstance(message, FetchRequest)
-        offsets = {each.partition: each.fetch_offset for each in message.topics[0].partitions}
-        self.asked.append(offsets)
-        if node_id == 13:
-            raise ConnectionRefusedError("nobody listens")
-        return FetchResponse(
-            responses=[FetchableTopicResponse(TOPIC, partitions=[self.logs[each] for each in offsets])]
-        )
-
-
-def log(index: int, *batches: bytes, error: ErrorCode = ErrorCode.NONE) -> PartitionData:
-    return PartitionData(partition_index=index, error_code=error, records=b"".join(batches))
-
-
-def batch(first: int, count: int, **fields: Any) -> bytes:
-    records = [Record(offset, 0, None, b"%d" % offset) for offset in range(first, first + count)]
-    return encode_batch(records, base_offset=first, **fields)
 
 
 async def started(logs: dict[int, PartitionData], **led: int) -> tuple[Consumer, FakeCluster]:
