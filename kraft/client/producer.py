@@ -92,7 +92,7 @@ class Producer:
             GaveUp: no leader acknowledged a batch within ``delivery_timeout_s``.
             RuntimeError: an earlier call left records uncertain.
         """
-self._round += 1
+        self._round += 1
         by_partition: dict[int, list[Outgoing]] = {}
         for key, value in records:
             by_partition.setdefault(self.choose(key), []).append((key, value, ()))

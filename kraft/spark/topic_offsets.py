@@ -116,7 +116,11 @@ class TopicOffsets:
             found = await self._resolved(_for_each(partitions, self._options[ENDING_OFFSETS], ENDING_OFFSETS))
         else:
             found = await self.at(_for_each(partitions, chosen[1], chosen[0]))
-        return found | await self.at({each: LATEST for each, offset in found.items() if offset == LATEST})
+        return await self.without_latest(found)
+
+    async def without_latest(self, limits: PartitionOffsets) -> PartitionOffsets:
+        """Replace LATEST by offsets."""
+        return limits | await self.at({each: LATEST for each, offset in limits.items() if offset == LATEST})
 
     async def _resolved(self, limits: PartitionOffsets) -> PartitionOffsets:
         """Replace EARLIEST by offsets, and keep LATEST."""

@@ -150,6 +150,13 @@ ENDING_TIMESTAMP = Option(
 ENDING_OFFSETS_BY_TIMESTAMP = Option(
     "endingOffsetsByTimestamp", TIMESTAMPS, "Batch only: the same with a time for each partition."
 )
+BY_TIME = (
+    STARTING_TIMESTAMP,
+    STARTING_OFFSETS_BY_TIMESTAMP,
+    ENDING_TIMESTAMP,
+    ENDING_OFFSETS_BY_TIMESTAMP,
+)
+"""Times may end a range before its start. It is empty then."""
 FAIL_ON_DATA_LOSS = Option(
     "failOnDataLoss",
     BOOLEAN,

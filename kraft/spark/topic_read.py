@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
+import trio
 
 from kraft.client.blocking import BlockingCluster
 from kraft.client.cluster import TIMEOUT_S, Cluster
 from kraft.client.fetching import Fetched, PartitionFetcher
+from kraft.client.retry import GaveUp
 from kraft.records.batch import CorruptBatch
 from kraft.spark.arrow_records import HEADERS, Columns, decode
 from kraft.spark.options import Options
@@ -96,33 +98,41 @@ class _OutOfRange(Exception):
         self.offset = offset
 
 
+def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable[[], Awaitable[Fetched | None]]:
+    """Return a function that returns the next batches of the range, and None at its end."""
+    timeout_s = options[POLL_TIMEOUT_MS] / 1000
+    fetcher = PartitionFetcher(
+        cluster,
+        wanted.topic,
+        wanted.partition,
+        wanted.start,
+        isolation_level=isolation_level(options),
+        max_bytes=options[FETCH_MAX_BYTES],
+        retry_timeout_s=timeout_s,
+    )
+
+    async def advance() -> Fetched | None:
+        if fetcher.offset >= wanted.end:
+            return None
+        before, deadline = fetcher.offset, trio.current_time() + timeout_s
+        try:
+            while trio.current_time() < deadline:
+                fetched = await fetcher.next(FETCH_WAIT_S)
+                if fetcher.offset > before:
+                    return fetched
+        except KafkaError as error:
+            if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                raise _OutOfRange(before) from error
+            raise
+        where = f"offset {before} of {wanted.topic}-{wanted.partition}"
+        raise GaveUp(f"no record at {where} within {timeout_s:g} seconds, although the query ends at {wanted.end}")
+
+    return advance
+
+
 def _read(client: BlockingCluster, options: Options, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
     with_headers = options[INCLUDE_HEADERS]
-
-    def make(cluster: Cluster) -> Callable[[], Awaitable[Fetched | None]]:
-        fetcher = PartitionFetcher(
-            cluster,
-            wanted.topic,
-            wanted.partition,
-            wanted.start,
-            isolation_level=isolation_level(options),
-            max_bytes=options[FETCH_MAX_BYTES],
-            retry_timeout_s=options[POLL_TIMEOUT_MS] / 1000,
-        )
-
-        async def advance() -> Fetched | None:
-            if fetcher.offset >= wanted.end:
-                return None
-            try:
-                return await fetcher.next(FETCH_WAIT_S)
-            except KafkaError as error:
-                if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
-                    raise _OutOfRange(fetcher.offset) from error
-                raise
-
-        return advance
-
-    with client.stream(make, FETCHES_AHEAD) as responses:
+    with client.stream(lambda cluster: fetches(cluster, options, wanted), FETCHES_AHEAD) as responses:
         for fetched in responses:
             try:
                 for columns in decode(
@@ -147,6 +157,8 @@ def _after_gap(client: BlockingCluster, options: Options, wanted: OffsetRange) -
 
     earliest, latest = client.call(bounds, TIMEOUT_S)
     text = f"cannot read offsets {start} to {end} of {topic}-{partition}, whose log has {earliest} to {latest}"
+    if earliest <= start < latest:  # a leader that was elected just now; no record is gone
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, text)
     data_loss(options, text)
     return wanted._replace(start=min(earliest, end) if start < earliest else end)
 
@@ -154,9 +166,9 @@ def _after_gap(client: BlockingCluster, options: Options, wanted: OffsetRange) -
 def to_arrow(topic: str, partition: int, columns: Columns) -> pa.RecordBatch:
     """Return records as a batch in Spark's schema. Raises KafkaError for a time that no Spark timestamp can hold."""
     count = len(columns.offset)
-    if (np.abs(columns.timestamp_ms) > _TIMESTAMP_MS_MAX).any():
-        worst = int(columns.offset[np.argmax(np.abs(columns.timestamp_ms))])
-        text = f"the timestamp of offset {worst} of {topic}-{partition} is beyond Spark's"
+    is_far = (columns.timestamp_ms > _TIMESTAMP_MS_MAX) | (columns.timestamp_ms < -_TIMESTAMP_MS_MAX)
+    if is_far.any():
+        text = f"the timestamp of offset {columns.offset[is_far.argmax()]} of {topic}-{partition} is beyond Spark's"
         raise KafkaError(ErrorCode.INVALID_TIMESTAMP, text)
     kinds = columns.of_batches([header.timestamp_type for _, header in columns.batches], "int32")
     timestamps = pa.array(columns.timestamp_ms * 1000)

@@ -15,6 +15,7 @@ from kraft.client.cluster import TIMEOUT_S, Cluster
 from kraft.spark.options import Options
 from kraft.spark.topic_offsets import TopicOffsets
 from kraft.spark.topic_options import (
+    BY_TIME,
     EARLIEST,
     FORMAT,
     INCLUDE_HEADERS,
@@ -70,13 +71,15 @@ class TopicReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         async def bounds(cluster: Cluster) -> list[OffsetRange]:
             offsets = TopicOffsets(cluster, self._options)
-            starts, ends = await offsets.starting(EARLIEST), await offsets.ending()
+            starts = await offsets.without_latest(await offsets.starting(EARLIEST))
+            ends = await offsets.ending()
             return [OffsetRange(*each, start, ends[each]) for each, start in sorted(starts.items()) if each in ends]
 
         with open_client(self._options) as client:
             ranges = client.call(bounds, 3 * TIMEOUT_S)
+        has_times = any(option in self._options for option in BY_TIME)
         for each in ranges:
-            if each.size < 0:
+            if each.size < 0 and not has_times:
                 text = f"{each.topic}-{each.partition} ends at offset {each.end}, before the start {each.start}"
                 data_loss(self._options, text)
         parts = split(ranges, self._options.get(MIN_PARTITIONS), self._options.get(MAX_RECORDS))

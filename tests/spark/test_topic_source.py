@@ -87,6 +87,7 @@ def test_a_batch_begins_and_ends_where_its_options_say(spark: SparkSession, topi
     assert read(startingTimestamp=1001, endingTimestamp=1003) == ["a1", "a2", "b1"]
     by_time = {"startingOffsetsByTimestamp": '{"ends":{"0":1002,"1":1002}}'}
     assert read(**by_time, startingOffsetsByTimestampStrategy="latest") == ["a2", "a3"]
+    assert read(startingTimestamp=1002, endingTimestamp=1001, startingOffsetsByTimestampStrategy="latest") == []
     assert texts(load(spark, topics, {"assign": '{"ends":[1]}'})) == ["b0", "b1"]
     assert texts(load(spark, topics, {"subscribePattern": "e.ds"})) == read()
     assert load(spark, topics, {"subscribe": "ends", "minPartitions": 5}).rdd.getNumPartitions() == 5
