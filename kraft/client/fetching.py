@@ -26,7 +26,7 @@ class IsolationLevel(IntEnum):
     READ_COMMITTED = 1
 
 
-class Fetched(NamedTuple):
+class WholeBatches(NamedTuple):
     """Complete batches of a partition, without control batches and aborted transactions."""
 
     data: bytes
@@ -89,7 +89,7 @@ class PartitionFetcher:
         self._retry_timeout_s = retry_timeout_s
         self._leader: int | None = None
 
-    async def next(self, max_wait_s: float) -> Fetched:
+    async def next(self, max_wait_s: float) -> WholeBatches:
         """Return the batches at ``offset``, and advance it; return none after about ``max_wait_s``.
 
         Raises:
@@ -100,7 +100,7 @@ class PartitionFetcher:
         name = f"{self._topic}-{self._partition}"
         return await retried(lambda: self._attempt(max_wait_s), f"fetch from {name}", self._retry_timeout_s)
 
-    async def _attempt(self, max_wait_s: float) -> Fetched:
+    async def _attempt(self, max_wait_s: float) -> WholeBatches:
         leader, self._leader = self._leader, None  # after a failure the next attempt looks the leader up again
         if leader is None:
             leader = (await self._cluster.leaders(self._topic)).get(self._partition)
@@ -118,7 +118,7 @@ class PartitionFetcher:
         self._leader = leader
         return self._take(answer, where)
 
-    def _take(self, answer: PartitionData, where: str) -> Fetched:
+    def _take(self, answer: PartitionData, where: str) -> WholeBatches:
         data = bytes(answer.records or b"")  # type: ignore[arg-type]
         visible = _Visibility(self._isolation_level, answer)
         batches: list[tuple[int, BatchHeader]] = []
@@ -133,7 +133,7 @@ class PartitionFetcher:
         except DecodeError as error:
             if not batches:  # else the next fetch begins at the damage
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"cannot read the batch at {where}: {error}") from None
-        return Fetched(data, batches, self.offset, answer.high_watermark)
+        return WholeBatches(data, batches, self.offset, answer.high_watermark)
 
 
 class _Visibility:

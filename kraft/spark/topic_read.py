@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 
-import numpy as np
 import pyarrow as pa
 import trio
 
 from kraft.client.blocking import BlockingCluster
 from kraft.client.cluster import TIMEOUT_S, Cluster
-from kraft.client.fetching import Fetched, PartitionFetcher
+from kraft.client.fetching import PartitionFetcher, WholeBatches
 from kraft.client.retry import GaveUp
 from kraft.records.batch import CorruptBatch
 from kraft.spark.arrow_records import HEADERS, Columns, decode
@@ -98,7 +97,7 @@ class _OutOfRange(Exception):
         self.offset = offset
 
 
-def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable[[], Awaitable[Fetched | None]]:
+def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable[[], Awaitable[WholeBatches | None]]:
     """Return a function that returns the next batches of the range, and None at its end."""
     timeout_s = options[POLL_TIMEOUT_MS] / 1000
     fetcher = PartitionFetcher(
@@ -111,7 +110,7 @@ def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable
         retry_timeout_s=timeout_s,
     )
 
-    async def advance() -> Fetched | None:
+    async def advance() -> WholeBatches | None:
         if fetcher.offset >= wanted.end:
             return None
         before, deadline = fetcher.offset, trio.current_time() + timeout_s

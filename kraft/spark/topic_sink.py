@@ -60,7 +60,7 @@ def _are_headers(found: DataType) -> bool:
     return fields == [("key", StringType), ("value", BinaryType)]
 
 
-class TopicWriter(DataSourceArrowWriter):
+class TopicBatchWriter(DataSourceArrowWriter):
     """Writes the rows of a batch query. A failed query may leave rows behind: topics have no transaction here."""
 
     def __init__(self, options: Options, schema: StructType, overwrite: bool) -> None:

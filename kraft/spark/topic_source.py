@@ -26,7 +26,7 @@ from kraft.spark.topic_options import (
 )
 from kraft.spark.topic_plan import OffsetRange, split
 from kraft.spark.topic_read import data_loss, open_client, read_range
-from kraft.spark.topic_sink import TopicStreamWriter, TopicWriter
+from kraft.spark.topic_sink import TopicBatchWriter, TopicStreamWriter
 from kraft.spark.topic_stream import TopicStreamReader
 
 COLUMNS = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int"
@@ -55,8 +55,8 @@ class TopicSource(DataSource):
         check_source(self._options, streaming=True)
         return TopicStreamReader(self._options)
 
-    def writer(self, schema: StructType, overwrite: bool) -> TopicWriter:
-        return TopicWriter(self._options, schema, overwrite)
+    def writer(self, schema: StructType, overwrite: bool) -> TopicBatchWriter:
+        return TopicBatchWriter(self._options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> TopicStreamWriter:
         return TopicStreamWriter(self._options, schema)
