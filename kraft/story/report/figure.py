@@ -20,7 +20,7 @@ from kraft.story.report.words import clean, timestamp
 
 Trace = dict[str, object]
 
-LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 150, 24, 34, 64
+LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 150, 24, 34, 72
 ROW_PX = 26
 _LONGEST_LABEL = 22
 _WRAP = 72
@@ -87,6 +87,7 @@ def bar_traces(bars: Iterable[Bar]) -> list[Trace]:
             "text": [escaped(bar.text) for bar in group],
             "textposition": "inside",
             "insidetextanchor": "middle",
+            "textangle": 0,
             "hovertext": [bar.hover for bar in group],
             "hoverinfo": "text",
             # The outline keeps a bar visible that is shorter than a pixel.
@@ -138,6 +139,18 @@ def rows_axis(labels: Sequence[str]) -> dict[str, object]:
     }
 
 
+def legend(y: float) -> dict[str, object]:
+    """Return a legend below the plot. ``y`` counts from its lower edge, in heights of the plot."""
+    return {
+        "orientation": "h",
+        "yanchor": "top",
+        "y": y,
+        "x": 0,
+        "traceorder": "normal",
+        "maxheight": 400,
+    }
+
+
 def timeline(
     report: ClusterReport, marks: Marks, traces: Sequence[Trace], y_axis: dict[str, object], plot_px: int
 ) -> Figure:
@@ -157,7 +170,7 @@ def timeline(
         },
         "yaxis": y_axis,
         "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
-        "legend": {"orientation": "h", "yanchor": "top", "y": -30 / plot_px, "x": 0},
+        "legend": legend(-38 / plot_px),
     }
     return {"data": [*traces, *_mark_traces(report, marks)], "layout": layout}
 

@@ -59,7 +59,9 @@ class Leadership:
 
 @attrs.frozen
 class Unavailability:
-    """The time in which clients could not use a partition. ``broker`` is the leader before, which caused it.
+    """The time in which no live broker led a partition. ``broker`` is the leader before, which caused it.
+
+    It may begin before the metadata shows it: the controller fences a killed broker when its session times out.
 
     ``reason`` completes "Nobody led orders-0 for 2.3 s: …", as in "broker 2 was killed".
     """

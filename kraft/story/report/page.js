@@ -3,6 +3,7 @@
 (() => {
   const PRINT_WIDTH_PX = 700;
   const NARROW_PX = 620;
+  const LEGEND_ROW_PX = 19;
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const timelines = [];
   let following = false;
@@ -49,7 +50,14 @@
     layout.hovermode = "closest";
     layout.dragmode = "zoom";
     layout.uirevision = "kept";
-    if (width < NARROW_PX) layout.margin.l = Math.round(layout.margin.l * 0.62);
+    if (width < NARROW_PX) {
+      // The legend gets more rows, about two names in each.
+      const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).length;
+      const extra = Math.max(0, Math.ceil(names / 2) - 1) * LEGEND_ROW_PX;
+      layout.margin.l = Math.round(layout.margin.l * 0.62);
+      layout.margin.b += extra;
+      layout.height += extra;
+    }
     if (document.documentElement.dataset.printing) layout.width = PRINT_WIDTH_PX;
     return layout;
   }
@@ -59,7 +67,7 @@
     const figure = figures[Number(plot.dataset.figure)];
     const layout = layoutOf(figure, style, plot.clientWidth);
     if (plot.layout && plot.layout.xaxis.range && figure.layout.meta) layout.xaxis.range = plot.layout.xaxis.range;
-    const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+    const config = { responsive: true, displayModeBar: false, doubleClick: "reset" };
     await Plotly.react(plot, coloured(figure.data, style), layout, config);
     label(plot);
   }

@@ -34,6 +34,9 @@ from kraft.story.report.sections import (
 )
 from kraft.story.report.words import clean, clock, count, duration, moment, timestamp
 
+HINT = "Point at a bar to see its reason. Drag across a timeline to zoom all of them; double-click to see all again."
+FOOTER = "Times are UTC, by the clock of the node that wrote them. Made by kraft."
+
 
 class PlotlyMissing(Exception):
     """plotly is not installed."""
@@ -56,9 +59,10 @@ def render(report: ClusterReport) -> str:
         span=html.escape(_span(report)),
         tiles=_tiles(summary.tiles(report)),
         events=_events(marks),
+        hint=html.escape(HINT),
         nav=" ".join(f'<a href="#{each.id}">{html.escape(each.title)}</a>' for each in contents),
         sections="\n".join(_numbered(contents)),
-        footer="Times are UTC, by the clock of the node or controller that wrote them. Made by kraft.",
+        footer=html.escape(FOOTER),
         figures=_json(figures),
         plotly=plotly,
         script=script,

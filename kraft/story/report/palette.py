@@ -24,6 +24,7 @@ class Look:
 
 
 NOBODY = Look("nobody", NOBODY_COLOUR)
+UNKNOWN = Look("an unknown broker", "var(--faint)")
 SEVERAL = Look("several in turn", "var(--faint)", "x")
 
 

@@ -76,6 +76,11 @@ def names_of(partitions: Sequence[str], most: int = 3) -> str:
     return f"{', '.join(partitions[:most])} and {len(partitions) - most:,} more"
 
 
+def row_label(names: Sequence[str]) -> str:
+    """Return the label of a row that several share, as in "orders-0 +3"."""
+    return names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1:,}"
+
+
 def percent(part: float, whole: float) -> str:
     """Return a share in percent. Only the whole is 100 %: 99.996 % is shown as 99.99 %."""
     if whole <= 0 or part >= whole:

@@ -97,8 +97,7 @@ def _bars(
                 f"from {timestamp(period.start_ms)} for {lasted}",
                 clean(period.reason, 300),
             )
-            label = "fenced" if period.state is BrokerState.FENCED else ""
-            yield Bar(row[period.broker], *span, _look(palette, period), text, label)
+            yield Bar(row[period.broker], *span, _look(palette, period), text)
 
 
 def _rows(report: ClusterReport, periods: Sequence[BrokerPeriod]) -> Iterator[tuple[object, ...]]:

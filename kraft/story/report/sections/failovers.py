@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from kraft.story.report.figure import LEFT_PX, RIGHT_PX, ROW_PX, Trace, escaped, hover, rows_axis
+from kraft.story.report.figure import LEFT_PX, RIGHT_PX, ROW_PX, Trace, escaped, hover, legend, rows_axis
 from kraft.story.report.model import ClusterReport, Failover
 from kraft.story.report.section import Figure, Section, Table, left_out_note
 from kraft.story.report.words import clean, count, duration, listed, timestamp
@@ -22,7 +22,7 @@ def section(report: ClusterReport) -> Section:
         key=end_of,
     )
     if not failovers:
-        return Section("failovers", TITLE, ["The active controller did not change in this time."])
+        return Section("failovers", TITLE, ["No failover of the active controller is known in this time."])
     shown = sorted(sorted(failovers, key=_length_ms, reverse=True)[:MAX_FAILOVERS], key=end_of)
     return Section(
         "failovers",
@@ -30,7 +30,10 @@ def section(report: ClusterReport) -> Section:
         _sentences(failovers),
         [_figure(shown)],
         Table.of(("failover", "phase", "from (UTC)", "took"), _rows(failovers)),
-        left_out_note(len(failovers) - len(shown), "failover", "the plot shows the longest ones"),
+        [
+            "The seconds begin when the former controller was last known to lead.",
+            *left_out_note(len(failovers) - len(shown), "failover", "the plot shows the longest ones"),
+        ],
     )
 
 
@@ -95,14 +98,14 @@ def _figure(failovers: Sequence[Failover]) -> Figure:
         )
     plot_px = ROW_PX * max(len(failovers), 2)
     layout = {
-        "height": 10 + plot_px + 74,
-        "margin": {"l": LEFT_PX, "r": RIGHT_PX, "t": 10, "b": 74},
+        "height": 10 + plot_px + 90,
+        "margin": {"l": LEFT_PX, "r": RIGHT_PX, "t": 10, "b": 90},
         "barmode": "overlay",
         "showlegend": True,
         "uniformtext": {"minsize": 9, "mode": "hide"},
-        "legend": {"orientation": "h", "yanchor": "top", "y": -46 / plot_px, "x": 0},
+        "legend": legend(-58 / plot_px),
         "xaxis": {
-            "title": {"text": "seconds since the former controller was last known to lead"},
+            "title": {"text": "seconds"},
             "rangemode": "tozero",
             "gridcolor": "var(--grid)",
             "zeroline": False,

@@ -15,7 +15,7 @@ from kraft.story.report.marks import Marks
 from kraft.story.report.model import ClusterReport, Leadership
 from kraft.story.report.palette import SEVERAL, Palette
 from kraft.story.report.section import Section, Table, left_out_note
-from kraft.story.report.words import clean, count, duration, names_of, partition_name, timestamp
+from kraft.story.report.words import clean, count, duration, names_of, partition_name, row_label, timestamp
 
 TITLE = "Which broker led which partition"
 MAX_ROWS = 40
@@ -44,16 +44,14 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
     if not rows:
         return Section("partitions", TITLE, ["No leadership of a partition is known in this time."])
     shown = rows[:MAX_ROWS]
-    labels = [
-        row.partitions[0] if len(row.partitions) == 1 else f"{row.partitions[0]} +{len(row.partitions) - 1:,}"
-        for row in shown
-    ]
+    labels = [row_label(row.partitions) for row in shown]
     bars = [bar for place, row in enumerate(shown) for bar in _bars(report, palette, place, row)]
     bars.sort(key=lambda bar: (bar.look is SEVERAL, bar.look.name))
     figure = timeline(report, marks, bar_traces(bars), rows_axis(labels), ROW_PX * max(len(shown), 2))
     hidden = sum(len(row.partitions) for row in rows[MAX_ROWS:])
     unselected = (report.partitions or 0) - partitions
     notes = [
+        "The metadata names a killed broker as leader until the controller fences it.",
         *left_out_note(hidden, "partition", "the plot shows those that had no leader longest or changed it most"),
         *left_out_note(max(unselected, 0), "partition of the cluster", "the report was given the others"),
     ]
@@ -157,7 +155,7 @@ def _sentences(report: ClusterReport, rows: Sequence[_Row]) -> list[str]:
         last[row.periods[-1].leader] = last.get(row.periods[-1].leader, 0) + len(row.partitions)
     most = max(last, key=lambda leader: (leader is not None, last[leader]))
     sentences = [
-        f"The {count(partitions, 'partition')} changed the leader {count(changes, 'time')}.",
+        f"{count(partitions, 'partition')} changed their leaders {count(changes, 'time')} in all.",
         f"At the end, node {most} led most of them: {last[most]:,}.",
     ]
     if None in last:

@@ -39,7 +39,7 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
     return Section(
         "quorum",
         TITLE,
-        _sentences(report, terms),
+        _sentences(report, marks, terms),
         [_figure(report, palette, marks, shown_terms, shown_events)],
         Table.of(("epoch", "leader", "from (UTC)", "led for", "ended because"), _rows(terms)),
         [
@@ -73,7 +73,7 @@ def _events(report: ClusterReport) -> list[Candidacy | VoteCast]:
     )
 
 
-def _sentences(report: ClusterReport, terms: Sequence[LeaderTerm]) -> list[str]:
+def _sentences(report: ClusterReport, marks: Marks, terms: Sequence[LeaderTerm]) -> list[str]:
     led = [term for term in terms if term.leader is not None]
     if not led:
         return ["Nodes stood for election, and nobody won."]
@@ -87,7 +87,11 @@ def _sentences(report: ClusterReport, terms: Sequence[LeaderTerm]) -> list[str]:
     gaps = [(end - start, after) for start, end, after in leaderless(terms) if end > report.start_ms]
     if gaps:
         longest, after = max(gaps, key=lambda gap: gap[0])
-        sentences.append(f"Nobody led it for {duration(longest)} before node {after.leader} won epoch {after.epoch}.")
+        occasion = marks.near(after.start_ms - longest)
+        when = f" when {occasion.text}" if occasion is not None else ""
+        sentences.append(
+            f"Nobody led it for {duration(longest)}{when}, until node {after.leader} won epoch {after.epoch}."
+        )
     if len(gaps) > 1:
         sentences.append(f"It was without a leader {len(gaps)} times, {duration(sum(gap for gap, _ in gaps))} in all.")
     lost = [term for term in terms if term.leader is None]

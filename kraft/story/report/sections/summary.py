@@ -41,7 +41,7 @@ def _quorum(report: ClusterReport) -> Iterator[tuple[str, str]]:
     begun = [term for term in report.quorum.terms if term.leader is not None and within(report, term) is not None]
     if begun:
         changes = sum(term.start_ms > report.start_ms for term in begun)
-        yield count(changes, "time"), "a node became active controller"
+        yield f"{changes:,}", f"change{'' if changes == 1 else 's'} of the active controller"
     gaps = [
         min(end_ms, report.end_ms) - max(start_ms, report.start_ms)
         for start_ms, end_ms, _ in leaderless(report.quorum.terms)
@@ -57,7 +57,7 @@ def _availability(report: ClusterReport, partitions: int) -> Iterator[tuple[str,
     whole_ms = (report.end_ms - report.start_ms) * partitions
     if whole_ms:
         lost_ms = sum(end_ms - start_ms for start_ms, end_ms in spans)
-        yield percent(whole_ms - lost_ms, whole_ms), "of the partitions' time with a leader"
+        yield percent(whole_ms - lost_ms, whole_ms), "of the partitions' time had a leader"
     if spans:
         yield duration(max(end_ms - start_ms for start_ms, end_ms in spans)), "the longest outage of a partition"
 
@@ -65,7 +65,7 @@ def _availability(report: ClusterReport, partitions: int) -> Iterator[tuple[str,
 def _fenced(report: ClusterReport) -> Iterator[tuple[str, str]]:
     fenced = fenced_times(report)
     if fenced:
-        yield duration(max(fenced.values())), f"{count(len(fenced), 'broker')} fenced, at most"
+        yield duration(max(fenced.values())), "the longest time a broker was fenced"
 
 
 def _latency(report: ClusterReport) -> Iterator[tuple[str, str]]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from kraft.story.report.figure import LEFT_PX, RIGHT_PX, ROW_PX, Trace, hover, rows_axis, timeline, within
+from kraft.story.report.figure import LEFT_PX, RIGHT_PX, ROW_PX, Trace, hover, legend, rows_axis, timeline, within
 from kraft.story.report.marks import Marks
 from kraft.story.report.model import ClusterReport, Unavailability
-from kraft.story.report.palette import NOBODY_COLOUR, Palette
+from kraft.story.report.palette import NOBODY_COLOUR, UNKNOWN, Palette
 from kraft.story.report.section import Figure, Section, Table, left_out_note
-from kraft.story.report.words import clean, count, duration, partition_name, percent, timestamp
+from kraft.story.report.words import clean, count, duration, names_of, partition_name, percent, row_label, timestamp
 
 TITLE = "Unavailability"
-MAX_PARTITIONS = 20
+MAX_ROWS = 20
 MAX_STEPS = 1_000
 _PLOT_PX = 140
+#: Times are alike if they fall into the same of so many parts of the longest one.
+_LIKE_TIMES = 50
+
+Name = tuple[str, int]
+#: For each partition, the ms of each of its outages by the broker that led it before.
+Totals = dict[Name, dict[int | None, list[int]]]
 
 
 def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
@@ -23,22 +29,26 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
     outages.sort(key=lambda outage: (-_length_ms(report, outage), outage.topic, outage.partition, outage.start_ms))
     if not outages:
         return Section("unavailability", TITLE, ["Each partition had a leader all the time that is known."])
-    total_ms: dict[tuple[str, int], int] = {}
+    totals: Totals = {}
     for outage in outages:
-        name = outage.topic, outage.partition
-        total_ms[name] = total_ms.get(name, 0) + _length_ms(report, outage)
-    worst = sorted(total_ms, key=lambda name: (-total_ms[name], name))[:MAX_PARTITIONS]
+        by_broker = totals.setdefault((outage.topic, outage.partition), {})
+        by_broker.setdefault(outage.broker, []).append(_length_ms(report, outage))
+    rows = _rows_of(totals)
+    shown = rows[:MAX_ROWS]
+    notes = [
+        "Above: the number of partitions without a leader at each time.",
+        "Below: their whole time without one, in the colour of the broker that led them before.",
+    ]
+    if len(rows) < len(totals):
+        notes.append("Partitions with like times share a row, which shows the longest.")
+    hidden = sum(map(len, rows[MAX_ROWS:]))
     return Section(
         "unavailability",
         TITLE,
-        _sentences(report, marks, outages, total_ms),
-        [_over_time(report, marks, outages), _by_partition(report, palette, outages, worst)],
+        _sentences(report, marks, outages, len(totals)),
+        [_over_time(report, marks, outages), _by_partition(palette, totals, shown)],
         Table.of(("partition", "leader before", "from (UTC)", "for", "reason"), _rows(report, outages)),
-        [
-            "Above: the number of partitions without a leader at each time.",
-            "Below: their whole time without one, in the colour of the broker that led them before.",
-            *left_out_note(len(total_ms) - len(worst), "partition", "the lower plot shows the longest times"),
-        ],
+        [*notes, *left_out_note(hidden, "partition", "the lower plot shows the longest times")],
     )
 
 
@@ -60,17 +70,15 @@ def _sentences(
     report: ClusterReport,
     marks: Marks,
     outages: Sequence[Unavailability],
-    total_ms: dict[tuple[str, int], int],
+    hit: int,
 ) -> list[str]:
-    known = len({(period.topic, period.partition) for period in report.leadership} | total_ms.keys())
-    whole_ms = (report.end_ms - report.start_ms) * max(report.partitions or 0, known)
-    lost_ms = sum(total_ms.values())
+    names = {(each.topic, each.partition) for each in (*report.leadership, *outages)}
+    whole_ms = (report.end_ms - report.start_ms) * max(report.partitions or 0, len(names))
+    lost_ms = sum(_length_ms(report, outage) for outage in outages)
     open_ones = sum(outage.end_ms is None for outage in outages)
     sentences = [f"{outage_sentence(report, marks, outages[0])}."]
     if len(outages) > 1:
-        sentences.append(
-            f"{count(len(outages), 'outage')} of {count(len(total_ms), 'partition')} add up to {duration(lost_ms)}."
-        )
+        sentences.append(f"{count(len(outages), 'outage')} of {count(hit, 'partition')} add up to {duration(lost_ms)}.")
     if whole_ms:
         sentences.append(f"Partitions had a leader {percent(whole_ms - lost_ms, whole_ms)} of their time.")
     if open_ones:
@@ -124,7 +132,7 @@ def _over_time(report: ClusterReport, marks: Marks, outages: Sequence[Unavailabi
     }
     highest = max(number for _, number in steps)
     axis = {
-        "title": {"text": "partitions without a leader"},
+        "title": {"text": "partitions"},
         "range": [0, highest * 1.08],
         "fixedrange": True,
         "gridcolor": "var(--grid)",
@@ -135,56 +143,74 @@ def _over_time(report: ClusterReport, marks: Marks, outages: Sequence[Unavailabi
     return timeline(report, marks, [trace], axis, _PLOT_PX)
 
 
-def _by_partition(
-    report: ClusterReport, palette: Palette, outages: Sequence[Unavailability], worst: Sequence[tuple[str, int]]
-) -> Figure:
-    seconds: dict[int | None, dict[tuple[str, int], list[float]]] = {}
-    for outage in sorted(outages, key=lambda outage: (outage.broker is None, outage.broker or 0)):
-        name = outage.topic, outage.partition
-        if name in worst:
-            seconds.setdefault(outage.broker, {}).setdefault(name, []).append(_length_ms(report, outage) / 1000)
-    traces = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": "unknown leader" if broker is None else f"node {broker}",
-            "x": [sum(of_partition[name]) for name in of_partition],
-            "y": [worst.index(name) for name in of_partition],
-            "width": 0.72,
-            "text": [duration(sum(of_partition[name]) * 1000) for name in of_partition],
-            "hovertext": [
-                hover(
-                    f"{partition_name(*name)}: nobody led for {duration(sum(each) * 1000)}",
-                    "" if broker is None else f"node {broker} led it before",
-                    f"{count(len(each), 'outage')}, the longest of {duration(max(each) * 1000)}",
-                )
-                for name, each in of_partition.items()
-            ],
-            "hoverinfo": "text",
-            "marker": {
-                "color": "var(--faint)" if broker is None else palette[broker].colour,
-                "pattern": {"shape": "" if broker is None else palette[broker].hatch, "size": 6, "solidity": 0.35},
-            },
-        }
-        for broker, of_partition in seconds.items()
-    ]
-    plot_px = ROW_PX * max(len(worst), 2)
+def _rows_of(totals: Totals) -> list[list[Name]]:
+    """Return the rows of the lower plot, the longest time first. Many partitions share rows by like times."""
+    names = sorted(totals, key=lambda name: (-_sum_ms(totals[name]), name))
+    if len(names) <= MAX_ROWS:
+        return [[name] for name in names]
+    part_ms = max(_sum_ms(totals[names[0]]) / _LIKE_TIMES, 1)
+    alike: dict[object, list[Name]] = {}
+    for name in names:
+        shape = tuple(
+            sorted(
+                (-1 if broker is None else broker, round(sum(each) / part_ms)) for broker, each in totals[name].items()
+            )
+        )
+        alike.setdefault(shape, []).append(name)
+    return list(alike.values())
+
+
+def _sum_ms(by_broker: dict[int | None, list[int]]) -> int:
+    return sum(sum(each) for each in by_broker.values())
+
+
+def _by_partition(palette: Palette, totals: Totals, rows: Sequence[Sequence[Name]]) -> Figure:
+    brokers = sorted(
+        {broker for row in rows for broker in totals[row[0]]}, key=lambda broker: (broker is None, broker or 0)
+    )
+    traces = [_broker_trace(palette, totals, rows, broker) for broker in brokers]
+    plot_px = ROW_PX * max(len(rows), 2)
     layout = {
-        "height": 10 + plot_px + 74,
-        "margin": {"l": LEFT_PX, "r": RIGHT_PX, "t": 10, "b": 74},
+        "height": 10 + plot_px + 90,
+        "margin": {"l": LEFT_PX, "r": RIGHT_PX, "t": 10, "b": 90},
         "barmode": "stack",
         "uniformtext": {"minsize": 9, "mode": "hide"},
         "showlegend": True,
-        "legend": {"orientation": "h", "yanchor": "top", "y": -46 / plot_px, "x": 0},
+        "legend": legend(-58 / plot_px),
         "xaxis": {
             "title": {"text": "seconds without a leader"},
             "rangemode": "tozero",
             "gridcolor": "var(--grid)",
             "zeroline": False,
         },
-        "yaxis": rows_axis([partition_name(*name) for name in worst]),
+        "yaxis": rows_axis([row_label([partition_name(*name) for name in row]) for row in rows]),
     }
     return {"data": traces, "layout": layout}
+
+
+def _broker_trace(palette: Palette, totals: Totals, rows: Sequence[Sequence[Name]], broker: int | None) -> Trace:
+    bars = [(place, row, totals[row[0]][broker]) for place, row in enumerate(rows) if broker in totals[row[0]]]
+    look = palette[broker] if broker is not None else UNKNOWN
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": look.name,
+        "x": [sum(outages) / 1000 for _, _, outages in bars],
+        "y": [place for place, _, _ in bars],
+        "width": 0.72,
+        "text": [duration(sum(outages)) for _, _, outages in bars],
+        "textangle": 0,
+        "hovertext": [
+            hover(
+                f"{names_of([partition_name(*name) for name in row])}: nobody led for {duration(sum(outages))}",
+                f"{look.name} led before",
+                f"{count(len(outages), 'outage')}, the longest of {duration(max(outages))}",
+            )
+            for _, row, outages in bars
+        ],
+        "hoverinfo": "text",
+        "marker": {"color": look.colour, "pattern": {"shape": look.hatch, "size": 6, "solidity": 0.35}},
+    }
 
 
 def _rows(report: ClusterReport, outages: Sequence[Unavailability]) -> Iterator[tuple[object, ...]]:
