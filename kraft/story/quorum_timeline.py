@@ -41,6 +41,13 @@ class JournalLine:
         return epoch if isinstance(epoch, int) else _NO_EPOCH
 
     @property
+    def sought_epoch(self) -> int:
+        """The epoch that the line is about. A pre-vote is about the next one, which the node has not entered yet
+        (KIP-996).
+        """
+        return self.epoch + (self.after == "Prospective" or bool(self.fields.get("preVote")))
+
+    @property
     def before(self) -> object:
         return self.fields.get("before")
 
@@ -199,9 +206,9 @@ def lines_about(lines: Sequence[JournalLine], epoch: int) -> list[JournalLine]:
     leads: dict[int, int] = {}
     chosen: list[int] = []
     for number, line in enumerate(lines):
-        about = {line.epoch + 1 if line.fields.get("preVote") else line.epoch}
+        about = {line.sought_epoch}
         if line.after == "Prospective":
-            about.add(line.epoch + 1)
+            about.add(line.epoch)
         if line.begins_term:
             leads[line.node] = line.epoch
         elif line.ends_term:

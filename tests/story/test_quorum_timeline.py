@@ -5,76 +5,37 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import attrs
 import pytest
 from click.testing import CliRunner, Result
 
 from kraft.cli.main import cli
-from kraft.quorum.journal import FILE_NAME, OLDER_SUFFIX, QuorumJournal
-from kraft.raft.events import Effects, Reason, Transition, Verdict
+from kraft.quorum.journal import FILE_NAME, OLDER_SUFFIX
+from kraft.raft.events import Effects, Reason
 from kraft.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
 from kraft.raft.state import TRANSITIONS
 from kraft.story.quorum_timeline import leader_terms, merged, read_journal, sentence
-
-START_MS = 1_795_270_800_000
-
-
-@attrs.define
-class World:
-    """Nodes that write journals as real ones do, on one clock."""
-
-    root: Path
-    now_ms: int = START_MS
-    journals: dict[int, QuorumJournal] = attrs.Factory(dict)
-
-    def directory(self, node: int) -> Path:
-        directory = self.root / str(node)
-        directory.mkdir(exist_ok=True)
-        return directory
-
-    def start(self, *nodes: int, wrote_ms: int | None = None) -> None:
-        for node in nodes:
-            self.journals[node] = QuorumJournal(self.directory(node), node, lambda: self.now_ms)
-            self.journals[node].start(wrote_ms)
-
-    def moves(self, node: int, before: str, after: str, epoch: int, why: str) -> None:
-        self.journals[node].note(Effects(transitions=[Transition(before, after, epoch, why)]))
-        self.now_ms += 10
-
-    def judges(self, node: int, request: Request, peer: int, reason: Reason, *, granted: bool = False) -> None:
-        self.journals[node].note(Effects(verdicts=[Verdict(request, peer, granted, reason)]))
-        self.now_ms += 10
-
-    def elects(self, node: int, epoch: int, voter: int, before: str = "Follower", why: str = "no leader") -> None:
-        """``node`` wins with the vote of ``voter``."""
-        self.moves(node, before, "Prospective", epoch - 1, why)
-        self.judges(voter, VoteRequest(epoch - 1, node, 5, 0, pre_vote=True), node, Reason.GRANTED, granted=True)
-        self.moves(node, "Prospective", "Candidate", epoch, f"{node} and {voter} would grant their votes")
-        self.judges(voter, VoteRequest(epoch, node, 5, 0), node, Reason.GRANTED, granted=True)
-        self.moves(node, "Candidate", "Leader", epoch, f"{node} and {voter} granted their votes")
-        self.moves(voter, "Unattached", "Follower", epoch, f"{node} sent BeginQuorumEpoch")
-        self.judges(voter, BeginQuorumEpochRequest(epoch, node), node, Reason.FROM_LEADER, granted=True)
+from tests.support.journals import START_MS, Journals
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    world = World(tmp_path)
+def world(tmp_path: Path) -> Journals:
+    world = Journals(tmp_path)
     world.start(1, 2, 3)
     world.now_ms += 100
     return world
 
 
-def explain(world: World, *options: str, nodes: tuple[int, ...] = (1, 2, 3)) -> Result:
+def explain(world: Journals, *options: str, nodes: tuple[int, ...] = (1, 2, 3)) -> Result:
     directories = [str(world.directory(node)) for node in nodes]
     return CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *directories, *options])
 
 
-def explained_terms(world: World, nodes: tuple[int, ...] = (1, 2, 3)) -> list[tuple[int, int | None, str | None]]:
+def explained_terms(world: Journals, nodes: tuple[int, ...] = (1, 2, 3)) -> list[tuple[int, int | None, str | None]]:
     found = leader_terms(merged(read_journal(str(world.directory(node)))[0] for node in nodes))
     return [(term.epoch, term.leader, term.why_ended) for term in found]
 
 
-def test_the_timeline_of_an_election(world: World) -> None:
+def test_the_timeline_of_an_election(world: Journals) -> None:
     world.elects(1, 1, voter=2, before="Unattached", why="the election timeout expired without a leader")
     result = explain(world)
     assert result.exit_code == 0
@@ -97,14 +58,14 @@ def test_the_timeline_of_an_election(world: World) -> None:
     )
 
 
-def test_a_leader_that_resigns_gives_the_reason(world: World) -> None:
+def test_a_leader_that_resigns_says_why(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     world.moves(1, "Leader", "Resigned", 1, "the node is shutting down")
     world.elects(2, 2, voter=3)
     assert explained_terms(world)[0] == (1, 1, "node 1: the node is shutting down")
 
 
-def test_a_followers_timeout_dates_the_end_of_a_killed_leader(world: World) -> None:
+def test_a_followers_timeout_dates_the_end_of_a_killed_leader(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     world.now_ms += 2000
     world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
@@ -116,8 +77,8 @@ def test_a_followers_timeout_dates_the_end_of_a_killed_leader(world: World) -> N
     ]
 
 
-def an_outage(world: World, *back: int, wrote_ms: int | None) -> None:
-    """1 leads epoch 1 for a second, then all are down for 25 minutes. Epoch 2 has no leader, and 3 leads epoch 3."""
+def an_outage(world: Journals, *back: int, wrote_ms: int | None) -> None:
+    """1 leads epoch 1 for a second, then all are down for 25 minutes; nobody is elected in epoch 2, 3 in epoch 3."""
     world.elects(1, 1, voter=2)
     world.now_ms = START_MS + 140 + 1000 + 1_500_000
     world.start(*back, wrote_ms=wrote_ms)
@@ -128,7 +89,7 @@ def an_outage(world: World, *back: int, wrote_ms: int | None) -> None:
     world.elects(3, 3, voter=2, before="Unattached", why="the election timeout expired without a leader")
 
 
-def test_an_outage_of_all_nodes_counts_for_no_leader(world: World) -> None:
+def test_an_outage_of_all_nodes_counts_for_no_leader(world: Journals) -> None:
     """A killed leader's last record dates the end of its term; lines of others after their own restart do not."""
     an_outage(world, 1, 2, 3, wrote_ms=START_MS + 140 + 900)
     assert explained_terms(world) == [
@@ -141,20 +102,20 @@ def test_an_outage_of_all_nodes_counts_for_no_leader(world: World) -> None:
     assert table[1].startswith("2      nobody  2026-11-21 14:45:01.240  -        nobody stood for election; ")
 
 
-def test_without_a_last_record_an_outage_bounds_the_term(world: World) -> None:
+def test_without_a_last_record_an_outage_bounds_the_term(world: Journals) -> None:
     an_outage(world, 1, 2, 3, wrote_ms=None)
     assert explained_terms(world)[0] == (1, 1, "node 1 ended, and its journal does not say why; it started again")
     assert "  at most 1501.0 s  " in explain(world).output
 
 
-def test_a_leader_that_is_not_back_after_an_outage(world: World) -> None:
-    """A follower that was down itself has no line about the end of its leader's term."""
+def test_a_leader_that_is_not_back_after_an_outage(world: Journals) -> None:
+    """A follower that was down itself cannot say when its leader was."""
     an_outage(world, 2, 3, wrote_ms=None)
     assert explained_terms(world)[0] == (1, 1, "node 3: 1 responded with a newer epoch")
     assert "  at most 1501.1 s  " in explain(world).output
 
 
-def test_a_leader_that_was_killed_while_it_was_asleep(world: World) -> None:
+def test_a_leader_that_was_killed_while_it_was_asleep(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     wrote_ms = world.now_ms
     world.now_ms += 2000
@@ -168,13 +129,13 @@ def test_a_leader_that_was_killed_while_it_was_asleep(world: World) -> None:
     )
 
 
-def test_an_epoch_with_an_unknown_leader_is_left_out(world: World) -> None:
+def test_an_epoch_with_an_unknown_leader_is_left_out(world: Journals) -> None:
     world.moves(3, "Unattached", "Unattached", 4, "2 responded with a newer epoch")
     world.moves(3, "Unattached", "Follower", 4, "2 named 1 as the leader")
     assert explained_terms(world) == []
 
 
-def test_a_paused_leader_learns_of_it_later(world: World) -> None:
+def test_a_paused_leader_learns_of_it_later(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
     world.now_ms += 3000
@@ -186,7 +147,7 @@ def test_a_paused_leader_learns_of_it_later(world: World) -> None:
     )
 
 
-def test_a_follower_that_came_back_is_not_why_it_ended(world: World) -> None:
+def test_a_follower_that_came_back_is_not_why_it_ended(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     world.moves(3, "Follower", "Prospective", 1, "I was asleep")
     world.moves(3, "Prospective", "Follower", 1, "1 and 2 would refuse their votes")
@@ -195,7 +156,7 @@ def test_a_follower_that_came_back_is_not_why_it_ended(world: World) -> None:
     assert explained_terms(world)[0] == (1, 1, "node 2: 1 sent no response within the fetch timeout")
 
 
-def test_an_election_without_a_winner(world: World) -> None:
+def test_an_election_that_nobody_won(world: Journals) -> None:
     for node, other in ((1, 2), (2, 1)):
         world.moves(node, "Prospective", "Candidate", 1, "")
         world.judges(other, VoteRequest(1, node, 0, 0), node, Reason.VOTED_FOR_MYSELF)
@@ -204,13 +165,13 @@ def test_an_election_without_a_winner(world: World) -> None:
     assert "1      nobody  " in explain(world).output
 
 
-def test_a_followers_journal_alone_has_the_leader(world: World) -> None:
+def test_who_led_is_known_from_a_followers_journal_alone(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     world.elects(3, 2, voter=2)
     assert explained_terms(world, nodes=(2,)) == [(1, 1, "epoch 2 began"), (2, 3, None)]
 
 
-def test_a_node_alone_that_stops_and_starts(world: World) -> None:
+def test_a_node_alone_that_stops_and_starts(world: Journals) -> None:
     world.moves(1, "Candidate", "Leader", 1, "its own vote is a majority")
     world.journals[1].stop()
     world.start(1)
@@ -218,7 +179,7 @@ def test_a_node_alone_that_stops_and_starts(world: World) -> None:
     assert explained_terms(world, nodes=(1,)) == [(1, 1, "node 1 stopped"), (2, 1, None)]
 
 
-def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: World) -> None:
+def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
     world.moves(1, "Leader", "Follower", 2, "2 sent BeginQuorumEpoch")
@@ -239,14 +200,14 @@ def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: World) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_an_epoch_that_no_journal_knows(world: World, options: tuple[str, ...]) -> None:
+def test_an_epoch_that_no_journal_knows(world: Journals, options: tuple[str, ...]) -> None:
     world.elects(1, 1, voter=2)
     result = explain(world, "--epoch", "99", *options)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "Error: None of the journals has epoch 99\n"
 
 
-def test_a_directory_that_is_named_twice_is_read_once(world: World) -> None:
+def test_a_directory_that_is_named_twice_is_read_once(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     link = world.root / "link"
     link.symlink_to(world.directory(1))
@@ -254,7 +215,7 @@ def test_a_directory_that_is_named_twice_is_read_once(world: World) -> None:
     assert CliRunner(catch_exceptions=False).invoke(cli, again).output == explain(world, nodes=(1,)).output
 
 
-def test_only_recent_values_count(world: World) -> None:
+def test_only_what_happened_lately(world: Journals) -> None:
     world.moves(1, "Prospective", "Candidate", 0, "")
     world.elects(1, 1, voter=2)
     world.now_ms += 60_000
@@ -267,7 +228,7 @@ def test_only_recent_values_count(world: World) -> None:
     assert "leads epoch 1" in explain(world, "--since", "9999d").output
 
 
-def test_json(world: World) -> None:
+def test_json(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     output = json.loads(explain(world, "--json").output)
     assert output["leader_terms"] == [
@@ -277,7 +238,7 @@ def test_json(world: World) -> None:
     assert output["events"][4]["sentence"] == "would vote for 1 in epoch 1: its log is at least as long as mine"
 
 
-def test_a_clock_that_was_set_back_keeps_the_order_of_a_nodes_lines(world: World) -> None:
+def test_a_clock_that_was_set_back_keeps_the_order_of_a_nodes_lines(world: Journals) -> None:
     world.moves(1, "Unattached", "Prospective", 0, "first")
     world.now_ms -= 50_000
     world.moves(1, "Prospective", "Candidate", 1, "second")
@@ -285,7 +246,7 @@ def test_a_clock_that_was_set_back_keeps_the_order_of_a_nodes_lines(world: World
     assert output.index("first") < output.index("second")
 
 
-def test_unreadable_lines_are_skipped_and_counted(world: World) -> None:
+def test_unreadable_lines_are_skipped_and_counted(world: Journals) -> None:
     path = world.directory(1) / FILE_NAME
     with path.open("ab") as file:
         file.write(b'{"ms":1}\n[1]\nnonsense\n{"ms":-5,"node":1,"kind":"start"}\n' + b"[" * 100_000 + b'\n{"ms":2,"no')
@@ -294,14 +255,14 @@ def test_unreadable_lines_are_skipped_and_counted(world: World) -> None:
     assert result.stderr == "Warning: skipped 6 unreadable lines\n"
 
 
-def test_the_older_file_comes_first(world: World) -> None:
+def test_the_older_file_comes_first(world: Journals) -> None:
     path = world.directory(1) / FILE_NAME
     path.with_name(FILE_NAME + OLDER_SUFFIX).write_text('{"ms":5,"node":1,"kind":"stop"}\n')
     lines, _ = read_journal(str(world.directory(1)))
     assert [line.kind for line in lines] == ["stop", "start"]
 
 
-def test_a_refused_fetch_of_a_node_that_seeks_the_leader_needs_all(world: World) -> None:
+def test_a_refused_fetch_of_a_node_that_seeks_the_leader_needs_all(world: Journals) -> None:
     world.judges(2, FetchRequest(0, 1, 0, 0, 0.5), 1, Reason.NOT_LEADER)
     world.judges(2, FetchRequest(0, 9, 0, 0, 0.5), 9, Reason.FROM_MYSELF)
     strange = "node 2 refuses Fetch of 9 in epoch 0: it has my node id"
@@ -316,14 +277,14 @@ def test_a_refused_fetch_of_a_node_that_seeks_the_leader_needs_all(world: World)
     assert [event["sentence"] for event in events if "refuses" in event["sentence"]] == [usual[7:], strange[7:]]
 
 
-def test_a_directory_without_a_journal(world: World, tmp_path: Path) -> None:
+def test_a_directory_without_a_journal(world: Journals, tmp_path: Path) -> None:
     result = explain(world, nodes=(1, 7))
     assert result.exit_code == 1
     why = f"no {FILE_NAME} is here; name the directory with the node's metadata log"
     assert result.stderr == f"Error: {tmp_path / '7'}: {why}\n"
 
 
-def test_the_directory_of_a_configuration(world: World, tmp_path: Path) -> None:
+def test_the_directory_of_a_configuration(world: Journals, tmp_path: Path) -> None:
     world.elects(1, 1, voter=2)
     config = tmp_path / "server.properties"
     config.write_text(
@@ -334,7 +295,7 @@ def test_the_directory_of_a_configuration(world: World, tmp_path: Path) -> None:
     assert "node 1 leads epoch 1" in result.output
 
 
-def test_the_directory_of_a_node_without_a_configuration(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_directory_of_a_node_without_a_configuration(world: Journals, monkeypatch: pytest.MonkeyPatch) -> None:
     world.elects(1, 1, voter=2)
     world.directory(1).rename(world.root / "kraft-data")
     monkeypatch.chdir(world.root)
@@ -349,7 +310,7 @@ def test_the_directory_of_a_node_without_a_configuration(world: World, monkeypat
         (("--since", "yesterday", "1"), "'yesterday' is neither a time like 2026-11-21T14:22 nor a span like 10m"),
     ],
 )
-def test_wrong_usage(world: World, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], why: str) -> None:
+def test_wrong_usage(world: Journals, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], why: str) -> None:
     monkeypatch.chdir(world.root)
     arguments = [str(world.directory(1)) if option == "1" else option for option in options]
     result = CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *arguments])
@@ -357,7 +318,7 @@ def test_wrong_usage(world: World, monkeypatch: pytest.MonkeyPatch, options: tup
     assert why in result.stderr
 
 
-def test_every_transition_and_verdict_is_a_sentence(world: World) -> None:
+def test_every_transition_and_verdict_is_a_sentence(world: Journals) -> None:
     for before, after in TRANSITIONS:
         world.moves(1, before.__name__, after.__name__, 4, "so")
     requests: tuple[Request, ...] = (

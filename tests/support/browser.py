@@ -32,6 +32,8 @@ _FLAGS = (
     "--enable-logging=stderr",
     f"--virtual-time-budget={_BUDGET_MS}",
 )
+#: The horizontal coordinates of the path of a bar, such as M10,2V20H80V2Z.
+_PATH_X = re.compile(r"[MH](-?[\d.]+)")
 _CONSOLE = re.compile(r'CONSOLE:?\(?\d*\)?\] "(.*)", source: (.*)$', re.MULTILINE)
 
 
@@ -41,12 +43,15 @@ class NoBrowser(Exception):
 
 @attrs.frozen
 class Element:
-    """An element of the DOM with its attributes, the text directly in it, and the classes of the elements around it."""
+    """An element of the DOM. ``within`` has the classes and ids of the elements around it, and its own; ``text`` is the
+    text directly in it.
+    """
 
     tag: str
     attributes: dict[str, str]
     within: tuple[str, ...]
     text: list[str] = attrs.field(factory=list)
+    children: list[Element] = attrs.field(factory=list)
 
     @property
     def classes(self) -> list[str]:
@@ -55,6 +60,17 @@ class Element:
     @property
     def label(self) -> str:
         return self.attributes.get("aria-label", "")
+
+    @property
+    def path(self) -> str:
+        """The path that is drawn: the element's own, or that of the path in the element of a bar."""
+        return self.attributes.get("d", "") or next((each.path for each in self.children if each.path), "")
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """The least and the greatest x of the path of a bar."""
+        xs = [float(x) for x in _PATH_X.findall(self.path)]
+        return min(xs), max(xs)
 
 
 @attrs.frozen
@@ -69,9 +85,10 @@ class Opened:
     def body(self) -> Element:
         return next(element for element in self.elements if element.tag == "body")
 
-    def labelled(self, part: str, words: str) -> list[Element]:
-        """Return the drawn elements in the page's part ``part``, an element id, whose label holds ``words``."""
-        return [each for each in self.elements if f"#{part}" in each.within and words in each.label]
+    def drawn(self, part: str, words: str) -> list[Element]:
+        """Return the drawn bars and points in the page's part ``part``, an element id, whose label holds ``words``."""
+        labelled = [each for each in self.elements if f"#{part}" in each.within and words in each.label]
+        return [each for each in labelled if each.path]
 
     def texts(self, part: str, tag: str) -> list[str]:
         return ["".join(each.text) for each in self.elements if f"#{part}" in each.within and each.tag == tag]
@@ -90,9 +107,9 @@ def browser() -> str:
     raise NoBrowser("no Chromium is on the path: apt-get install chromium")
 
 
-def open_page(page: Path, *, width: int = 1280, height: int = 3000) -> Opened:
+def open_page(page: Path, *, width: int = 1280, height: int = 3000, dark: bool = False) -> Opened:
     """Return the page as it is after its scripts ran."""
-    done = _run("--dump-dom", f"--window-size={width},{height}", page.resolve().as_uri())
+    done = _run(*_scheme(dark), "--dump-dom", f"--window-size={width},{height}", page.resolve().as_uri())
     parser = _Elements()
     parser.feed(done.stdout)
     return Opened(done.stdout, parser.elements, [found[1] for found in _CONSOLE.finditer(done.stderr)])
@@ -100,13 +117,18 @@ def open_page(page: Path, *, width: int = 1280, height: int = 3000) -> Opened:
 
 def screenshot(page: Path, picture: Path, *, width: int = 1280, height: int = 3000, dark: bool = False) -> None:
     """Write the picture of the page, a PNG, with the width and height of the window."""
-    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
-    _run(*scheme, f"--window-size={width},{height}", f"--screenshot={picture.resolve()}", page.resolve().as_uri())
+    _run(
+        *_scheme(dark), f"--window-size={width},{height}", f"--screenshot={picture.resolve()}", page.resolve().as_uri()
+    )
 
 
 def print_page(page: Path, document: Path) -> None:
     """Write the page as it is printed, a PDF."""
     _run("--no-pdf-header-footer", f"--print-to-pdf={document.resolve()}", page.resolve().as_uri())
+
+
+def _scheme(dark: bool) -> list[str]:
+    return [f"--blink-settings=preferredColorScheme={0 if dark else 1}"]
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -118,7 +140,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 class _Elements(HTMLParser):
-    """Collects the elements in order. Only those that were closed have no elements within."""
+    """Collects the elements in order."""
 
     VOID = frozenset(("meta", "link", "br", "img", "input", "hr"))
 
@@ -132,6 +154,8 @@ class _Elements(HTMLParser):
         within = self._open[-1].within if self._open else ()
         element = Element(tag, attributes, (*within, *_names(attributes)))
         self.elements.append(element)
+        if self._open:
+            self._open[-1].children.append(element)
         if tag not in self.VOID:
             self._open.append(element)
 

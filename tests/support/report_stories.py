@@ -83,6 +83,31 @@ def without_failover() -> ClusterReport:
     return attrs.evolve(story, quorum=QuorumHistory([first]), failovers=(), events=story.events[:1])
 
 
+HOSTILE = "</script><img src=x onerror=alert(1)><b>&amp;%{x}$x$\u202e\ud800'\""
+"""A name that tries to become an element, a script, an entity, a template, a formula, and to turn the text around."""
+
+
+def hostile() -> ClusterReport:
+    """A minute in which every text that somebody else chooses is HOSTILE."""
+    story = two_kills()
+    return attrs.evolve(
+        story,
+        cluster_id=HOSTILE,
+        leadership=[attrs.evolve(each, topic=HOSTILE, reason=HOSTILE) for each in story.leadership[-2:]],
+        unavailability=[attrs.evolve(each, topic=HOSTILE, reason=HOSTILE) for each in story.unavailability[-1:]],
+        brokers=[attrs.evolve(each, reason=HOSTILE) for each in story.brokers],
+        quorum=QuorumHistory(
+            [attrs.evolve(each, why_ended=HOSTILE) for each in story.quorum.terms],
+            [Election(6, [Candidacy(CONTROLLER_KILLED_MS, 3, 6, reason=HOSTILE)])],
+        ),
+        failovers=[Failover(6, 1, 3, [FailoverPhase(HOSTILE, CONTROLLER_KILLED_MS, CONTROLLER_ELECTED_MS)])],
+        latency=[attrs.evolve(each, plane=HOSTILE) for each in story.latency],
+        changes=[Change(START_MS, HOSTILE, HOSTILE, HOSTILE, HOSTILE)],
+        quarantined=[Quarantined(HOSTILE, HOSTILE, 1)],
+        events=[NotableEvent(START_MS, HOSTILE)],
+    )
+
+
 def large(partitions: int, minutes: int = 60) -> ClusterReport:
     """An hour of six brokers with many partitions, one killed broker, and a partition that flaps."""
     end_ms = START_MS + minutes * 60_000

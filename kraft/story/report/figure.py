@@ -53,8 +53,8 @@ class Point:
 
 
 def escaped(text: str) -> str:
-    """Return the text so that Plotly, which reads some HTML in its texts, shows it as it is."""
-    return html.escape(clean(text), quote=False)
+    """Return the text so that Plotly, which reads some HTML and formulas in its texts, shows it as it is."""
+    return html.escape(clean(text), quote=False).replace("$", "&#36;")
 
 
 def hover(title: str, *lines: str) -> str:
@@ -131,7 +131,7 @@ def rows_axis(labels: Sequence[str]) -> dict[str, object]:
     return {
         "tickmode": "array",
         "tickvals": list(range(len(labels))),
-        "ticktext": [html.escape(clean(label, _LONGEST_LABEL), quote=False) for label in labels],
+        "ticktext": [escaped(clean(label, _LONGEST_LABEL)) for label in labels],
         "range": [len(labels) - 0.5, -0.5],
         "fixedrange": True,
         "showgrid": False,

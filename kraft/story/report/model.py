@@ -26,7 +26,7 @@ class HasSpan(Protocol):
     def end_ms(self) -> int | None: ...
 
 
-def _not_before_start(instance: HasSpan, attribute: attrs.Attribute[int | None], end_ms: int | None) -> None:
+def _not_before_start(instance: HasSpan, attribute: attrs.Attribute[Any], end_ms: int | None) -> None:
     if end_ms is not None and end_ms < instance.start_ms:
         raise ValueError(f"{type(instance).__name__} ends at {end_ms}, before its start at {instance.start_ms}")
 

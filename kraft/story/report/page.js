@@ -21,8 +21,8 @@
   }
 
   function plain(text) {
-    const signs = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
-    return text.replace(/<br>/g, "; ").replace(/<[^>]*>/g, "").replace(/&(lt|gt|amp);/g, (sign) => signs[sign]);
+    const signs = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&#36;": "$" };
+    return text.replace(/<br>/g, "; ").replace(/<[^>]*>/g, "").replace(/&(lt|gt|amp|#36);/g, (sign) => signs[sign]);
   }
 
   // Gives each bar and point its hover text as a label, for screen readers and for tests.

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 import attrs
 
-from kraft.story.report.figure import Trace, hover, timeline
+from kraft.story.report.figure import Trace, escaped, hover, timeline
 from kraft.story.report.marks import Marks
 from kraft.story.report.model import ClusterReport, LatencyWindow
 from kraft.story.report.section import Section, Table, left_out_note
@@ -52,7 +52,7 @@ def section(report: ClusterReport, marks: Marks) -> Section:
                 report,
                 marks,
                 _traces(merged[plane]),
-                {**y_axis, "title": {"text": f"{clean(plane, 24)}, ms"}},
+                {**y_axis, "title": {"text": f"{escaped(clean(plane, 24))}, ms"}},
                 _PLOT_PX,
             )
             for plane in chosen

@@ -53,8 +53,9 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
     notes = [
         "The metadata names a killed broker as leader until the controller fences it.",
         *left_out_note(hidden, "partition", "the plot shows those that had no leader longest or changed it most"),
-        *left_out_note(max(unselected, 0), "partition of the cluster", "the report was given the others"),
     ]
+    if unselected > 0:
+        notes.append(f"The cluster has {count(unselected, 'more partition')}, which are not in this report.")
     if len(rows) < partitions:
         notes.append("Partitions with the same history share a row.")
     return Section(

@@ -45,7 +45,7 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
         [
             "A bar is a leader's term. A diamond is a candidacy, a circle a granted vote, a cross a refused one.",
             *left_out_note(len(terms) - len(shown_terms), "term", "the plot shows the first ones"),
-            *left_out_note(len(events) - len(shown_events), "candidacy or vote", "the plot shows the first ones"),
+            *left_out_note(len(events) - len(shown_events), "election event", "the plot shows the first ones"),
         ],
     )
 
@@ -67,10 +67,11 @@ def _shown(report: ClusterReport, term: LeaderTerm) -> bool:
 
 
 def _events(report: ClusterReport) -> list[Candidacy | VoteCast]:
-    all_of_them = (event for each in report.quorum.elections for event in (*each.candidacies, *each.votes))
-    return sorted(
-        (event for event in all_of_them if report.start_ms <= event.ms <= report.end_ms), key=attrgetter("ms")
-    )
+    events: list[Candidacy | VoteCast] = []
+    for election in report.quorum.elections:
+        events += election.candidacies
+        events += election.votes
+    return sorted((event for event in events if report.start_ms <= event.ms <= report.end_ms), key=attrgetter("ms"))
 
 
 def _sentences(report: ClusterReport, marks: Marks, terms: Sequence[LeaderTerm]) -> list[str]:

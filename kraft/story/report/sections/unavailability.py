@@ -72,7 +72,8 @@ def _sentences(
     outages: Sequence[Unavailability],
     hit: int,
 ) -> list[str]:
-    names = {(each.topic, each.partition) for each in (*report.leadership, *outages)}
+    names = {(period.topic, period.partition) for period in report.leadership}
+    names |= {(outage.topic, outage.partition) for outage in outages}
     whole_ms = (report.end_ms - report.start_ms) * max(report.partitions or 0, len(names))
     lost_ms = sum(_length_ms(report, outage) for outage in outages)
     open_ones = sum(outage.end_ms is None for outage in outages)
