@@ -24,6 +24,7 @@ from kraft.messages.describe_quorum_request import DescribeQuorumRequest, Partit
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse, Node, ReplicaState
 from kraft.messages.describe_quorum_response import PartitionData as Quorum
 from kraft.storage.errors import StorageError
+from kraft.storage.meta_properties import read_meta_properties
 from kraft.story.quorum_timeline import (
     JournalLine,
     LeaderTerm,
@@ -209,6 +210,7 @@ def print_replication(quorum: Quorum, now_ms: int | None) -> None:
     help="Only the time since 2026-11-21T14:22 (UTC), or the last 90s, 10m, 2h, 1d.",
 )
 @click.option("--all", "show_all", is_flag=True, help="Also each refused Fetch of a node that sought the leader.")
+@click.option("--html", "page", metavar="FILE", help="Write a page with a plot of the elections; needs kraft[spark].")
 @json_option
 def explain_command(
     directories: tuple[str, ...],
@@ -216,6 +218,7 @@ def explain_command(
     epoch: int | None,
     since: str | None,
     show_all: bool,
+    page: str | None,
     as_json: bool,
 ) -> None:
     """Explain from the nodes' journals why the leader changed.
@@ -240,7 +243,7 @@ def explain_command(
     unread = sum(count for _, count in journals)
     if unread:
         click.echo(f"Warning: skipped {unread} unreadable lines", err=True)
-    lines = merged(lines for lines, _ in journals)
+    lines = all_lines = merged(lines for lines, _ in journals)
     known = leader_terms(lines)
     if epoch is not None:
         lines, known = lines_about(lines, epoch), [term for term in known if term.epoch == epoch]
@@ -250,11 +253,37 @@ def explain_command(
         start_ms = _moment(since, time.time_ns() // 1_000_000)
         lines = [line for line in lines if line.ms >= start_ms]
         known = [term for term in known if term.lasts_until(start_ms)]
-    if as_json:
+    if page is not None:
+        write_page(page, sources, all_lines, lines)
+    elif as_json:
         events = [{**line.fields, "sentence": sentence(line)} for line in lines]
         print_json({"events": events, "leader_terms": [attrs.asdict(term) for term in known]})
     else:
         print_timeline(lines if show_all else [line for line in lines if not line.seeks_leader], known)
+
+
+def write_page(
+    path: str, sources: Sequence[str], all_lines: Sequence[JournalLine], chosen: Sequence[JournalLine]
+) -> None:
+    """Write the report page on the time of the chosen lines. Raises click.ClickException."""
+    # Only this option needs the page: the other commands start sooner without it.
+    from kraft.story.report.journals import journal_report
+    from kraft.story.report.page import PlotlyMissing, render
+
+    try:
+        names = [meta.cluster_id for source in sources if (meta := read_meta_properties(source)) is not None]
+        report = journal_report(all_lines, names[0] if names else "without a name")
+        shown = attrs.evolve(
+            report,
+            start_ms=min((line.ms for line in chosen), default=report.end_ms),
+            end_ms=max((line.ms for line in chosen), default=report.end_ms),
+        )
+        text = render(shown)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except (PlotlyMissing, StorageError, ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"Wrote {path}")
 
 
 def print_timeline(lines: Sequence[JournalLine], known: Sequence[LeaderTerm]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+from kraft.cli.main import cli
 from kraft.raft.events import Reason
 from kraft.raft.messages import VoteRequest
 from kraft.story.quorum_timeline import JournalLine, merged, read_journal
@@ -93,6 +96,48 @@ def test_odd_lines_of_a_journal_are_no_votes() -> None:
     (election,) = quorum_history(lines).elections
     assert [(vote.candidate, vote.granted) for vote in election.votes] == [(2, False)]
     assert not [each for each in election.candidacies if isinstance(each, Candidacy)]
+
+
+def explain(journals: Journals, *options: str) -> Result:
+    directories = [str(journals.directory(node)) for node in (1, 2, 3)]
+    return CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *directories, *options])
+
+
+@pytest.mark.usefixtures("_plotly")
+def test_quorum_explain_writes_the_page(journals: Journals, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = explain(journals, "--html", str(page))
+    assert result.output == f"Wrote {page}\n"
+    text = page.read_text(encoding="utf-8")
+    assert "The quorum had 2 leader terms: node 1, then node 2." in text
+    assert "2026-11-21 14:20:00.000 to 14:20:03.260 UTC" in text
+
+
+@pytest.mark.usefixtures("_plotly")
+def test_the_page_is_about_the_chosen_epoch(journals: Journals, tmp_path: Path) -> None:
+    """The whole of the journals still dates the terms: a part of the lines would lose their ends."""
+    page = tmp_path / "page.html"
+    explain(journals, "--html", str(page), "--epoch", "2")
+    text = page.read_text(encoding="utf-8")
+    assert "2026-11-21 14:20:02.170 to 14:20:02.250 UTC" in text
+    assert "node 2: 1 did not answer in time" in text
+
+
+def test_without_plotly_explain_says_what_to_install(
+    journals: Journals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    result = explain(journals, "--html", str(tmp_path / "page.html"))
+    assert result.exit_code == 1
+    assert "pip install 'kraft[spark]'" in result.output
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.usefixtures("_plotly")
+def test_a_page_that_cannot_be_written_is_named(journals: Journals, tmp_path: Path) -> None:
+    result = explain(journals, "--html", str(tmp_path / "no" / "page.html"))
+    assert result.exit_code == 1
+    assert "no/page.html" in result.output
 
 
 def test_without_lines_there_is_no_report() -> None:

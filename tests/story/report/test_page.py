@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import sys
 from html.parser import HTMLParser
-from types import ModuleType
 
 import pytest
 
 from kraft.story.report.model import ClusterReport
 from kraft.story.report.page import PlotlyMissing, render
+from tests.story.report.conftest import PLOTLY
 from tests.support.report_stories import HOSTILE, hostile, large, two_kills
-
-PLOTLY = "/* plotly.js */"
-
-
-@pytest.fixture
-def _plotly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """plotly.js as a comment, so that these tests need no extra."""
-    module = ModuleType("plotly.offline")
-    module.get_plotlyjs = lambda: PLOTLY  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "plotly", ModuleType("plotly"))
-    monkeypatch.setitem(sys.modules, "plotly.offline", module)
 
 
 class Tags(HTMLParser):

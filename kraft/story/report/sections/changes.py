@@ -1,4 +1,4 @@
-"""Who changed what, and the rows that could not be decoded."""
+"""The changes of the metadata by client, and the rows that could not be decoded."""
 
 from __future__ import annotations
 
