@@ -3,7 +3,7 @@
 (() => {
   const PRINT_WIDTH_PX = 700;
   const NARROW_PX = 620;
-  const LEGEND_ROW_PX = 19;
+  const LEGEND_ROW_PX = 19, LEGEND_SIGN_PX = 44, LETTER_PX = 6.8;
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const timelines = [];
   let following = false;
@@ -40,6 +40,12 @@
     }
   }
 
+  function legendRows(figure, width) {
+    const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).map((trace) => trace.name.length);
+    const columns = Math.max(1, Math.floor(width / (Math.max(...names, 0) * LETTER_PX + LEGEND_SIGN_PX)));
+    return Math.max(1, Math.ceil(names.length / columns));
+  }
+
   function layoutOf(figure, style, width) {
     const layout = coloured(figure.layout, style);
     const ink = style.getPropertyValue("--ink").trim();
@@ -50,22 +56,20 @@
     layout.hovermode = "closest";
     layout.dragmode = "zoom";
     layout.uirevision = "kept";
-    if (width < NARROW_PX) {
-      // The legend gets more rows, about two names in each.
-      const names = figure.data.filter((trace) => trace.name && trace.showlegend !== false).length;
-      const extra = Math.max(0, Math.ceil(names / 2) - 1) * LEGEND_ROW_PX;
-      layout.margin.l = Math.round(layout.margin.l * 0.62);
-      layout.margin.b += extra;
-      layout.height += extra;
-    }
-    if (document.documentElement.dataset.printing) layout.width = PRINT_WIDTH_PX;
+    if (width < NARROW_PX) layout.margin.l = Math.round(layout.margin.l * 0.62);
+    // Plotly would make the plot lower to place a legend of several rows.
+    const extra = (legendRows(figure, width - layout.margin.l - layout.margin.r) - 1) * LEGEND_ROW_PX;
+    layout.margin.b += extra;
+    layout.height += extra;
+    if (document.documentElement.dataset.printing) layout.width = width;
     return layout;
   }
 
   async function draw(plot) {
     const style = getComputedStyle(document.documentElement);
     const figure = figures[Number(plot.dataset.figure)];
-    const layout = layoutOf(figure, style, plot.clientWidth);
+    const printing = document.documentElement.dataset.printing;
+    const layout = layoutOf(figure, style, printing ? PRINT_WIDTH_PX : plot.clientWidth);
     if (plot.layout && plot.layout.xaxis.range && figure.layout.meta) layout.xaxis.range = plot.layout.xaxis.range;
     const config = { responsive: true, displayModeBar: false, doubleClick: "reset" };
     await Plotly.react(plot, coloured(figure.data, style), layout, config);

@@ -74,12 +74,12 @@ def sections(report: ClusterReport, marks: Marks) -> list[Section]:
     palette = Palette(summary.node_ids(report))
     return [
         quorum.section(report, palette, marks),
-        failovers.section(report),
         brokers.section(report, palette, marks),
         partitions.section(report, palette, marks),
         unavailability.section(report, palette, marks),
         latency.section(report, marks),
         changes.section(report, marks),
+        failovers.section(report),
         changes.quarantine(report),
     ]
 

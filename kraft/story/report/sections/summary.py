@@ -33,7 +33,7 @@ def tiles(report: ClusterReport) -> list[tuple[str, str]]:
     brokers = {node.id for node in report.nodes if "broker" in node.roles} | {each.broker for each in report.brokers}
     known = {(period.topic, period.partition) for period in report.leadership}
     partitions = max(report.partitions or 0, len(known))
-    chosen = [(count(len(brokers), "broker"), count(partitions, "partition"))] if brokers or partitions else []
+    chosen = [(f"{len(brokers):,}", f"broker{'' if len(brokers) == 1 else 's'}, {count(partitions, 'partition')}")] if brokers or partitions else []
     return [*chosen, *_quorum(report), *_availability(report, partitions), *_fenced(report), *_latency(report)]
 
 
