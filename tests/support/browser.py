@@ -117,9 +117,8 @@ def open_page(page: Path, *, width: int = 1280, height: int = 3000, dark: bool =
 
 def screenshot(page: Path, picture: Path, *, width: int = 1280, height: int = 3000, dark: bool = False) -> None:
     """Write the picture of the page, a PNG, with the width and height of the window."""
-    _run(
-        *_scheme(dark), f"--window-size={width},{height}", f"--screenshot={picture.resolve()}", page.resolve().as_uri()
-    )
+    size = f"--window-size={width},{height}"
+    _run(*_scheme(dark), size, f"--screenshot={picture.resolve()}", page.resolve().as_uri())
 
 
 def print_page(page: Path, document: Path) -> None:
