@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import confluent_kafka as ck
 import pytest
@@ -21,13 +19,13 @@ from confluent_kafka import admin as cka
 from tests.support.cluster import BOTH, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
+from tests.support.writer import CLIENT, Writer
 
 SEED = int(os.environ.get("KRAFT_REPLICATION_SEED", "903"))
 CYCLES = 7
 TOPIC = "orders"
 PARTITIONS = 3
 LIMIT_S = 60.0
-PAUSE_S = 0.005
 FAULT_S = (0.0, 5.0)
 """A fault lasts some of this: from a hiccup to longer than a lease."""
 SETTINGS = {
@@ -39,57 +37,6 @@ SETTINGS = {
     "replica_fetch_wait_max_ms": "200",
     "replica_lag_time_max_ms": "3000",
 }
-CLIENT = {
-    "broker.address.family": "v4",
-    "log_level": "1",
-    "reconnect.backoff.ms": 10,
-    "reconnect.backoff.max.ms": 200,
-    "topic.metadata.refresh.interval.ms": 1000,
-}
-
-
-class Writer:
-    """A thread that writes the numbers from 0 on, round the partitions, with an idempotent producer and acks=all."""
-
-    def __init__(self, bootstrap_servers: str) -> None:
-        settings: dict[str, Any] = {"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "linger.ms": 1}
-        self._producer = ck.Producer({**CLIENT, **settings, "message.timeout.ms": 120_000})
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="writer")
-        self.written = 0
-        self.acknowledged: set[int] = set()
-        self.failures: list[str] = []
-
-    def __enter__(self) -> Writer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join(LIMIT_S)
-        self._producer.flush(LIMIT_S)
-
-    def _run(self) -> None:
-        while not self._done.wait(PAUSE_S):
-            number = self.written
-            self._producer.produce(
-                TOPIC,
-                str(number),
-                partition=number % PARTITIONS,
-                on_delivery=lambda error, _, number=number: self._delivered(number, error),
-            )
-            self.written += 1
-            self._producer.poll(0)
-
-    def _delivered(self, number: int, error: Any) -> None:
-        if error is None:
-            self.acknowledged.add(number)
-        else:
-            self.failures.append(f"{number}: {error}")
-
-    def wait_for_more(self, count: int) -> None:
-        target = len(self.acknowledged) + count
-        eventually(lambda: len(self.acknowledged) >= target, LIMIT_S)
 
 
 def killed(cluster: Cluster, victim: int, lasts_s: float) -> None:
@@ -160,7 +107,7 @@ def test_nothing_acknowledged_is_lost_or_there_twice(tmp_path: Path) -> None:
         admin = cka.AdminClient({"bootstrap.servers": cluster.bootstrap_servers, **CLIENT})
         topic = cka.NewTopic(TOPIC, PARTITIONS, len(everyone), config={"min.insync.replicas": "2"})
         admin.create_topics([topic])[TOPIC].result(LIMIT_S)
-        with Writer(cluster.bootstrap_servers) as writer:
+        with Writer(cluster.bootstrap_servers, TOPIC, PARTITIONS) as writer:
             for cycle in range(CYCLES):
                 writer.wait_for_more(10)
                 fault, victim = FAULTS[cycle % len(FAULTS)], chance.choice(sorted(everyone))
