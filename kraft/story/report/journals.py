@@ -102,5 +102,5 @@ def _events(lines: Iterable[JournalLine]) -> Iterator[NotableEvent]:
             yield NotableEvent(line.ms, f"node {line.node} stopped", line.node)
         elif line.kind == "start" and line.node in last:
             how = "again" if last[line.node] in ("stop", "fatal") else "again after a kill or crash"
-            yield NotableEvent(line.ms, f"node {line.node} started {how}", line.node)
+            yield NotableEvent(line.ms, f"node {line.node} started {how}", line.node, disruptive=False)
         last[line.node] = line.kind

@@ -194,11 +194,15 @@ class Quarantined:
 
 @attrs.frozen
 class NotableEvent:
-    """An event that the caller knows, such as "broker 2 was killed". It becomes a vertical mark in all timelines."""
+    """An event that the caller knows, such as "broker 2 was killed". It becomes a vertical mark in all timelines.
+
+    A ``disruptive`` event may be the occasion of an outage; the start of a node is not.
+    """
 
     ms: int
     text: str
     node: int | None = None
+    disruptive: bool = True
 
 
 @attrs.frozen

@@ -50,7 +50,9 @@ def render(report: ClusterReport) -> str:
     """
     plotly, script = _plotly(), _resource("page.js")
     marks = marks_of(report)
-    contents = sections(report, marks)
+    found = sections(report, marks)
+    contents = [section for section in found if section.table is not None]
+    empty = [section for section in found if section.table is None]
     figures = [figure for section in contents for figure in section.figures]
     return Template(_resource("page.html")).substitute(
         title=html.escape(f"What happened in cluster {clean(report.cluster_id, 60)}"),
@@ -61,7 +63,7 @@ def render(report: ClusterReport) -> str:
         events=_events(marks),
         hint=html.escape(HINT),
         nav=" ".join(f'<a href="#{each.id}">{html.escape(each.title)}</a>' for each in contents),
-        sections="\n".join(_numbered(contents)),
+        sections="\n".join([*_numbered(contents), *_empty(empty)]),
         footer=html.escape(FOOTER),
         figures=_json(figures),
         plotly=plotly,
@@ -143,6 +145,16 @@ def _numbered(contents: Sequence[Section]) -> Iterator[str]:
     for section in contents:
         yield _section(section, number)
         number += len(section.figures)
+
+
+def _empty(empty: Sequence[Section]) -> Iterator[str]:
+    """Yield one section in place of those that have nothing to show."""
+    if empty:
+        items = (
+            f'<dt>{html.escape(each.title)}</dt><dd id="{each.id}">{html.escape(" ".join(each.sentences))}</dd>'
+            for each in empty
+        )
+        yield f'<section id="empty"><h2>Nothing to show</h2><dl class="empty">{"".join(items)}</dl></section>'
 
 
 def _section(section: Section, first: int) -> str:

@@ -54,9 +54,13 @@ def duration(ms: float) -> str:
     return f"{minutes // (24 * 60)} d {minutes // 60 % 24} h"
 
 
-def count(number: int, noun: str, nouns: str | None = None) -> str:
+def plural(number: int, noun: str) -> str:
+    return noun if number == 1 else f"{noun}s"
+
+
+def count(number: int, noun: str) -> str:
     """Return the number with its noun, as in 1 partition, 1,000 partitions."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+    return f"{number:,} {plural(number, noun)}"
 
 
 def listed(names: Iterable[str]) -> str:

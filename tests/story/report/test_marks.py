@@ -44,9 +44,18 @@ def test_events_outside_of_the_report_are_no_marks() -> None:
     assert marks_of(report).marks[0].text == "broker 2 was fenced"
 
 
-def test_a_mark_near_an_outage_is_its_occasion() -> None:
+def test_a_disruptive_event_of_the_leader_is_the_occasion_of_an_outage() -> None:
     marks = marks_of(two_kills())
-    near = marks.near(BROKER_KILLED_MS + 999)
-    assert near is not None
-    assert near.text == "broker 2 was killed"
-    assert marks.near(START_MS) is None
+    occasion = marks.occasion(BROKER_KILLED_MS + 999, 2)
+    assert occasion is not None
+    assert occasion.text == "broker 2 was killed"
+    assert marks.occasion(BROKER_KILLED_MS + 999, 3) is None
+    assert marks.occasion(START_MS, 2) is None
+
+
+def test_the_start_of_a_node_is_no_occasion() -> None:
+    """A real page once said that nobody led "when node 2 started again", a second before another node was killed."""
+    started = NotableEvent(10, "node 1 started again", 1, disruptive=False)
+    marks = marks_of(ClusterReport("c", 0, 100, events=[started]))
+    assert marks.marks
+    assert marks.occasion(10, 1) is None

@@ -58,7 +58,6 @@ def test_only_the_whole_is_100_percent() -> None:
 
 def test_counts_and_lists() -> None:
     assert (count(1, "partition"), count(1_000, "partition")) == ("1 partition", "1,000 partitions")
-    assert count(2, "candidacy", "candidacies") == "2 candidacies"
     assert names_of(["a", "b"]) == "a and b"
     assert names_of(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
 

@@ -24,7 +24,7 @@ def section(report: ClusterReport, marks: Marks) -> Section:
         (change for change in report.changes if report.start_ms <= change.ms <= report.end_ms), key=attrgetter("ms")
     )
     if not changes:
-        return Section("changes", TITLE, ["Nobody changed topics, configurations or partitions in this time."])
+        return Section("changes", TITLE, ["No change of a topic or configuration is known in this time."])
     by_person = Counter(change.who for change in changes)
     people = [who for who, _ in by_person.most_common(MAX_PEOPLE)]
     shown = [change for change in changes if change.who in people][:MAX_CHANGES]
@@ -81,7 +81,7 @@ def quarantine(report: ClusterReport) -> Section:
     rows = sorted(report.quarantined, key=lambda each: (-each.count, each.source, each.reason))
     total = sum(each.count for each in rows)
     if not total:
-        return Section("quarantine", title, ["All rows could be decoded."])
+        return Section("quarantine", title, ["No row is in quarantine."])
     return Section(
         "quarantine",
         title,

@@ -84,6 +84,7 @@ def _figure(failovers: Sequence[Failover]) -> Figure:
                 "text": [duration(phase.end_ms - phase.start_ms) for _, _, phase, _ in phases],
                 "textposition": "inside",
                 "insidetextanchor": "middle",
+                "textangle": 0,
                 "hovertext": [
                     hover(
                         f"{clean(name)}: {duration(phase.end_ms - phase.start_ms)}",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
+
+import attrs
 
 from kraft.story.quorum_timeline import LeaderTerm
 from kraft.story.report.figure import (
@@ -50,14 +52,25 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
     )
 
 
-def leaderless(terms: Iterable[LeaderTerm]) -> list[tuple[int, int, LeaderTerm]]:
-    """Return the times without a leader between two terms as begin, end and the term that followed."""
-    led = [term for term in sorted(terms, key=attrgetter("epoch")) if term.leader is not None]
-    return [
-        (before.end_ms, after.start_ms, after)
+@attrs.frozen
+class Gap:
+    """A time without a leader, between two terms."""
+
+    before: LeaderTerm
+    after: LeaderTerm
+    start_ms: int
+    end_ms: int
+
+
+def leaderless(report: ClusterReport) -> list[Gap]:
+    """Return the times without a leader between two terms, as far as they are within the report."""
+    led = [term for term in sorted(report.quorum.terms, key=attrgetter("epoch")) if term.leader is not None]
+    gaps = [
+        Gap(before, after, max(before.end_ms, report.start_ms), min(after.start_ms, report.end_ms))
         for before, after in pairwise(led)
-        if before.end_ms is not None and before.end_ms < after.start_ms
+        if before.end_ms is not None
     ]
+    return [gap for gap in gaps if gap.start_ms < gap.end_ms]
 
 
 def _shown(report: ClusterReport, term: LeaderTerm) -> bool:
@@ -85,16 +98,16 @@ def _sentences(report: ClusterReport, marks: Marks, terms: Sequence[LeaderTerm])
         else f"The quorum had {count(len(led), 'leader term')}: "
         + (f"node {', then node '.join(map(str, order))}." if len(order) <= 8 else f"of {len(set(order))} nodes.")
     ]
-    gaps = [(end - start, after) for start, end, after in leaderless(terms) if end > report.start_ms]
+    gaps = leaderless(report)
     if gaps:
-        longest, after = max(gaps, key=lambda gap: gap[0])
-        occasion = marks.near(after.start_ms - longest)
+        longest = max(gaps, key=lambda gap: gap.end_ms - gap.start_ms)
+        occasion = marks.occasion(longest.start_ms, longest.before.leader)
         when = f" when {occasion.text}" if occasion is not None else ""
-        sentences.append(
-            f"Nobody led it for {duration(longest)}{when}, until node {after.leader} won epoch {after.epoch}."
-        )
+        until = f"until node {longest.after.leader} won epoch {longest.after.epoch}"
+        sentences.append(f"Nobody led it for {duration(longest.end_ms - longest.start_ms)}{when}, {until}.")
     if len(gaps) > 1:
-        sentences.append(f"It was without a leader {len(gaps)} times, {duration(sum(gap for gap, _ in gaps))} in all.")
+        whole = duration(sum(gap.end_ms - gap.start_ms for gap in gaps))
+        sentences.append(f"It was without a leader {len(gaps)} times, {whole} in all.")
     lost = [term for term in terms if term.leader is None]
     if lost:
         sentences.append(f"{count(len(lost), 'epoch')} had no leader: {clean(lost[0].why_ended or 'nobody won')}.")
@@ -135,11 +148,9 @@ def _bars(report: ClusterReport, palette: Palette, terms: Sequence[LeaderTerm], 
         elif term.leader is None:
             text = hover(f"nobody led epoch {term.epoch}", clock(term.start_ms), clean(term.why_ended or "", 300))
             yield Bar(_NOBODY_ROW, term.start_ms, term.start_ms, NOBODY, text)
-    for start_ms, end_ms, after in leaderless(terms):
-        start_ms, end_ms = max(start_ms, report.start_ms), min(end_ms, report.end_ms)
-        if start_ms < end_ms:
-            text = hover(f"nobody led for {duration(end_ms - start_ms)}", f"before epoch {after.epoch} began")
-            yield Bar(_NOBODY_ROW, start_ms, end_ms, NOBODY, text)
+    for gap in leaderless(report):
+        text = hover(f"nobody led for {duration(gap.end_ms - gap.start_ms)}", f"before epoch {gap.after.epoch} began")
+        yield Bar(_NOBODY_ROW, gap.start_ms, gap.end_ms, NOBODY, text)
 
 
 def _points(palette: Palette, events: Sequence[Candidacy | VoteCast], row: dict[int, int]) -> Iterator[Point]:

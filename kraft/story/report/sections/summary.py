@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from kraft.story.report.figure import within
 from kraft.story.report.model import ClusterReport
 from kraft.story.report.sections.brokers import fenced_times
 from kraft.story.report.sections.quorum import leaderless
-from kraft.story.report.words import clean, count, duration, percent
+from kraft.story.report.words import clean, count, duration, percent, plural
 
 
 def node_ids(report: ClusterReport) -> set[int]:
@@ -33,22 +34,21 @@ def tiles(report: ClusterReport) -> list[tuple[str, str]]:
     brokers = {node.id for node in report.nodes if "broker" in node.roles} | {each.broker for each in report.brokers}
     known = {(period.topic, period.partition) for period in report.leadership}
     partitions = max(report.partitions or 0, len(known))
-    chosen = [(f"{len(brokers):,}", f"broker{'' if len(brokers) == 1 else 's'}, {count(partitions, 'partition')}")] if brokers or partitions else []
+    chosen = []
+    if brokers or partitions:
+        chosen = [(f"{len(brokers):,}", f"{plural(len(brokers), 'broker')}, {count(partitions, 'partition')}")]
     return [*chosen, *_quorum(report), *_availability(report, partitions), *_fenced(report), *_latency(report)]
 
 
 def _quorum(report: ClusterReport) -> Iterator[tuple[str, str]]:
-    begun = [term for term in report.quorum.terms if term.leader is not None and within(report, term) is not None]
-    if begun:
-        changes = sum(term.start_ms > report.start_ms for term in begun)
-        yield f"{changes:,}", f"change{'' if changes == 1 else 's'} of the active controller"
-    gaps = [
-        min(end_ms, report.end_ms) - max(start_ms, report.start_ms)
-        for start_ms, end_ms, _ in leaderless(report.quorum.terms)
-        if start_ms < report.end_ms and end_ms > report.start_ms
-    ]
+    led = sorted((term for term in report.quorum.terms if term.leader is not None), key=attrgetter("epoch"))
+    if led:
+        changes = sum(report.start_ms <= term.start_ms <= report.end_ms for term in led[1:])
+        yield f"{changes:,}", f"{plural(changes, 'change')} of the active controller"
+    gaps = leaderless(report)
     if gaps:
-        yield duration(max(gaps)), "the longest time without an active controller"
+        longest_ms = max(gap.end_ms - gap.start_ms for gap in gaps)
+        yield duration(longest_ms), "the longest time without an active controller"
 
 
 def _availability(report: ClusterReport, partitions: int) -> Iterator[tuple[str, str]]:

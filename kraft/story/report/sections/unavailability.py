@@ -28,7 +28,9 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
     outages = [outage for outage in report.unavailability if within(report, outage) is not None]
     outages.sort(key=lambda outage: (-_length_ms(report, outage), outage.topic, outage.partition, outage.start_ms))
     if not outages:
-        return Section("unavailability", TITLE, ["Each partition had a leader all the time that is known."])
+        known = report.leadership
+        said = "Each partition had a leader all the time." if known else "No leadership of a partition is known."
+        return Section("unavailability", TITLE, [said])
     totals: Totals = {}
     for outage in outages:
         by_broker = totals.setdefault((outage.topic, outage.partition), {})
@@ -55,7 +57,7 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
 def outage_sentence(report: ClusterReport, marks: Marks, outage: Unavailability) -> str:
     """Return the outage in words, as in "Nobody led orders-0 for 2.3 s when broker 2 was killed"."""
     said = f"Nobody led {partition_name(outage.topic, outage.partition)} for {duration(_length_ms(report, outage))}"
-    mark = marks.near(outage.start_ms)
+    mark = marks.occasion(outage.start_ms, outage.broker)
     if outage.reason:
         return f"{said}: {clean(outage.reason)}"
     return f"{said} when {mark.text}" if mark is not None else said

@@ -40,5 +40,5 @@ def test_quarantined_rows_are_counted_by_reason() -> None:
 
 def test_without_changes_it_says_so() -> None:
     nothing = ClusterReport("c", 0, 1)
-    assert made(nothing).sentences == ["Nobody changed topics, configurations or partitions in this time."]
-    assert quarantine(nothing).sentences == ["All rows could be decoded."]
+    assert made(nothing).sentences == ["No change of a topic or configuration is known in this time."]
+    assert quarantine(nothing).sentences == ["No row is in quarantine."]
