@@ -87,6 +87,8 @@ def test_the_dark_page_has_light_ink(tmp_path: Path) -> None:
     page = opened(two_kills(), tmp_path, dark=True)
     (letter, *_) = [each for each in page.elements if each.tag == "text" and "".join(each.text) == "A"]
     assert "rgb(230, 232, 236)" in letter.attributes["style"]
+    (event,) = page.drawn("brokers", "A: broker 2 was killed")
+    assert "rgb(230, 232, 236)" in event.attributes["style"]
 
 
 def test_timelines_zoom_together(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ def clean(text: str, longest: int = LONGEST_TEXT) -> str:
     """
     if len(text) > longest:
         text = text[: longest - 1] + "…"
+    if text.isprintable():
+        return text
     return "".join(
         "\ufffd" if unicodedata.category(each)[0] == "C" or each in "\u2028\u2029" else each for each in text
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from html.parser import HTMLParser
 
@@ -52,6 +53,9 @@ def test_names_of_others_become_no_elements() -> None:
     assert {"img", "b"}.isdisjoint(tags)
     assert tags.count("script") == 3
     assert HOSTILE not in page
+    figures = page.partition('id="figures">')[2].partition("</script>")[0]
+    assert json.loads(figures)
+    assert "<" not in figures, "a text in the figures could end their element"
 
 
 @pytest.mark.usefixtures("_plotly")
