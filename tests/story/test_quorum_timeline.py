@@ -58,7 +58,7 @@ def test_the_timeline_of_an_election(world: Journals) -> None:
     )
 
 
-def test_a_leader_that_resigns_says_why(world: Journals) -> None:
+def test_a_leader_that_resigns_gives_the_reason(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     world.moves(1, "Leader", "Resigned", 1, "the node is shutting down")
     world.elects(2, 2, voter=3)
@@ -78,7 +78,7 @@ def test_a_followers_timeout_dates_the_end_of_a_killed_leader(world: Journals) -
 
 
 def an_outage(world: Journals, *back: int, wrote_ms: int | None) -> None:
-    """1 leads epoch 1 for a second, then all are down for 25 minutes; nobody is elected in epoch 2, 3 in epoch 3."""
+    """1 leads epoch 1 for a second, then all are down for 25 minutes. Epoch 2 has no leader, and 3 leads epoch 3."""
     world.elects(1, 1, voter=2)
     world.now_ms = START_MS + 140 + 1000 + 1_500_000
     world.start(*back, wrote_ms=wrote_ms)
@@ -109,7 +109,7 @@ def test_without_a_last_record_an_outage_bounds_the_term(world: Journals) -> Non
 
 
 def test_a_leader_that_is_not_back_after_an_outage(world: Journals) -> None:
-    """A follower that was down itself cannot say when its leader was."""
+    """A follower that was down itself has no line about the end of its leader's term."""
     an_outage(world, 2, 3, wrote_ms=None)
     assert explained_terms(world)[0] == (1, 1, "node 3: 1 responded with a newer epoch")
     assert "  at most 1501.1 s  " in explain(world).output
@@ -156,7 +156,7 @@ def test_a_follower_that_came_back_is_not_why_it_ended(world: Journals) -> None:
     assert explained_terms(world)[0] == (1, 1, "node 2: 1 sent no response within the fetch timeout")
 
 
-def test_an_election_that_nobody_won(world: Journals) -> None:
+def test_an_election_without_a_winner(world: Journals) -> None:
     for node, other in ((1, 2), (2, 1)):
         world.moves(node, "Prospective", "Candidate", 1, "")
         world.judges(other, VoteRequest(1, node, 0, 0), node, Reason.VOTED_FOR_MYSELF)
@@ -165,7 +165,7 @@ def test_an_election_that_nobody_won(world: Journals) -> None:
     assert "1      nobody  " in explain(world).output
 
 
-def test_who_led_is_known_from_a_followers_journal_alone(world: Journals) -> None:
+def test_a_followers_journal_alone_has_the_leader(world: Journals) -> None:
     world.elects(1, 1, voter=2)
     world.elects(3, 2, voter=2)
     assert explained_terms(world, nodes=(2,)) == [(1, 1, "epoch 2 began"), (2, 3, None)]
@@ -215,7 +215,7 @@ def test_a_directory_that_is_named_twice_is_read_once(world: Journals) -> None:
     assert CliRunner(catch_exceptions=False).invoke(cli, again).output == explain(world, nodes=(1,)).output
 
 
-def test_only_what_happened_lately(world: Journals) -> None:
+def test_only_recent_values_count(world: Journals) -> None:
     world.moves(1, "Prospective", "Candidate", 0, "")
     world.elects(1, 1, voter=2)
     world.now_ms += 60_000
