@@ -157,7 +157,8 @@ class Node:
                 from kraft.rpc.metrics_server import serve_metrics
 
                 await outer.start(serve_metrics, self.registry, *self.config.metrics_listener, name="metrics")
-            outer.start_soon(self.request_log.run, name="request log")
+            if self.request_log.is_on:
+                outer.start_soon(self.request_log.run, name="request log")
             # Load the snapshot before the listeners open: a voter that no peer can reach would win elections but could
             # not lead.
             await outer.start(parts.metadata.run, name="metadata")

@@ -76,14 +76,18 @@ class RequestLog:
         return sampler
 
     @property
+    def is_on(self) -> bool:
+        """Whether the log is written."""
+        return self.writer is not None
+
+    @property
     def quorum_events(self) -> Callable[[Line], object] | None:
         """The function that takes the lines of the quorum's journal, or None if the log is off."""
         return None if self.writer is None else self._add_quorum_event
 
     async def run(self) -> None:
-        """Write the log until cancelled or until the disk has an error. Return at once if the log is off."""
-        if self.writer is None:
-            return
+        """Write the log, if it is on, until cancelled or until the disk has an error."""
+        assert self.writer is not None, "nobody runs a log that is off"
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._start_over, name="request sampling")
             try:
