@@ -13,12 +13,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from kraft.client.blocking import BlockingCluster
 from kraft.records.compression import Compression
 from kraft.records.record import Record
 from kraft.spark import register
-from kraft.testing import EmbeddedCluster
-from tests.spark.topics import Topics, load, texts
+from tests.spark.topics import Topics, load, running_topics, texts
 from tests.support.node_process import free_ports
 
 #: A query takes a second, and many of them on a busy machine.
@@ -30,8 +28,8 @@ EARLIEST = {"startingOffsets": "earliest"}
 @pytest.fixture(scope="module")
 def topics(spark: SparkSession) -> Iterator[Topics]:
     register(spark)
-    with EmbeddedCluster() as cluster, BlockingCluster(cluster.bootstrap_servers) as client:
-        yield Topics(client, cluster.bootstrap_servers)
+    with running_topics() as topics:
+        yield topics
 
 
 # -- batch

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -20,9 +21,19 @@ from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
+from kraft.spark.options import Options
+from kraft.spark.topic_options import topic_options
+from kraft.testing import EmbeddedCluster
 from tests.support.clusters import eventually
 
 TIMEOUT_S = 60.0
+
+
+@contextmanager
+def running_topics() -> Iterator[Topics]:
+    """The topics of a new embedded cluster."""
+    with EmbeddedCluster() as cluster, BlockingCluster(cluster.bootstrap_servers) as client:
+        yield Topics(client, cluster.bootstrap_servers)
 
 
 class Topics:
@@ -31,6 +42,11 @@ class Topics:
     def __init__(self, client: BlockingCluster, servers: str) -> None:
         self.servers = servers
         self._client = client
+
+    def options(self, **given: object) -> Options:
+        """The options of a reader or writer that runs without Spark."""
+        texts = {name: str(value) for name, value in given.items()}
+        return topic_options({"kafka.bootstrap.servers": self.servers, **texts})
 
     def create(self, name: str, partitions: int = 1) -> None:
         async def create(cluster: Cluster) -> None:
