@@ -41,7 +41,17 @@ WITH_RUNNING_BROKERS: dict[str, Callable[[Sequence[Running], int], Section]] = {
     "latency": latency.measure,
     "small": small.measure,
 }
-SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, "growth", "commit", "failover", "metadata", "request_log")
+SECTIONS = (
+    "codec",
+    "startup",
+    *WITH_RUNNING_BROKERS,
+    "growth",
+    "commit",
+    "failover",
+    "metadata",
+    "request_log",
+    "spark",
+)
 INTERRUPTED = 143
 BUSY = 0.5
 """A load average above this at the start is mentioned beside the figures."""
@@ -89,6 +99,10 @@ def _measure(name: str, peers: Sequence[Peer], rounds: int) -> Section:
         return request_log.measure(rounds)
     if name == "metadata":
         return metadata.measure([peer.name for peer in peers], max(1, rounds // 2))
+    if name == "spark":
+        from tests.bench import spark  # the others need no PySpark
+
+        return spark.measure(max(1, rounds // 2))
     if name == "startup":
         return startup.measure(peers, rounds)
     if name == "growth":
