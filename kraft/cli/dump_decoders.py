@@ -6,6 +6,7 @@ decoded, the text says so, and the dump goes on with the next record.
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,13 +15,15 @@ from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignme
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.group_metadata_value import GroupMetadataValue
+from kraft.messages.json_text import json_text
 from kraft.messages.offset_commit_key import OffsetCommitKey
 from kraft.messages.offset_commit_value import OffsetCommitValue
 from kraft.messages.plain import to_plain
 from kraft.messages.transaction_log_key import TransactionLogKey
 from kraft.messages.transaction_log_value import TransactionLogValue
 from kraft.metadata.delta import MetadataError
-from kraft.metadata.plain import compact_json, decode_control, metadata_json
+from kraft.metadata.frame import decode_record, record_head
+from kraft.metadata.plain import decode_control, record_text, type_name
 from kraft.records.batch import CorruptBatch
 from kraft.records.control import ControlType, EndTransactionMarker, control_type
 from kraft.records.record import Record
@@ -54,6 +57,10 @@ OFFSETS: _Schemas = {
 TRANSACTIONS: _Schemas = {0: (TransactionLogKey, TransactionLogValue)}
 
 
+#: JSON as Kafka's tools print it.
+compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def control_text(record: Record) -> str:
     """Return the text of a control record. Raises DecodeError if it cannot be decoded."""
     kind = control_type(record)
@@ -61,7 +68,7 @@ def control_text(record: Record) -> str:
         return f"controlType: UNKNOWN({_CONTROL_KEY.unpack_from(record.key or b'')[1]})"
     if kind in _CONTROL_LABELS:
         message, version = decode_control(kind, record.value or b"")
-        return _CONTROL_LABELS[kind] + compact_json(to_plain(message, version))
+        return _CONTROL_LABELS[kind] + json_text(message, version)
     marker = EndTransactionMarker.from_record(record)
     assert marker is not None, "the remaining types are transaction markers"
     return f"endTxnMarker: {kind.name} coordinatorEpoch: {marker.coordinator_epoch}"
@@ -70,7 +77,9 @@ def control_text(record: Record) -> str:
 def metadata_texts(record: Record) -> Texts:
     """Return a record of ``__cluster_metadata`` as JSON."""
     try:
-        return None, compact_json(metadata_json(record.value or b""))
+        message = decode_record(record.value or b"")
+        cls, version = record_head(record.value or b"")
+        return None, record_text(type_name(cls), version, message)
     except (MetadataError, DecodeError) as error:
         return None, f"Error at {record.offset}, skipping. {error}"
 

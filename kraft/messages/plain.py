@@ -20,7 +20,7 @@ from kraft.wire.schema import Field, Message, camel_case
 from kraft.wire.splice import FileSlice, Records
 from kraft.wire.uuids import uuid_from_text, uuid_to_text
 
-__all__ = ["from_plain", "to_plain"]
+__all__ = ["from_plain", "json_name", "to_plain"]
 
 M = TypeVar("M", bound=Message)
 
@@ -63,7 +63,7 @@ def _at_version(message: Message, plain: dict[str, Any], version: int) -> dict[s
         value = getattr(message, field.name)
         if not field.is_present(version) or (field.is_tagged(version) and field.is_default(value)):
             continue
-        name = _json_name(field)
+        name = json_name(field)
         shown[name] = plain[name]
         if field.struct and value is not None:
             if field.is_array:
@@ -73,13 +73,14 @@ def _at_version(message: Message, plain: dict[str, Any], version: int) -> dict[s
     return shown
 
 
-def _json_name(field: Field) -> str:
+def json_name(field: Field) -> str:
+    """Return Kafka's name of a field in JSON."""
     return field.json_name or camel_case(field.name)
 
 
 def _names(cls: type[Message]) -> dict[str, Any]:
     attrs.resolve_types(cls)  # type: ignore[type-var]  # Message itself is not an attrs class, those that inherit are
-    return {field.name: override(rename=_json_name(field)) for field in cls.FIELDS}
+    return {field.name: override(rename=json_name(field)) for field in cls.FIELDS}
 
 
 def _unstructure_message(cls: type[Message]) -> Callable[[Any], dict[str, Any]]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
+from kraft.messages.json_text import json_text
 from kraft.messages.kraft_version_record import KRaftVersionRecord
 from kraft.messages.leader_change_message import LeaderChangeMessage
-from kraft.messages.plain import to_plain
 from kraft.messages.snapshot_footer_record import SnapshotFooterRecord
 from kraft.messages.snapshot_header_record import SnapshotHeaderRecord
 from kraft.messages.voters_record import VotersRecord
-from kraft.metadata.frame import decode_record, record_head
 from kraft.records.batch import CorruptBatch
 from kraft.records.control import ControlType
 from kraft.wire.codec import decode
@@ -22,9 +19,6 @@ from kraft.wire.schema import Message
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 _VERSION_SIZE = 2
-
-#: JSON as Kafka's tools print it.
-compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 #: The messages of the quorum's control records. Transaction markers have no such message.
 CONTROL_MESSAGES: Mapping[ControlType, type[Message]] = {
@@ -41,13 +35,9 @@ def type_name(cls: type[Message]) -> str:
     return _CAPITAL.sub("_", cls.__name__).upper()
 
 
-def metadata_json(value: bytes) -> dict[str, Any]:
-    """Return type, version and fields of a framed metadata record. Raises MetadataError or DecodeError for invalid
-    bytes.
-    """
-    message = decode_record(value)
-    cls, version = record_head(value)
-    return {"type": type_name(cls), "version": version, "data": to_plain(message, version)}
+def record_text(name: str, version: int, message: Message) -> str:
+    """Return a record as JSON: its type, its version and its fields."""
+    return f'{{"type":"{name}","version":{version},"data":{json_text(message, version)}}}'
 
 
 def decode_control(kind: ControlType, value: bytes) -> tuple[Message, int]:
