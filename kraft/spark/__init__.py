@@ -20,7 +20,8 @@ __all__ = ["register"]
 
 def register(spark: SparkSession) -> None:
     """Register the data sources with a session, for ``spark.read.format(…)`` and ``spark.readStream.format(…)``."""
+    from kraft.spark.log_source import LogSource
     from kraft.spark.topic_source import TopicSource
 
-    for source in (TopicSource,):
+    for source in (TopicSource, LogSource):
         spark.dataSource.register(source)
