@@ -46,7 +46,7 @@ _OLDEST_FETCH = 12
 RESPONSE_TIMEOUT_S = 5.0
 """The maximum time for a connection, and for a response beyond the wait of its request. Then the reader fetches
 from another controller."""
-_MAX_WAIT_MS = 500
+_MAX_WAIT_S = 0.5
 _HOPS = 4
 _LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
 
@@ -115,12 +115,19 @@ class MetadataLogReader:
             connection.close()
 
     async def fetch(
-        self, offset: int, epoch: int | None = None, *, needed: bool = False, max_bytes: int = MAX_RESPONSE_BYTES
+        self,
+        offset: int,
+        epoch: int | None = None,
+        *,
+        needed: bool = False,
+        max_wait_s: float = 0.0,
+        max_bytes: int = MAX_RESPONSE_BYTES,
     ) -> FetchedLog:
         """Return batches from the one that contains ``offset`` on, or the id of a snapshot.
 
         ``epoch`` is that of the record before ``offset``. The leader compares it with its log; None skips that.
-        The result may have no batches, unless the record at ``offset`` is ``needed``: then this waits for it.
+        If the log ends at ``offset``, the leader waits up to ``max_wait_s`` for a record. The result may have no
+        batches all the same, unless the record is ``needed``: then this asks again until it is committed.
 
         Raises:
             LogDiverged: the log ends before ``offset``, or has another record before it.
@@ -128,15 +135,17 @@ class MetadataLogReader:
             KafkaError: an error that cannot pass, such as a server that is no controller.
             GaveUp: no leader responded in time.
         """
-        fetched = await self._fetch(offset, epoch, needed, max_bytes)
+        fetched = await self._fetch(offset, epoch, needed, max_wait_s, max_bytes)
         if fetched.snapshot is None or fetched.log_start_offset > offset:
             return fetched
         # The log has the offset. An unknown epoch has led to the snapshot, or offset 0 has.
         if fetched.snapshot.end_offset == offset:
-            return await self._fetch(offset, fetched.snapshot.epoch, needed, max_bytes)
-        return await self._fetch(offset + 1, None, needed, max_bytes) if offset == 0 else fetched
+            return await self._fetch(offset, fetched.snapshot.epoch, needed, max_wait_s, max_bytes)
+        return await self._fetch(1, None, needed, max_wait_s, max_bytes) if offset == 0 else fetched
 
-    async def _fetch(self, offset: int, epoch: int | None, needed: bool, max_bytes: int) -> FetchedLog:
+    async def _fetch(
+        self, offset: int, epoch: int | None, needed: bool, max_wait_s: float, max_bytes: int
+    ) -> FetchedLog:
         def request() -> FetchRequest:
             before = 0 if offset == 0 else self._epoch if epoch is None else epoch
             partition = FetchPartition(
@@ -149,7 +158,10 @@ class MetadataLogReader:
             )
             topic = FetchTopic(CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID, [partition])
             return FetchRequest(
-                replica_id=_REPLICA_ID, max_wait_ms=_MAX_WAIT_MS if needed else 0, max_bytes=max_bytes, topics=[topic]
+                replica_id=_REPLICA_ID,
+                max_wait_ms=round((_MAX_WAIT_S if needed else max_wait_s) * 1000),
+                max_bytes=max_bytes,
+                topics=[topic],
             )
 
         def answered(partition: PartitionData) -> FetchedLog:

@@ -21,7 +21,8 @@ __all__ = ["register"]
 def register(spark: SparkSession) -> None:
     """Register the data sources with a session, for ``spark.read.format(…)`` and ``spark.readStream.format(…)``."""
     from kraft.spark.log_source import LogSource
+    from kraft.spark.metadata_source import MetadataSource
     from kraft.spark.topic_source import TopicSource
 
-    for source in (TopicSource, LogSource):
+    for source in (TopicSource, LogSource, MetadataSource):
         spark.dataSource.register(source)

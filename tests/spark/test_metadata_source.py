@@ -1,0 +1,188 @@
+"""format("kraft-metadata") on a live quorum: batch, stream, restarts, and a log that was trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+from pyspark.sql.types import StructType
+
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.rpc.client import connect
+from kraft.spark import register
+from kraft.spark.metadata_schema import SCHEMA
+from kraft.spark.metadata_source import MetadataSource
+from kraft.spark.options import OptionError
+from kraft.storage.snapshot import list_snapshots
+from kraft.testing.embedded import EmbeddedCluster
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = "kraft-metadata"
+WAIT_S = 60
+TRIMMED_SOON = {
+    "metadata.log.segment.bytes": "1000",
+    "metadata.log.max.record.bytes.between.snapshots": "2000",
+    "metadata.max.retention.bytes": "1000",
+}
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered(spark: SparkSession) -> None:
+    register(spark)
+
+
+def create(cluster: EmbeddedCluster, *names: str) -> None:
+    """Create topics, each by a request of its own."""
+
+    async def main() -> None:
+        host, port = cluster.bootstrap_servers.split(":")
+        async with connect(host, int(port)) as connection:
+            for name in names:
+                topic = CreatableTopic(name=name, num_partitions=2, replication_factor=1)
+                response: Any = await connection.request(CreateTopicsRequest(topics=[topic], timeout_ms=30_000))
+                assert response.topics[0].error_code == 0
+
+    trio.run(main)
+
+
+def collected(frame: DataFrame) -> Rows:
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def batch(spark: SparkSession, **options: object) -> Rows:
+    return collected(spark.read.format(FORMAT).options(**named(options)).load())
+
+
+def named(options: Mapping[str, object]) -> dict[str, str]:
+    """Options by Spark's names."""
+    long_names = {"controllers": "kafka.bootstrap.controllers"}
+    return {long_names.get(name, name): str(value) for name, value in options.items()}
+
+
+class Stream:
+    """A streaming query whose output is a table in memory, restarted from the same checkpoint by each ``run``."""
+
+    def __init__(self, spark: SparkSession, directory: Path, **options: object) -> None:
+        self._spark = spark
+        self._directory = directory
+        self._options = named(options)
+
+    def run(self) -> list[Rows]:
+        """Process all that is available; return the rows of each micro-batch."""
+        batches: dict[int, Rows] = {}
+
+        def keep(frame: DataFrame, batch_id: int) -> None:
+            batches[batch_id] = collected(frame.orderBy("origin", "offset"))
+
+        reader = self._spark.readStream.format(FORMAT).options(**self._options).load()
+        writer = reader.writeStream.foreachBatch(keep).option("checkpointLocation", str(self._directory))
+        query = writer.trigger(availableNow=True).start()
+        try:
+            assert query.awaitTermination(WAIT_S), "the query did not end"
+        finally:
+            query.stop()
+        return [rows for _, rows in sorted(batches.items())]
+
+
+def offsets(rows: Rows) -> list[int]:
+    return [row["offset"] for row in rows]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[EmbeddedCluster]:
+    with EmbeddedCluster({"first": 2}, {"log.dirs": str(tmp_path / "logs")}) as cluster:
+        yield cluster
+
+
+def test_a_live_quorum_and_its_files_have_the_same_rows(
+    spark: SparkSession, cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
+    """And the columns are typed: no JSON needs to be read."""
+    create(cluster, "second")
+    rows = batch(spark, controllers=cluster.controller, includeControlRecords=True)
+    assert offsets(rows) == list(range(len(rows))), "a log has no gaps"
+    assert rows == batch(spark, path=tmp_path / "logs", includeControlRecords=True)
+    assert set(rows[0]) == set(SCHEMA.names)
+    topics = {row["topic_record"]["topic_id"]: row["topic_record"]["name"] for row in rows if row["topic_record"]}
+    assert sorted(topics.values()) == ["first", "second"]
+    made = [row["partition_record"] for row in rows if row["type"] == "PARTITION_RECORD"]
+    assert sorted((topics[each["topic_id"]], each["partition_id"], each["leader"]) for each in made) == [
+        (name, partition, 1) for name in ("first", "second") for partition in (0, 1)
+    ]
+    part = batch(spark, controllers=cluster.controller, startingOffsets='{"offset": 3}', endingOffsets='{"offset": 7}')
+    assert part == [row for row in rows if 3 <= row["offset"] < 7]
+
+
+def test_a_stream_gives_each_record_once_over_restarts(
+    spark: SparkSession, cluster: EmbeddedCluster, tmp_path: Path
+) -> None:
+    """Admission control limits each micro-batch; a restart continues where the checkpoint ends."""
+    stream = Stream(spark, tmp_path / "checkpoint", controllers=cluster.controller, maxOffsetsPerTrigger=4)
+    first = stream.run()
+    assert all(len(rows) <= 4 for rows in first)
+    assert len(first) > 2
+    create(cluster, "second")
+    seen = [row for rows in (*first, *stream.run()) for row in rows]
+    assert sorted(seen, key=lambda row: row["offset"]) == batch(spark, controllers=cluster.controller)
+    assert stream.run() == []
+
+
+def test_a_stream_may_begin_at_the_end(spark: SparkSession, cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    stream = Stream(spark, tmp_path / "checkpoint", controllers=cluster.controller, startingOffsets="latest")
+    assert stream.run() == [[]], "a batch without rows notes the offset"
+    create(cluster, "second")
+    (rows,) = stream.run()
+    assert [row["type"] for row in rows] == ["TOPIC_RECORD", "PARTITION_RECORD", "PARTITION_RECORD"]
+
+
+def topic_names(rows: Rows) -> set[str]:
+    return {row["topic_record"]["name"] for row in rows if row["topic_record"]}
+
+
+def test_a_snapshot_stands_for_a_log_that_was_trimmed(spark: SparkSession, tmp_path: Path) -> None:
+    """KIP-630: the records are deleted, and the snapshot has what they amounted to. That is no data loss."""
+    logs = tmp_path / "logs"
+    with EmbeddedCluster({"first": 2}, {**TRIMMED_SOON, "log.dirs": str(logs)}) as cluster:
+        stream = Stream(spark, tmp_path / "checkpoint", controllers=cluster.controller)
+        before = stream.run()
+        names = [f"topic-{number}" for number in range(40)]
+        create(cluster, *names)
+        # The log begins after the first batches of the stream.
+        end = before[-1][-1]["offset"] + 1
+        snapshots = list_snapshots(logs / CLUSTER_METADATA_PARTITION)
+        assert snapshots[0].end_offset > end
+
+        rows = batch(spark, controllers=cluster.controller)
+        assert {row["origin"] for row in rows} == {"snapshot", "log"}
+        assert topic_names(rows) == {"first", *names}
+        of_snapshot = [row for row in rows if row["origin"] == "snapshot"]
+        assert rows[: len(of_snapshot)] == of_snapshot, "the image comes before its changes"
+        of_log = offsets(rows[len(of_snapshot) :])
+        assert of_log == list(range(of_snapshot[0]["offset"] + 1, of_log[-1] + 1))
+
+        after = stream.run()
+        assert {row["origin"] for row in after[0]} == {"snapshot"}
+        assert topic_names([row for part in after for row in part]) == {"first", *names}
+        with pytest.raises(Exception, match="offsets 0 to 2 are deleted: the log begins at offset"):
+            batch(spark, controllers=cluster.controller, endingOffsets='{"offset": 2}')
+
+
+def test_errors_name_the_option_and_the_remedy(spark: SparkSession, cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    for options, says in [
+        ({"controllers": cluster.bootstrap_servers}, "it is no controller of a KRaft quorum"),
+        ({"contrllers": cluster.controller}, "has no option contrllers"),
+        ({"path": "/", "mode": "ignore"}, "Option mode has the value 'ignore'"),
+        ({"controllers": cluster.controller, "endingOffsets": '{"offset": 999999}'}, "beyond the high watermark"),
+        ({"controllers": cluster.controller, "startingOffsets": '{"offset": 999999}'}, "has no offset 999999"),
+    ]:
+        with pytest.raises(Exception, match=says):
+            batch(spark, **options)
+    with pytest.raises(OptionError, match=r"A stream needs the option kafka\.bootstrap\.controllers"):
+        MetadataSource({"path": str(tmp_path)}).streamReader(StructType())
