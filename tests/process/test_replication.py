@@ -16,7 +16,7 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka import admin as cka
 
-from tests.support.cluster import BOTH, Cluster, Member, running_cluster
+from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.writer import CLIENT, Writer
@@ -28,15 +28,6 @@ PARTITIONS = 3
 LIMIT_S = 60.0
 FAULT_S = (0.0, 5.0)
 """A fault lasts some of this: from a hiccup to longer than a lease."""
-SETTINGS = {
-    "broker_session_timeout_ms": "2000",
-    "broker_heartbeat_interval_ms": "400",
-    "controller_quorum_fetch_timeout_ms": "1000",
-    "controller_quorum_election_timeout_ms": "500",
-    "replica_fetch_backoff_ms": "200",
-    "replica_fetch_wait_max_ms": "200",
-    "replica_lag_time_max_ms": "3000",
-}
 
 
 def killed(cluster: Cluster, victim: int, lasts_s: float) -> None:
@@ -102,7 +93,7 @@ def logs(cluster: Cluster, partition: int) -> set[bytes]:
 def test_nothing_acknowledged_is_lost_or_there_twice(tmp_path: Path) -> None:
     print(f"KRAFT_REPLICATION_SEED={SEED}")
     chance = random.Random(SEED)
-    with running_cluster(tmp_path, {number: Member(OURS, BOTH) for number in (1, 2, 3)}, **SETTINGS) as cluster:
+    with running_cluster(tmp_path, {number: Member(OURS, BOTH) for number in (1, 2, 3)}, **QUICK_FAILOVER) as cluster:
         everyone = set(cluster.brokers)
         admin = cka.AdminClient({"bootstrap.servers": cluster.bootstrap_servers, **CLIENT})
         topic = cka.NewTopic(TOPIC, PARTITIONS, len(everyone), config={"min.insync.replicas": "2"})

@@ -20,6 +20,17 @@ CONTROLLER, BROKER, BOTH = "controller", "broker", "broker,controller"
 FIRST_BROKER = 101
 SHOWN_LINES = 40
 
+QUICK_FAILOVER = {
+    "broker_session_timeout_ms": "2000",
+    "broker_heartbeat_interval_ms": "400",
+    "controller_quorum_fetch_timeout_ms": "1000",
+    "controller_quorum_election_timeout_ms": "500",
+    "replica_fetch_backoff_ms": "200",
+    "replica_fetch_wait_max_ms": "200",
+    "replica_lag_time_max_ms": "3000",
+}
+"""Settings with which a cluster replaces a dead leader or controller within a few seconds."""
+
 
 @attrs.frozen
 class Member:

@@ -1,4 +1,4 @@
-"""A producer in a thread of its own, which writes while nodes are killed."""
+"""A producer that writes numbers, whatever happens, and remembers which ones the cluster acknowledged."""
 
 from __future__ import annotations
 
@@ -21,15 +21,22 @@ CLIENT = {
 
 
 class Writer:
-    """A thread that writes the numbers from 0 on, round the partitions, with an idempotent producer and acks=all."""
+    """A thread that writes the numbers from 0 on, round the partitions, with an idempotent producer and acks=all.
 
-    def __init__(self, bootstrap_servers: str, topic: str, partitions: int) -> None:
-        self._topic = topic
-        self._partitions = partitions
+    ``pause_s`` is the time between two records. A value is the number, padded with spaces to ``size`` bytes.
+    """
+
+    def __init__(
+        self, bootstrap_servers: str, topic: str, partitions: int, *, pause_s: float = PAUSE_S, size: int = 0
+    ) -> None:
         settings: dict[str, Any] = {"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "linger.ms": 1}
         self._producer = ck.Producer({**CLIENT, **settings, "message.timeout.ms": 120_000})
+        self._topic = topic
+        self._partitions = partitions
+        self._size = size
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="writer")
+        self.pause_s = pause_s
         self.written = 0
         self.acknowledged: set[int] = set()
         self.failures: list[str] = []
@@ -44,11 +51,11 @@ class Writer:
         self._producer.flush(LIMIT_S)
 
     def _run(self) -> None:
-        while not self._done.wait(PAUSE_S):
+        while not self._done.wait(self.pause_s):
             number = self.written
             self._producer.produce(
                 self._topic,
-                str(number),
+                str(number).ljust(self._size),
                 partition=number % self._partitions,
                 on_delivery=lambda error, _, number=number: self._delivered(number, error),
             )
