@@ -29,6 +29,7 @@ from tests.bench import (
     metadata,
     request_log,
     small,
+    spark_connector,
     startup,
     throughput,
 )
@@ -40,6 +41,7 @@ WITH_RUNNING_BROKERS: dict[str, Callable[[Sequence[Running], int], Section]] = {
     "throughput": throughput.measure,
     "latency": latency.measure,
     "small": small.measure,
+    spark_connector.NAME: spark_connector.measure,
 }
 SECTIONS = (
     "codec",
