@@ -1,4 +1,4 @@
-"""The pytest plugin: a Kafka cluster as a fixture.
+"""The pytest plugin: a Kafka cluster as a fixture, and a Spark session that knows Kafka.
 
 ``kraft_cluster`` is a running :class:`~kraft.testing.EmbeddedCluster` with ``bootstrap_servers``; each test gets its
 own. It runs in its own thread, so synchronous tests, asyncio tests and Trio tests can use it. The marker ``kraft`` sets
@@ -9,17 +9,31 @@ its topics and settings::
         producer = KafkaProducer(bootstrap_servers=kraft_cluster.bootstrap_servers)
 
 ``kraft_shared_cluster`` is one cluster for the whole session, for tests that choose unique topic names.
+
+``kraft_spark`` is one Spark session for the whole session, with the data sources of :mod:`kraft.spark`::
+
+    def test_job(kraft_cluster, kraft_spark):
+        options = {"kafka.bootstrap.servers": kraft_cluster.bootstrap_servers, "subscribe": "orders"}
+        assert kraft_spark.read.format("kraft").options(**options).load().count() == 0
+
+The ini option ``kraft_spark_settings`` has settings of Spark, one a line as ``spark.name=value``: packages, say, or
+jars.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from kraft.testing.embedded import EmbeddedCluster
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("kraft_spark_settings", "settings of the fixture kraft_spark, as spark.name=value", "linelist", [])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,3 +58,13 @@ def kraft_shared_cluster() -> Iterator[EmbeddedCluster]:
 
     with EmbeddedCluster() as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def kraft_spark(pytestconfig: pytest.Config) -> Iterator[Any]:
+    """A local Spark session for all tests of the session. It needs the extra ``kraft[spark]`` and Java 17."""
+    # By name, as pytest finds plugins: this room stands below Spark's, and its other fixtures need no PySpark.
+    fixtures = importlib.import_module("kraft.spark.fixtures")
+    session = fixtures.session_for_tests(pytestconfig.getini("kraft_spark_settings"))
+    yield session
+    session.stop()

@@ -1,0 +1,39 @@
+"""The plugin in a pytest of its own: it costs nothing until a fixture is asked for, and says what a fixture lacks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.node_process import environment
+
+WITHOUT_PYSPARK = 'import sys\n\nsys.modules["pyspark"] = None\n'
+
+
+def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in ``directory``."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=directory,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_plugin_imports_no_spark(tmp_path: Path) -> None:
+    """Every pytest of an environment with this package imports the plugin."""
+    heavy = "{'pyspark', 'pyarrow', 'kraft.spark', 'trio'}"
+    ran = python(tmp_path, "-c", f"import sys, kraft.testing.plugin; print({heavy} & set(sys.modules))")
+    assert ran.stdout == "set()\n", ran.stderr
+
+
+def test_the_fixture_without_pyspark_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(WITHOUT_PYSPARK)
+    (tmp_path / "test_it.py").write_text("def test_job(kraft_spark):\n    pass\n\n\ndef test_other():\n    pass\n")
+    ran = python(tmp_path, "-m", "pytest", "-q")
+    assert "ImportError: kraft.spark needs PySpark: pip install 'kraft[spark]'" in ran.stdout
+    assert "1 passed, 1 error" in ran.stdout
