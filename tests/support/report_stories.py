@@ -12,11 +12,11 @@ from kraft.story.report.model import (
     Change,
     ClusterNode,
     ClusterReport,
-    Election,
+    ElectionHistory,
     Failover,
     FailoverPhase,
     LatencyWindow,
-    Leadership,
+    LeadershipPeriod,
     NotableEvent,
     Quarantined,
     QuorumHistory,
@@ -98,7 +98,7 @@ def hostile() -> ClusterReport:
         brokers=[attrs.evolve(each, reason=HOSTILE) for each in story.brokers],
         quorum=QuorumHistory(
             [attrs.evolve(each, why_ended=HOSTILE) for each in story.quorum.terms],
-            [Election(6, [Candidacy(CONTROLLER_KILLED_MS, 3, 6, reason=HOSTILE)])],
+            [ElectionHistory(6, [Candidacy(CONTROLLER_KILLED_MS, 3, 6, reason=HOSTILE)])],
         ),
         failovers=[Failover(6, 1, 3, [FailoverPhase(HOSTILE, CONTROLLER_KILLED_MS, CONTROLLER_ELECTED_MS)])],
         latency=[attrs.evolve(each, plane=HOSTILE) for each in story.latency],
@@ -112,20 +112,20 @@ def large(partitions: int, minutes: int = 60) -> ClusterReport:
     """An hour of six brokers with many partitions, one killed broker, and a partition that flaps."""
     end_ms = START_MS + minutes * 60_000
     killed_ms = START_MS + minutes * 20_000
-    leadership: list[Leadership] = []
+    leadership: list[LeadershipPeriod] = []
     outages: list[Unavailability] = []
     for number in range(partitions):
         leader, topic = number % 6 + 1, f"events-{number // 50:02d}"
         if leader != 4:
-            leadership.append(Leadership(topic, number % 50, leader, 0, START_MS - 1_000))
+            leadership.append(LeadershipPeriod(topic, number % 50, leader, 0, START_MS - 1_000))
             continue
         moved_ms = killed_ms + 9_000 + number // 250 * 40
-        leadership.append(Leadership(topic, number % 50, 4, 0, START_MS - 1_000, moved_ms, "broker 4 was fenced"))
-        leadership.append(Leadership(topic, number % 50, number // 6 % 3 + 1, 1, moved_ms))
+        leadership.append(LeadershipPeriod(topic, number % 50, 4, 0, START_MS - 1_000, moved_ms, "broker 4 was fenced"))
+        leadership.append(LeadershipPeriod(topic, number % 50, number // 6 % 3 + 1, 1, moved_ms))
         outages.append(Unavailability(topic, number % 50, 4, killed_ms, moved_ms, "broker 4 was killed"))
     step_ms = minutes * 60_000 // 3_000
     leadership += [
-        Leadership("flapping", 0, (number % 3) + 1 if number % 7 else None, number, start_ms, start_ms + step_ms)
+        LeadershipPeriod("flapping", 0, (number % 3) + 1 if number % 7 else None, number, start_ms, start_ms + step_ms)
         for number, start_ms in enumerate(range(START_MS, end_ms, step_ms))
     ]
     return ClusterReport(
@@ -148,8 +148,8 @@ def large(partitions: int, minutes: int = 60) -> ClusterReport:
     )
 
 
-def _leadership() -> list[Leadership]:
-    periods: list[Leadership] = []
+def _leadership() -> list[LeadershipPeriod]:
+    periods: list[LeadershipPeriod] = []
     created_ms = START_MS + 2_000
     place = 0
     for topic, partitions in _TOPICS:
@@ -160,30 +160,30 @@ def _leadership() -> list[Leadership]:
     return periods
 
 
-def _history(topic: str, partition: int, leader: int, created_ms: int) -> list[Leadership]:
+def _history(topic: str, partition: int, leader: int, created_ms: int) -> list[LeadershipPeriod]:
     if leader == 2 and topic == "audit":
         return [
-            Leadership(topic, partition, 2, 0, created_ms, BROKER_FENCED_MS, "topic created"),
-            Leadership(topic, partition, None, 1, BROKER_FENCED_MS, BROKER_BACK_MS, "broker 2 was fenced"),
-            Leadership(topic, partition, 2, 2, BROKER_BACK_MS, None, "broker 2 was unfenced"),
+            LeadershipPeriod(topic, partition, 2, 0, created_ms, BROKER_FENCED_MS, "topic created"),
+            LeadershipPeriod(topic, partition, None, 1, BROKER_FENCED_MS, BROKER_BACK_MS, "broker 2 was fenced"),
+            LeadershipPeriod(topic, partition, 2, 2, BROKER_BACK_MS, None, "broker 2 was unfenced"),
         ]
     if leader == 2:
         successor = 1 if partition % 2 else 3
-        moved = Leadership(topic, partition, successor, 1, BROKER_FENCED_MS, None, "broker 2 was fenced")
-        created = Leadership(topic, partition, 2, 0, created_ms, BROKER_FENCED_MS, "topic created")
+        moved = LeadershipPeriod(topic, partition, successor, 1, BROKER_FENCED_MS, None, "broker 2 was fenced")
+        created = LeadershipPeriod(topic, partition, 2, 0, created_ms, BROKER_FENCED_MS, "topic created")
         if successor == 3:
             return [created, moved]
         return [created, *_until_node_1_died(topic, partition, 1, BROKER_FENCED_MS, "broker 2 was fenced")]
     if leader == 1:
         return _until_node_1_died(topic, partition, 0, created_ms, "topic created")
-    return [Leadership(topic, partition, leader, 0, created_ms, None, "topic created")]
+    return [LeadershipPeriod(topic, partition, leader, 0, created_ms, None, "topic created")]
 
 
-def _until_node_1_died(topic: str, partition: int, epoch: int, start_ms: int, reason: str) -> list[Leadership]:
+def _until_node_1_died(topic: str, partition: int, epoch: int, start_ms: int, reason: str) -> list[LeadershipPeriod]:
     moved_ms = CONTROLLER_ELECTED_MS + 4_300
     return [
-        Leadership(topic, partition, 1, epoch, start_ms, moved_ms, reason),
-        Leadership(topic, partition, 3, epoch + 1, moved_ms, None, "broker 1 was fenced"),
+        LeadershipPeriod(topic, partition, 1, epoch, start_ms, moved_ms, reason),
+        LeadershipPeriod(topic, partition, 3, epoch + 1, moved_ms, None, "broker 1 was fenced"),
     ]
 
 
@@ -220,7 +220,7 @@ def _quorum() -> QuorumHistory:
             LeaderTerm(6, 3, CONTROLLER_ELECTED_MS),
         ],
         [
-            Election(
+            ElectionHistory(
                 6,
                 [
                     Candidacy(began_ms, 3, 6, True, "1 did not answer in time"),

@@ -13,7 +13,7 @@ from kraft.story.report.model import (
     Candidacy,
     ClusterNode,
     ClusterReport,
-    Election,
+    ElectionHistory,
     Failover,
     FailoverPhase,
     NotableEvent,
@@ -58,7 +58,7 @@ def quorum_history(lines: Sequence[JournalLine]) -> QuorumHistory:
                 vote = VoteCast(line.ms, line.node, peer, epoch, granted, pre_vote, line.why)
                 votes.setdefault(epoch, []).append(vote)
     elections = [
-        Election(epoch, candidacies.get(epoch, ()), votes.get(epoch, ()))
+        ElectionHistory(epoch, candidacies.get(epoch, ()), votes.get(epoch, ()))
         for epoch in sorted(candidacies.keys() | votes.keys())
     ]
     return QuorumHistory(leader_terms(lines), elections)
@@ -78,7 +78,7 @@ def failovers(history: QuorumHistory) -> list[Failover]:
     return found
 
 
-def _phases(elections: Iterable[Election], term: LeaderTerm, former_ended_ms: int) -> list[FailoverPhase]:
+def _phases(elections: Iterable[ElectionHistory], term: LeaderTerm, former_ended_ms: int) -> list[FailoverPhase]:
     """Return the phases between the end of the former term and the begin of ``term``."""
     candidacies = [each for election in elections for each in election.candidacies]
     began_ms = min((each.ms for each in candidacies), default=former_ended_ms)

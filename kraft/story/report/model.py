@@ -45,7 +45,7 @@ class ClusterNode:
 
 
 @attrs.frozen
-class Leadership:
+class LeadershipPeriod:
     """The time in which one broker led a partition. With ``leader`` None, the time in which nobody did."""
 
     topic: str
@@ -119,7 +119,7 @@ class VoteCast:
 
 
 @attrs.frozen
-class Election:
+class ElectionHistory:
     """The candidacies and votes for one epoch. Its leader, or the reason why there is none, is in its LeaderTerm."""
 
     epoch: int
@@ -132,7 +132,7 @@ class QuorumHistory:
     """The leaders' terms of the metadata quorum and the elections between them."""
 
     terms: Sequence[LeaderTerm] = ()
-    elections: Sequence[Election] = ()
+    elections: Sequence[ElectionHistory] = ()
 
 
 @attrs.frozen
@@ -217,7 +217,7 @@ class ClusterReport:
     start_ms: int
     end_ms: int = attrs.field(validator=_not_before_start)
     nodes: Sequence[ClusterNode] = ()
-    leadership: Sequence[Leadership] = ()
+    leadership: Sequence[LeadershipPeriod] = ()
     unavailability: Sequence[Unavailability] = ()
     brokers: Sequence[BrokerPeriod] = ()
     quorum: QuorumHistory = QuorumHistory()

@@ -21,7 +21,7 @@ from string import Template
 from kraft.story.report.marks import Marks, marks_of
 from kraft.story.report.model import ClusterReport
 from kraft.story.report.palette import Palette
-from kraft.story.report.section import Figure, Section, Table, left_out_note
+from kraft.story.report.section import Figure, FigureTable, Section, left_out_note
 from kraft.story.report.sections import (
     brokers,
     changes,
@@ -174,7 +174,7 @@ def _paragraphs(texts: Sequence[str], kind: str) -> str:
     return "".join(f'<p class="{kind}">{html.escape(text)}</p>' for text in texts)
 
 
-def _table(table: Table, *, unfolded: bool) -> str:
+def _table(table: FigureTable, *, unfolded: bool) -> str:
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.head)
     rows = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>" for row in table.rows)
     notes = _paragraphs(left_out_note(table.left_out, "row", "the table has the first ones"), "note")

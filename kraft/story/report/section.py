@@ -15,7 +15,7 @@ Figure = dict[str, Any]
 
 
 @attrs.frozen
-class Table:
+class FigureTable:
     """The first MAX_ROWS rows, and the number of those that are left out."""
 
     head: Sequence[str]
@@ -23,7 +23,7 @@ class Table:
     left_out: int = 0
 
     @classmethod
-    def of(cls, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    def of(cls, head: Sequence[str], rows: Iterable[Sequence[object]]) -> FigureTable:
         texts: list[Sequence[str]] = []
         left_out = 0
         for row in rows:
@@ -45,7 +45,7 @@ class Section:
     title: str
     sentences: Sequence[str]
     figures: Sequence[Figure] = ()
-    table: Table | None = None
+    table: FigureTable | None = None
     notes: Sequence[str] = ()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraft.story.report.figure import hover, within
 from kraft.story.report.marks import marks_of
-from kraft.story.report.model import ClusterReport, Leadership, NotableEvent
+from kraft.story.report.model import ClusterReport, LeadershipPeriod, NotableEvent
 from kraft.story.report.page import sections
 from kraft.story.report.section import Figure
 from tests.support.report_stories import BROKER_KILLED_MS, START_MS, two_kills
@@ -34,14 +34,14 @@ def test_labels_of_close_marks_do_not_overlap() -> None:
     assert figure["data"][-1]["text"] == ["A–C", "", ""]
 
 
-LED = Leadership("orders", 0, 1, 0, START_MS - 5_000)
+LED = LeadershipPeriod("orders", 0, 1, 0, START_MS - 5_000)
 
 
 def test_an_interval_is_cut_to_the_report() -> None:
     report = ClusterReport("c", START_MS, BROKER_KILLED_MS)
     assert within(report, LED) == (START_MS, BROKER_KILLED_MS)
-    assert within(report, Leadership("o", 0, 1, 0, START_MS - 9, START_MS - 1)) is None
-    assert within(report, Leadership("o", 0, 1, 0, BROKER_KILLED_MS, None)) is None
+    assert within(report, LeadershipPeriod("o", 0, 1, 0, START_MS - 9, START_MS - 1)) is None
+    assert within(report, LeadershipPeriod("o", 0, 1, 0, BROKER_KILLED_MS, None)) is None
 
 
 def test_a_hover_text_is_no_html() -> None:

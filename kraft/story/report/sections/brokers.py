@@ -11,7 +11,7 @@ from kraft.story.report.figure import ROW_PX, Bar, bar_traces, hover, rows_axis,
 from kraft.story.report.marks import Marks
 from kraft.story.report.model import BrokerPeriod, BrokerState, ClusterReport
 from kraft.story.report.palette import NOBODY, Look, Palette
-from kraft.story.report.section import Section, Table, left_out_note
+from kraft.story.report.section import FigureTable, Section, left_out_note
 from kraft.story.report.words import clean, count, duration, listed, timestamp
 
 TITLE = "State of the brokers"
@@ -42,7 +42,7 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
         TITLE,
         _sentences(brokers, fenced_ms),
         [figure],
-        Table.of(("broker", "state", "from (UTC)", "for", "reason"), _rows(report, periods)),
+        FigureTable.of(("broker", "state", "from (UTC)", "for", "reason"), _rows(report, periods)),
         [
             "A fenced broker leads no partition. The controller fences a killed broker when its session times out.",
             *left_out_note(len(brokers) - len(chosen), "broker", "the plot shows those that were fenced longest"),

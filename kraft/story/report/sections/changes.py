@@ -9,7 +9,7 @@ from kraft.story.report.figure import ROW_PX, Point, hover, point_traces, rows_a
 from kraft.story.report.marks import Marks
 from kraft.story.report.model import Change, ClusterReport
 from kraft.story.report.palette import Look
-from kraft.story.report.section import Section, Table, left_out_note
+from kraft.story.report.section import FigureTable, Section, left_out_note
 from kraft.story.report.words import clean, clock, count, listed, timestamp
 
 TITLE = "Who changed what"
@@ -35,7 +35,7 @@ def section(report: ClusterReport, marks: Marks) -> Section:
         TITLE,
         [f"{said}."],
         [timeline(report, marks, point_traces(points), rows_axis(people), ROW_PX * max(len(people), 2))],
-        Table.of(("time (UTC)", "who", "what", "of", "details"), map(_row, changes)),
+        FigureTable.of(("time (UTC)", "who", "what", "of", "details"), map(_row, changes)),
         [
             *left_out_note(len(by_person) - len(people), "client", "the plot shows those with most changes"),
             *left_out_note(
@@ -87,7 +87,7 @@ def quarantine(report: ClusterReport) -> Section:
         title,
         [f"{count(total, 'row')} could not be decoded. The quarantine table has their bytes."],
         (),
-        Table.of(
+        FigureTable.of(
             ("source", "reason", "rows"),
             ((clean(each.source), clean(each.reason, 300), f"{each.count:,}") for each in rows),
         ),

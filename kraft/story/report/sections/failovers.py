@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from kraft.story.report.figure import LEFT_PX, RIGHT_PX, ROW_PX, Trace, escaped, hover, legend, rows_axis
 from kraft.story.report.model import ClusterReport, Failover
-from kraft.story.report.section import Figure, Section, Table, left_out_note
+from kraft.story.report.section import Figure, FigureTable, Section, left_out_note
 from kraft.story.report.words import clean, count, duration, listed, timestamp
 
 TITLE = "Failovers of the active controller"
@@ -29,7 +29,7 @@ def section(report: ClusterReport) -> Section:
         TITLE,
         _sentences(failovers),
         [_figure(shown)],
-        Table.of(("failover", "phase", "from (UTC)", "took"), _rows(failovers)),
+        FigureTable.of(("failover", "phase", "from (UTC)", "took"), _rows(failovers)),
         [
             "The seconds begin when the former controller was last known to lead.",
             *left_out_note(len(failovers) - len(shown), "failover", "the plot shows the longest ones"),

@@ -11,7 +11,7 @@ import attrs
 from kraft.story.report.figure import Trace, escaped, hover, timeline
 from kraft.story.report.marks import Marks
 from kraft.story.report.model import ClusterReport, LatencyWindow
-from kraft.story.report.section import Section, Table, left_out_note
+from kraft.story.report.section import FigureTable, Section, left_out_note
 from kraft.story.report.words import clean, count, duration, listed, timestamp
 
 TITLE = "Latency by plane"
@@ -57,7 +57,7 @@ def section(report: ClusterReport, marks: Marks) -> Section:
             )
             for plane in chosen
         ],
-        Table.of(
+        FigureTable.of(
             ("plane", "window (UTC)", "requests", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms"),
             (row for plane in chosen for row in _rows(planes[plane])),
         ),

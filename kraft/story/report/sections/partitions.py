@@ -12,9 +12,9 @@ import attrs
 
 from kraft.story.report.figure import ROW_PX, Bar, bar_traces, hover, rows_axis, timeline, within
 from kraft.story.report.marks import Marks
-from kraft.story.report.model import ClusterReport, Leadership
+from kraft.story.report.model import ClusterReport, LeadershipPeriod
 from kraft.story.report.palette import SEVERAL, Palette
-from kraft.story.report.section import Section, Table, left_out_note
+from kraft.story.report.section import FigureTable, Section, left_out_note
 from kraft.story.report.words import clean, count, duration, names_of, partition_name, row_label, timestamp
 
 TITLE = "Which broker led which partition"
@@ -30,7 +30,7 @@ class _Row:
     """Partitions with one history. ``periods`` are those of the first."""
 
     partitions: Sequence[str]
-    periods: Sequence[Leadership]
+    periods: Sequence[LeadershipPeriod]
     nobody_ms: int
 
     @property
@@ -63,14 +63,14 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
         TITLE,
         _sentences(report, rows),
         [figure],
-        Table.of(("partition", "leader", "epoch", "from (UTC)", "led for", "reason"), _cells(report, rows)),
+        FigureTable.of(("partition", "leader", "epoch", "from (UTC)", "led for", "reason"), _cells(report, rows)),
         notes,
     )
 
 
 def _rows(report: ClusterReport) -> list[_Row]:
     """Return the rows: by name if each partition has one, otherwise those with most trouble first."""
-    periods: dict[tuple[str, int], list[Leadership]] = {}
+    periods: dict[tuple[str, int], list[LeadershipPeriod]] = {}
     for period in sorted(report.leadership, key=attrgetter("topic", "partition", "start_ms")):
         if within(report, period) is not None:
             periods.setdefault((period.topic, period.partition), []).append(period)
@@ -83,13 +83,13 @@ def _rows(report: ClusterReport) -> list[_Row]:
     return sorted(rows, key=lambda row: (-row.nobody_ms, -row.changes, -len(row.partitions)))
 
 
-def _row(report: ClusterReport, names: Sequence[tuple[str, int]], periods: Sequence[Leadership]) -> _Row:
+def _row(report: ClusterReport, names: Sequence[tuple[str, int]], periods: Sequence[LeadershipPeriod]) -> _Row:
     spans = [within(report, period) for period in periods if period.leader is None]
     nobody_ms = sum(span[1] - span[0] for span in spans if span is not None)
     return _Row([partition_name(*name) for name in names], periods, nobody_ms)
 
 
-def _shape(report: ClusterReport, periods: Sequence[Leadership]) -> Iterator[object]:
+def _shape(report: ClusterReport, periods: Sequence[LeadershipPeriod]) -> Iterator[object]:
     """Yield values that are equal for partitions whose histories look the same."""
     part_ms = max((report.end_ms - report.start_ms) / _SAME_PARTS, 1)
     for period in periods:
@@ -106,7 +106,7 @@ def _bars(report: ClusterReport, palette: Palette, place: int, row: _Row) -> Ite
         yield from _bar(report, palette, place, row, period)
 
 
-def _bar(report: ClusterReport, palette: Palette, place: int, row: _Row, period: Leadership) -> Iterator[Bar]:
+def _bar(report: ClusterReport, palette: Palette, place: int, row: _Row, period: LeadershipPeriod) -> Iterator[Bar]:
     span = within(report, period)
     if span is not None:
         names = names_of(row.partitions)
@@ -120,7 +120,7 @@ def _bar(report: ClusterReport, palette: Palette, place: int, row: _Row, period:
 def _merged_bars(report: ClusterReport, palette: Palette, place: int, row: _Row) -> Iterator[Bar]:
     """Yield bars in which runs of short periods are one, so that a flapping partition has a bounded number."""
     part_ms = max((report.end_ms - report.start_ms) / _MOST_BARS, 1)
-    run: list[Leadership] = []
+    run: list[LeadershipPeriod] = []
     for period in (*row.periods, None):
         span = None if period is None else within(report, period)
         short = span is not None and span[1] - span[0] < part_ms
@@ -134,7 +134,7 @@ def _merged_bars(report: ClusterReport, palette: Palette, place: int, row: _Row)
 
 
 def _run_bar(
-    report: ClusterReport, palette: Palette, place: int, row: _Row, run: Sequence[Leadership]
+    report: ClusterReport, palette: Palette, place: int, row: _Row, run: Sequence[LeadershipPeriod]
 ) -> Iterator[Bar]:
     first, last = within(report, run[0]), within(report, run[-1])
     if len(run) == 1:

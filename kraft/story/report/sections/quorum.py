@@ -23,7 +23,7 @@ from kraft.story.report.figure import (
 from kraft.story.report.marks import Marks
 from kraft.story.report.model import Candidacy, ClusterReport, VoteCast
 from kraft.story.report.palette import NOBODY, Palette
-from kraft.story.report.section import Figure, Section, Table, left_out_note
+from kraft.story.report.section import Figure, FigureTable, Section, left_out_note
 from kraft.story.report.words import clean, clock, count, duration, timestamp
 
 TITLE = "Who led the metadata quorum"
@@ -43,7 +43,7 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
         TITLE,
         _sentences(report, marks, terms),
         [_figure(report, palette, marks, shown_terms, shown_events)],
-        Table.of(("epoch", "leader", "from (UTC)", "led for", "ended because"), _rows(terms)),
+        FigureTable.of(("epoch", "leader", "from (UTC)", "led for", "ended because"), _rows(terms)),
         [
             "A bar is a leader's term. A diamond is a candidacy, a circle a granted vote, a cross a refused one.",
             *left_out_note(len(terms) - len(shown_terms), "term", "the plot shows the first ones"),

@@ -9,7 +9,7 @@ from kraft.story.report.figure import LEFT_PX, RIGHT_PX, ROW_PX, Trace, hover, l
 from kraft.story.report.marks import Marks
 from kraft.story.report.model import ClusterReport, Unavailability
 from kraft.story.report.palette import NOBODY_COLOUR, UNKNOWN, Palette
-from kraft.story.report.section import Figure, Section, Table, left_out_note
+from kraft.story.report.section import Figure, FigureTable, Section, left_out_note
 from kraft.story.report.words import clean, count, duration, names_of, partition_name, percent, row_label, timestamp
 
 TITLE = "Unavailability"
@@ -49,7 +49,7 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
         TITLE,
         _sentences(report, marks, outages, len(totals)),
         [_over_time(report, marks, outages), _by_partition(palette, totals, shown)],
-        Table.of(("partition", "leader before", "from (UTC)", "for", "reason"), _rows(report, outages)),
+        FigureTable.of(("partition", "leader before", "from (UTC)", "for", "reason"), _rows(report, outages)),
         [*notes, *left_out_note(hidden, "partition", "the lower plot shows the longest times")],
     )
 

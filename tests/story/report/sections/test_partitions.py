@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraft.story.report.marks import marks_of
-from kraft.story.report.model import ClusterReport, Leadership
+from kraft.story.report.model import ClusterReport, LeadershipPeriod
 from kraft.story.report.palette import Palette
 from kraft.story.report.section import Section
 from kraft.story.report.sections.partitions import MAX_ROWS, section
@@ -47,7 +47,7 @@ def test_the_sentences_count_the_changes() -> None:
 
 @pytest.mark.parametrize("partitions", [1, 2, MAX_ROWS])
 def test_few_partitions_have_a_row_each(partitions: int) -> None:
-    led = [Leadership("t", number, 1, 0, START_MS) for number in range(partitions)]
+    led = [LeadershipPeriod("t", number, 1, 0, START_MS) for number in range(partitions)]
     found = made(ClusterReport("c", START_MS, START_MS + 1_000, leadership=led))
     assert [row for row, *_ in bars(found)] == sorted(f"t-{number}" for number in range(partitions))
     assert found.sentences[0].endswith("kept one leader all the time.")
@@ -78,8 +78,8 @@ def test_rows_that_are_left_out_are_counted() -> None:
     led = []
     for number in range(45):
         moved_ms = START_MS + 1_000 * (number + 1)
-        led.append(Leadership("t", number, 1, 0, START_MS, moved_ms))
-        led.append(Leadership("t", number, None, 1, moved_ms))
+        led.append(LeadershipPeriod("t", number, 1, 0, START_MS, moved_ms))
+        led.append(LeadershipPeriod("t", number, None, 1, moved_ms))
     found = made(ClusterReport("c", START_MS, START_MS + 60_000, leadership=led, partitions=100))
     rows = {row for row, *_ in bars(found)}
     assert len(rows) == MAX_ROWS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraft.story.quorum_timeline import LeaderTerm
 from kraft.story.report.marks import marks_of
-from kraft.story.report.model import Candidacy, ClusterReport, Election, QuorumHistory
+from kraft.story.report.model import Candidacy, ClusterReport, ElectionHistory, QuorumHistory
 from kraft.story.report.palette import Palette
 from kraft.story.report.section import Section
 from kraft.story.report.sections.quorum import MAX_POINTS, section
@@ -47,7 +47,7 @@ def test_a_lost_election_is_told() -> None:
             LeaderTerm(2, None, START_MS + 1_500, why_ended="node 2 and node 3 stood for election, and nobody won"),
             LeaderTerm(3, 2, START_MS + 3_000),
         ],
-        [Election(2, [Candidacy(START_MS + 1_500, each, 2) for each in (2, 3)])],
+        [ElectionHistory(2, [Candidacy(START_MS + 1_500, each, 2) for each in (2, 3)])],
     )
     found = made(ClusterReport("c", START_MS, START_MS + 5_000, quorum=history))
     assert found.sentences[-1] == "1 epoch had no leader: node 2 and node 3 stood for election, and nobody won."
@@ -55,7 +55,7 @@ def test_a_lost_election_is_told() -> None:
 
 
 def test_an_election_storm_is_bounded() -> None:
-    storm = [Election(n, [Candidacy(START_MS + n, 1, n)]) for n in range(3 * MAX_POINTS)]
+    storm = [ElectionHistory(n, [Candidacy(START_MS + n, 1, n)]) for n in range(3 * MAX_POINTS)]
     found = made(ClusterReport("c", START_MS, START_MS + 10_000, quorum=QuorumHistory([], storm)))
     assert len(hovers(found)) == MAX_POINTS
     assert "4,000 election events are left out: the plot shows the first ones." in found.notes

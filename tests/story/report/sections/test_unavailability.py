@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from kraft.story.report.marks import marks_of
-from kraft.story.report.model import ClusterReport, Leadership, NotableEvent, Unavailability
+from kraft.story.report.model import ClusterReport, LeadershipPeriod, NotableEvent, Unavailability
 from kraft.story.report.palette import Palette
 from kraft.story.report.section import Section
 from kraft.story.report.sections.summary import node_ids
@@ -88,5 +88,5 @@ def test_without_outages_it_says_so() -> None:
     found = made(ClusterReport("c", 0, 1))
     assert found.sentences == ["No leadership of a partition is known."]
     assert not found.figures
-    led = [Leadership("t", 0, 1, 0, 0)]
+    led = [LeadershipPeriod("t", 0, 1, 0, 0)]
     assert made(ClusterReport("c", 0, 1, leadership=led)).sentences == ["Each partition had a leader all the time."]
