@@ -127,8 +127,8 @@ _HARD_TO_READ = re.compile(r"\b(?:but for|whereof|that which|whoever|whomever)\b
 _PRIVATE_WORDS = re.compile(
     r"\b(?:tells?|told|hears?|heard|doubt(?:s|ed)?|complaints?|reigns?|somebody|anybody)\b", re.I
 )
-#: Parts that hold to these words later: the Spark room, the report of the story room, and the pages made from them.
-_LATER = {"spark", "pipeline", "story", "report_stories.py"}
+#: Parts that hold to these words later: the Spark room, and the pages made from it.
+_LATER = {"spark", "pipeline"}
 _CODE = re.compile(r"``.+?``|`[^`]+`")
 
 

@@ -21,7 +21,7 @@ def minute(tmp_path_factory: pytest.TempPathFactory) -> Minute:
 
 @pytest.mark.timeout(TIMEOUT_S)
 def test_journals_alone_show_the_kill_of_the_controller(minute: Minute, tmp_path: Path) -> None:
-    """``kraft quorum explain --html`` needs no Spark: the journals tell who led, who stood for election, and why."""
+    """``kraft quorum explain --html`` needs no Spark: the journals have the leaders, the candidates and the reasons."""
     path = tmp_path / "quorum.html"
     directories = [str(each) for each in minute.log_directories]
     result = CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *directories, "--html", str(path)])

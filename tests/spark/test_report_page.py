@@ -21,7 +21,7 @@ def opened(report: ClusterReport, directory: Path, *, dark: bool = False) -> Ope
     return open_page(page, dark=dark)
 
 
-def tells_of_two_kills(page: Opened) -> None:
+def shows_two_kills(page: Opened) -> None:
     """Raise AssertionError unless the plots show what happened in ``two_kills``."""
     assert page.console == []
     assert page.body.attributes["data-failed"] == "0"
@@ -43,14 +43,14 @@ def tells_of_two_kills(page: Opened) -> None:
 
 
 def test_the_plots_show_the_events_of_a_known_story(tmp_path: Path) -> None:
-    tells_of_two_kills(opened(two_kills(), tmp_path))
+    shows_two_kills(opened(two_kills(), tmp_path))
 
 
 def test_a_page_without_the_failover_fails_the_check(tmp_path: Path) -> None:
     page = opened(without_failover(), tmp_path)
     assert page.body.attributes["data-failed"] == "0"
     with pytest.raises(AssertionError):
-        tells_of_two_kills(page)
+        shows_two_kills(page)
 
 
 def test_bars_lie_where_the_times_say(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def two_kills() -> ClusterReport:
 
 
 def without_failover() -> ClusterReport:
-    """The same minute, as a page would tell it that missed the failover of the controller."""
+    """The same minute, without the failover of the controller: a page of it must fail the check of ``two_kills``."""
     story = two_kills()
     first = LeaderTerm(5, 1, START_MS - 600_000)
     return attrs.evolve(story, quorum=QuorumHistory([first]), failovers=(), events=story.events[:1])
@@ -88,7 +88,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)><b>&amp;%{x}$x$\u202e\ud800'\""
 
 
 def hostile() -> ClusterReport:
-    """A minute in which every text that somebody else chooses is HOSTILE."""
+    """A minute in which every text that a client or a file supplies is HOSTILE."""
     story = two_kills()
     return attrs.evolve(
         story,

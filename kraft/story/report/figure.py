@@ -1,7 +1,7 @@
 """Timelines and bars as Plotly takes them: plain dicts, made without Plotly, so that a test can read them.
 
 All timelines have the same margins and the same range of time, so that one lies exactly below the other. Rows count
-from the top. The script of the page keeps the ranges of all timelines equal while somebody zooms.
+from the top. The script of the page keeps the ranges of all timelines equal while a reader zooms.
 """
 
 from __future__ import annotations

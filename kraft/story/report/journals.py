@@ -23,7 +23,7 @@ from kraft.story.report.model import (
 
 
 def journal_report(lines: Sequence[JournalLine], cluster_id: str) -> ClusterReport:
-    """Return a report with what the journals tell. ``lines`` are those of all journals, merged.
+    """Return a report of the quorum that the journals describe. ``lines`` are those of all journals, merged.
 
     Raises:
         ValueError: there are no lines, so there is no time to report on.

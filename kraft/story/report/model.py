@@ -172,7 +172,7 @@ class LatencyWindow:
 
 @attrs.frozen
 class Change:
-    """A change that somebody made to the metadata, as in: ``who`` "client admin-1", ``what`` "CreateTopics",
+    """A change that a client made to the metadata, as in: ``who`` "client admin-1", ``what`` "CreateTopics",
     ``resource`` "topic orders", ``details`` "12 partitions".
     """
 

@@ -1,6 +1,6 @@
 """One look for each broker, in all plots: a colour of Okabe and Ito's palette, and a hatch where colours run out.
 
-People with a colour vision deficiency can tell these colours apart. Vermilion is reserved for the lack of a leader.
+People with a colour vision deficiency can distinguish these colours. Vermilion is reserved for the lack of a leader.
 """
 
 from __future__ import annotations

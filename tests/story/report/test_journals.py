@@ -90,7 +90,7 @@ def test_clocks_that_contradict_each_other_make_no_negative_phase(journals: Jour
 
 
 def test_odd_lines_of_a_journal_are_no_votes() -> None:
-    """A journal is a file that anybody may have edited."""
+    """A person may have edited the file."""
     odd = {"request": "Vote", "peer": "2", "epoch": 1, "granted": "yes"}
     lines = [JournalLine(1, 1, "verdict", odd), JournalLine(2, 1, "verdict", {**odd, "peer": 2})]
     (election,) = quorum_history(lines).elections

@@ -46,7 +46,7 @@ def test_the_page_holds_plotly_once_and_asks_nobody_for_anything() -> None:
 
 @pytest.mark.usefixtures("_plotly")
 def test_names_of_others_become_no_elements() -> None:
-    """Topic names, client ids and reasons are chosen by whoever can reach the cluster."""
+    """Any client of the cluster chooses topic names and client ids."""
     page = render(hostile())
     page.encode()
     tags = Tags(page).tags

@@ -1,4 +1,4 @@
-"""People with a colour vision deficiency can tell the brokers apart."""
+"""People with a colour vision deficiency can distinguish the brokers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLEARLY_DIFFERENT = 10
 
 
 def seen(colour: str, deficiency: str) -> Vector:
-    """Return the colour in CIELAB as somebody with the deficiency sees it."""
+    """Return the colour in CIELAB as a person with the deficiency sees it."""
     linear = []
     for place in (1, 3, 5):
         value = int(colour[place : place + 2], 16) / 255

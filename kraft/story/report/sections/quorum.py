@@ -36,7 +36,7 @@ def section(report: ClusterReport, palette: Palette, marks: Marks) -> Section:
     terms = [term for term in sorted(report.quorum.terms, key=attrgetter("epoch")) if _shown(report, term)]
     events = _events(report)
     if not terms and not events:
-        return Section("quorum", TITLE, ["No journal or record tells of a leader or an election in this time."])
+        return Section("quorum", TITLE, ["No leader and no election is known in this time."])
     shown_terms, shown_events = terms[:MAX_TERMS], events[:MAX_POINTS]
     return Section(
         "quorum",

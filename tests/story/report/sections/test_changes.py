@@ -1,4 +1,4 @@
-"""Who changed what, and what could not be decoded."""
+"""The changes of the metadata by client, and the rows in quarantine."""
 
 from __future__ import annotations
 

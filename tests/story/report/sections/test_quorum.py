@@ -63,4 +63,4 @@ def test_an_election_storm_is_bounded() -> None:
 
 def test_without_a_journal_it_says_so() -> None:
     found = made(ClusterReport("c", 0, 1))
-    assert found.sentences == ["No journal or record tells of a leader or an election in this time."]
+    assert found.sentences == ["No leader and no election is known in this time."]
