@@ -19,6 +19,7 @@ COMMANDS = (
     "features",
     "groups",
     "node",
+    "pipeline",
     "produce",
     "quorum",
     "shell",

@@ -196,7 +196,7 @@ def test_leadership_is_that_of_the_images(log: Log, typed: Callable[[str], DataF
     assert sum(map(len, expected.values())) > HISTORIES, "the histories have leaders"
     first = found.where("ended is not null").orderBy("from_offset").first()
     assert first is not None
-    assert (first["started"].replace(tzinfo=UTC), first["ended"].replace(tzinfo=UTC)) == (
+    assert (first["started"].astimezone(UTC), first["ended"].astimezone(UTC)) == (
         at(first["from_offset"] * 1000),
         at(first["to_offset"] * 1000),
     )

@@ -25,6 +25,13 @@ LATENESS_S = 600
 RAW = ("raw_metadata", "raw_events")
 
 
+Progress = Callable[[str], object]
+
+
+def silent(name: str) -> None:
+    """Report no progress."""
+
+
 @attrs.define
 class Pipeline:
     """The steps of the pipeline on one store."""
@@ -32,27 +39,30 @@ class Pipeline:
     store: TableStore
     lateness_s: int = LATENESS_S
 
-    def add(self, name: str, batch: str, rows: DataFrame, *, history: bool = False) -> None:
+    def add(
+        self, name: str, batch: str, rows: DataFrame, progress: Progress = silent, *, history: bool = False
+    ) -> None:
         """Store a batch of rows of the raw table ``name``, and all typed rows that follow from it.
 
         With ``history`` no request is late: the batch is from before the stream.
         """
         table = TABLES[name]
+        progress(name)
         if batch not in self.store.batches(table):
             cached = rows.cache()  # the span of its keys is read first, then its rows
             try:
                 self.store.append(table, batch, raw.unseen(cached, self.store.read(table), name))
             finally:
                 cached.unpersist()
-        self._derive(name, batch, history)
+        self._derive(name, batch, progress, history)
 
     def resume(self) -> None:
         """Complete the batches that a crash interrupted: only the newest of a query can be one."""
         for name in RAW:
             for batch in newest_batches(self.store.batches(TABLES[name])):
-                self._derive(name, batch, history=batch.startswith("backfill"))
+                self._derive(name, batch, silent, history=batch.startswith("backfill"))
 
-    def _derive(self, name: str, batch: str, history: bool) -> None:
+    def _derive(self, name: str, batch: str, progress: Progress, history: bool) -> None:
         stored = self.store.read(TABLES[name]).where(F.col(BATCH.name) == batch).drop(BATCH.name).cache()
         try:
             kind = "type" if name == "raw_metadata" else "kind"
@@ -60,28 +70,33 @@ class Pipeline:
             if any(found.values()):
                 self.store.append(TABLES["quarantine"], batch, raw.quarantined(name, stored))
             for typed, derivation in DERIVATIONS.items():
-                if derivation.source == name and not found.keys().isdisjoint(derivation.kinds):
+                if derivation.source != name:
+                    continue
+                progress(typed)
+                if not found.keys().isdisjoint(derivation.kinds):
                     self.store.append(TABLES[typed], batch, self._typed(typed, stored, history))
         finally:
             stored.unpersist()
 
     def _typed(self, name: str, stored: DataFrame, history: bool) -> DataFrame:
         rows = derived(name, stored)
-        if name != "requests" or history:
+        if name != "requests":
             return rows
+        if history:
+            return rows.withColumn("late", F.lit(False))
         before = self.store.read(TABLES[name])
         mark = before.agg(quorum_answers.watermark(before, self.lateness_s).alias("mark")).first()
         assert mark is not None, "an aggregate without groups has one row"
         return rows.withColumn("late", F.coalesce(F.col("time") < F.lit(mark["mark"]), F.lit(False)))
 
-    def answer(self, progress: Callable[[str], object] = lambda name: None) -> None:
+    def answer(self, progress: Progress = silent) -> None:
         """Make all answers again from the typed tables. ``progress`` is called with each table before it is written."""
         for table in tables_of(Layer.ANSWERS):
             progress(table.name)
             rows = self._answer(table.name)
             self.store.replace(table, rows.select(*(F.col(each.name).cast(each.type) for each in table.columns)))
 
-    def compact(self, progress: Callable[[str], object] = lambda name: None) -> int:
+    def compact(self, progress: Progress = silent) -> int:
         """Merge the small batches of every table. Return the number of batches that were merged."""
         merged = 0
         for table in TABLES.values():

@@ -119,7 +119,7 @@ def plane_latency(requests: DataFrame, lateness_s: int) -> DataFrame:
     rows = requests.withColumn("weight", F.when(in_time, F.coalesce(weight, F.lit(1))).otherwise(0))
 
     def percentiles(what: str) -> Column:
-        return F.percentile(f"{what}_ms", list(PERCENTILES), "weight")
+        return F.percentile(f"{what}_ms", list(PERCENTILES), F.col("weight"))
 
     counted = rows.groupBy(F.date_trunc("minute", "time").alias("minute"), "plane").agg(
         F.sum("weight").alias("requests"),

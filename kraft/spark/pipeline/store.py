@@ -36,6 +36,7 @@ from kraft.spark.pipeline.tables import BATCH, DAY, Table
 _STAGING = "_staging"
 _MANIFEST = "_manifest.json"
 _LOCK = "_lock"
+_CLUSTER = "_cluster_id"
 _PREFIX = f"{BATCH.name}="
 _NUMBERED = re.compile(r"(.+)-([0-9]{6,})")
 #: Written by the store itself; every other name is a query's.
@@ -91,6 +92,10 @@ class TableStore(Protocol):
         """Return the names of the batches that may run again: at least the newest of each query."""
         ...
 
+    def last_number(self, table: Table, query: str) -> int:
+        """Return the greatest number of a query's batches that the table ever had; -1 if it had none."""
+        ...
+
     def compact(self, table: Table) -> int:
         """Merge small batches. Return the number of batches that became one."""
         ...
@@ -139,6 +144,12 @@ class ParquetStore:
 
     def batches(self, table: Table) -> list[str]:
         return self._visible(table, self._manifest(table))
+
+    def last_number(self, table: Table, query: str) -> int:
+        manifest = self._manifest(table)
+        numbers = [_query_and_number(each) for each in self._visible(table, manifest)]
+        known = [number for name, number in numbers if name == query]
+        return max([*known, manifest.compacted.get(query, -1)])
 
     def compact(self, table: Table) -> int:
         manifest = self._recovered(table)
@@ -240,10 +251,12 @@ def _types(table: Table) -> dict[str, str]:
 
 
 @contextmanager
-def locked(path: str) -> Iterator[None]:
+def locked(path: str, cluster_id: str | None) -> Iterator[None]:
     """Hold the lock on a directory of tables, which is created. The lock ends with the process.
 
-    Raises StoreError: another pipeline has it.
+    The directory is for one cluster, because offsets and node ids tell the rows of two clusters not apart.
+
+    Raises StoreError: another pipeline has the lock, or the directory is another cluster's.
     """
     os.makedirs(path, exist_ok=True)
     with open(os.path.join(path, _LOCK), "a+", encoding="utf-8") as file:
@@ -255,4 +268,20 @@ def locked(path: str) -> Iterator[None]:
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
+        _claim(path, cluster_id)
         yield
+
+
+def _claim(path: str, cluster_id: str | None) -> None:
+    name = os.path.join(path, _CLUSTER)
+    try:
+        with open(name, encoding="utf-8") as file:
+            known = file.read().strip()
+    except FileNotFoundError:
+        known = ""
+    if known and cluster_id and known != cluster_id:
+        raise StoreError(
+            f"{path}: the tables are of cluster {known}, not of {cluster_id}; write into another directory"
+        )
+    if cluster_id and not known:
+        files.write_text(name, cluster_id + "\n")

@@ -29,7 +29,9 @@ class Derivation:
 
 
 def derived(name: str, raw: DataFrame) -> DataFrame:
-    """Return the rows of the typed table ``name`` that follow from rows of its raw table."""
+    """Return the rows of the typed table ``name`` that follow from rows of its raw table. A column that does not follow
+    from one row alone is null.
+    """
     derivation = DERIVATIONS[name]
     wanted = raw.where("error is null").where(F.col(_KIND[derivation.source]).isin(*derivation.kinds))
     return _as_declared(name, derivation.rows(wanted))
@@ -39,7 +41,13 @@ _KIND = {"raw_metadata": "type", "raw_events": "kind"}
 
 
 def _as_declared(name: str, rows: DataFrame) -> DataFrame:
-    return rows.select(*(F.col(column.name).cast(column.type) for column in TABLES[name].columns))
+    known = set(rows.columns)
+    return rows.select(
+        *(
+            (F.col(column.name) if column.name in known else F.lit(None)).cast(column.type).alias(column.name)
+            for column in TABLES[name].columns
+        )
+    )
 
 
 def _records(raw: DataFrame, fields: str) -> DataFrame:

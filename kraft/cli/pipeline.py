@@ -1,0 +1,235 @@
+"""``kraft pipeline``: what a cluster records about itself, as tables and as a page, by way of Spark."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kraft.cli.options import run as run_on_cluster
+
+if TYPE_CHECKING:
+    from kraft.spark.pipeline.batches import Pipeline
+
+into_option = click.option(
+    "--into", required=True, metavar="DIR", type=click.Path(file_okay=False), help="Directory of the tables."
+)
+master_option = click.option(
+    "--master", default="local[*]", show_default=True, metavar="URL", help="The Spark cluster to run on."
+)
+lateness_option = click.option(
+    "--lateness",
+    "lateness_s",
+    type=click.IntRange(1),
+    default=600,
+    show_default=True,
+    metavar="SECONDS",
+    help="A minute of plane_latency is final this long after its end.",
+)
+
+
+@click.group("pipeline", short_help="Make tables and a report of what a cluster records, with Spark.")
+def command() -> None:
+    """Make tables and a report of what a cluster records, with Spark."""
+
+
+@command.command("run")
+@click.option(
+    "-C", "--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Controllers of the cluster."
+)
+@click.option(
+    "-b",
+    "--bootstrap-server",
+    "brokers",
+    metavar="HOST:PORT,...",
+    help="Brokers of the cluster, for request logs in a topic.",
+)
+@click.option(
+    "--events",
+    metavar="DIR|TOPIC",
+    help="Where the nodes write their request logs: with -b a topic, otherwise a directory.",
+)
+@into_option
+@click.option("--once", is_flag=True, help="End with what is available now.")
+@click.option(
+    "--interval",
+    "interval_s",
+    type=click.FloatRange(0.1),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between two batches.",
+)
+@click.option(
+    "--answers-interval",
+    "answers_interval_s",
+    type=click.FloatRange(1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between two refreshes of the answers.",
+)
+@lateness_option
+@master_option
+def run_command(
+    controllers: str | None,
+    brokers: str | None,
+    events: str | None,
+    into: str,
+    once: bool,
+    interval_s: float,
+    answers_interval_s: float,
+    lateness_s: int,
+    master: str,
+) -> None:
+    """Stream from a live cluster into tables, until Ctrl-C.
+
+    A restart goes on where the last run ended, even if it was killed.
+    """
+    if controllers is None and events is None:
+        raise click.UsageError("Give -C HOST:PORT for the metadata, --events for the request logs, or both.")
+    if brokers is not None and events is None:
+        raise click.UsageError("-b goes with --events TOPIC.")
+    cluster_id = _cluster_id(controllers, brokers)
+    with _pipeline(master, into, cluster_id, lateness_s) as (spark, pipeline):
+        from kraft.spark.pipeline import inputs
+        from kraft.spark.pipeline.run import Streams
+
+        streams = Streams(pipeline, into)
+        each_s = None if once else interval_s
+        with _stopped_by_signals() as stop:
+            pipeline.resume()
+            if controllers is not None:
+                streams.start("raw_metadata", inputs.metadata_stream(spark, controllers), each_s)
+            if events is not None and brokers is not None:
+                streams.start("raw_events", inputs.topic_stream(spark, brokers, events), each_s)
+            elif events is not None:
+                streams.start("raw_events", inputs.file_stream(spark, events), each_s)
+            click.echo(f"Writing tables into {into}. Ctrl-C ends it.", err=True)
+            streams.follow(stop, answers_interval_s)
+        _print_counts(pipeline)
+
+
+@command.command("backfill")
+@click.argument("directories", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False))
+@into_option
+@lateness_option
+@master_option
+def backfill_command(directories: tuple[str, ...], into: str, lateness_s: int, master: str) -> None:
+    """Add the logs in DIRECTORIES to the tables: the log directories of any number of nodes.
+
+    Metadata logs, quorum journals and request logs are found there and below. Rows that the tables have already are
+    not added again.
+    """
+    with _pipeline(master, into, None, lateness_s, directories) as (spark, pipeline):
+        from kraft.spark.pipeline.inputs import log_directories
+        from kraft.spark.pipeline.run import backfill
+        from kraft.spark.pipeline.tables import TABLES
+
+        found = log_directories(directories)
+        with click.progressbar(length=len(TABLES), label="Backfill", item_show_func=lambda name: name or "") as bar:
+            backfill(spark, pipeline, found, lambda name: bar.update(1, name))
+        _print_counts(pipeline)
+
+
+@command.command("compact")
+@into_option
+@master_option
+def compact_command(into: str, master: str) -> None:
+    """Merge the small files of the tables. A running pipeline does so by itself."""
+    with _pipeline(master, into, None, 1) as (_, pipeline):
+        click.echo(f"{pipeline.compact()} batches merged")
+
+
+@command.command("report")
+@into_option
+@click.option(
+    "-o",
+    "--output",
+    default="report.html",
+    show_default=True,
+    type=click.Path(dir_okay=False, writable=True),
+    help="The HTML page to write.",
+)
+@master_option
+def report_command(into: str, output: str, master: str) -> None:
+    """Write one self-contained HTML page with plots of the answers."""
+    with _pipeline(master, into, None, 1) as (_, pipeline):
+        from kraft.spark.pipeline.report import cluster_report
+        from kraft.story.report.page import render
+
+        page = render(cluster_report(pipeline.store, into))
+    with open(output, "w", encoding="utf-8") as file:
+        file.write(page)
+    click.echo(f"Open {output} in a browser.")
+
+
+@contextmanager
+def _pipeline(
+    master: str, into: str, cluster_id: str | None, lateness_s: int, directories: tuple[str, ...] = ()
+) -> Iterator[tuple[Any, Pipeline]]:
+    """Start Spark, lock the tables, and turn the errors of a pipeline into click's."""
+    try:
+        session = importlib.import_module("kraft.spark.session")
+        from kraft.spark import register
+        from kraft.spark.pipeline.batches import Pipeline
+        from kraft.spark.pipeline.inputs import log_directories
+        from kraft.spark.pipeline.run import first_line
+        from kraft.spark.pipeline.store import ParquetStore, StoreError, locked
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
+    from pyspark.errors import PySparkException
+
+    try:
+        if directories:
+            cluster_id = log_directories(directories).cluster_id
+        with locked(into, cluster_id):
+            spark = session.local_session("kraft pipeline", settings={"spark.master": master})
+            try:
+                register(spark)
+                yield spark, Pipeline(ParquetStore(spark, into), lateness_s)
+            finally:
+                spark.stop()
+    except (session.JavaMissing, StoreError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    except PySparkException as error:
+        raise click.ClickException(first_line(error)) from None
+
+
+def _cluster_id(controllers: str | None, brokers: str | None) -> str | None:
+    """Ask the cluster for its id. A dead cluster is an error here, before Spark starts."""
+    bootstrap = controllers or brokers
+    if bootstrap is None:
+        return None
+    described = run_on_cluster(bootstrap, lambda cluster: cluster.describe(controllers=controllers is not None))
+    return described.cluster_id
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[Event]:
+    """Set an event at Ctrl-C and SIGTERM, so that the streams end between two batches."""
+    stop = Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print_counts(pipeline: Pipeline) -> None:
+    from kraft.cli.output import print_columns
+    from kraft.spark.pipeline.tables import TABLES
+
+    rows = [(table.layer.name.lower(), table.name, pipeline.store.read(table).count()) for table in TABLES.values()]
+    print_columns(["layer", "table", "rows"], rows)

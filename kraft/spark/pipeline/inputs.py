@@ -1,0 +1,113 @@
+"""The inputs of the pipeline: streams from a live cluster, and log directories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import attrs
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from kraft.quorum.journal import FILE_NAME, OLDER_SUFFIX
+from kraft.spark.pipeline.store import StoreError
+from kraft.storage.meta_properties import read_meta_properties
+from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
+
+REQUEST_LOG_TOPIC = "__kraft_request_log"
+REQUEST_LOG_FILES = "requests-*.jsonl"
+"""The complete files of a request log. An open one has another suffix."""
+_REQUEST_LOG_PREFIX, _SUFFIXES = "requests-", (".jsonl", ".jsonl.open")
+#: Spark's file source ignores files that are older than the newest one by more than this.
+_MAX_FILE_AGE = "36500d"
+_METADATA = {"mode": "quarantine", "includeControlRecords": "true"}
+
+
+def metadata_stream(spark: SparkSession, controllers: str) -> DataFrame:
+    """Return the stream of the metadata log of a live quorum, from its begin."""
+    reader = spark.readStream.format("kraft-metadata").options(**_METADATA)
+    return reader.option("kafka.bootstrap.controllers", controllers).load()
+
+
+def topic_stream(spark: SparkSession, brokers: str, topic: str) -> DataFrame:
+    """Return the stream of lines of a request log that the nodes write to a topic."""
+    options = {"kafka.bootstrap.servers": brokers, "subscribe": topic, "startingOffsets": "earliest"}
+    rows = spark.readStream.format("kraft").options(**options).load()
+    return rows.select(F.col("value").alias("line"), F.concat("topic", F.lit("-"), "partition").alias("source"))
+
+
+def file_stream(spark: SparkSession, directory: str) -> DataFrame:
+    """Return the stream of lines of the complete request log files in a directory, at any depth."""
+    if not os.path.isdir(directory):
+        raise StoreError(f"{directory}: no such directory; give the directory of the request logs")
+    options = {"recursiveFileLookup": "true", "pathGlobFilter": REQUEST_LOG_FILES, "maxFileAge": _MAX_FILE_AGE}
+    return _lines(spark.readStream.format("text").options(lineSep="\n", **options).load(directory))
+
+
+def _lines(texts: DataFrame) -> DataFrame:
+    return texts.select(F.col("value").cast("binary").alias("line"), F.col("_metadata.file_path").alias("source"))
+
+
+@attrs.frozen
+class LogDirectories:
+    """The files of any number of nodes: directories with a metadata log, and files of events."""
+
+    metadata: Sequence[str]
+    events: Sequence[str]
+    cluster_id: str | None
+
+    def metadata_rows(self, spark: SparkSession) -> DataFrame:
+        """Return the records of all metadata logs. Those of several nodes occur several times."""
+        reader = spark.read.format("kraft-metadata").options(**_METADATA)
+        rows = [reader.option("path", path).load() for path in self.metadata]
+        whole = rows[0]
+        for each in rows[1:]:
+            whole = whole.union(each)
+        return whole
+
+    def event_lines(self, spark: SparkSession) -> DataFrame:
+        """Return the lines of all journals and request logs."""
+        return _lines(spark.read.format("text").option("lineSep", "\n").load(list(self.events)))
+
+
+def log_directories(paths: Sequence[str]) -> LogDirectories:
+    """Find the metadata logs, quorum journals and request logs in log directories, or below them.
+
+    Raises StoreError: a path has none of them, or the nodes are of different clusters.
+    """
+    metadata: list[str] = []
+    events: list[str] = []
+    clusters: dict[str, str] = {}
+    for path in paths:
+        found = 0
+        for directory, names in _walk(path):
+            cluster_id = _cluster_id(directory) if "meta.properties" in names else None
+            if cluster_id is not None:
+                clusters[cluster_id] = directory
+            of_events = [os.path.join(directory, name) for name in sorted(names) if _has_events(name)]
+            events += of_events
+            has_log = os.path.basename(directory) == CLUSTER_METADATA_PARTITION
+            if has_log:
+                metadata.append(directory)
+            found += has_log + len(of_events)
+        if not found:
+            raise StoreError(f"{path}: no metadata log, quorum journal or request log is here or below")
+    if len(clusters) > 1:
+        named = ", ".join(f"{directory} is of {cluster_id}" for cluster_id, directory in clusters.items())
+        raise StoreError(f"The directories are of different clusters: {named}")
+    return LogDirectories(metadata, events, next(iter(clusters), None))
+
+
+def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
+    for directory, _, names in os.walk(path):
+        yield directory, names
+
+
+def _has_events(name: str) -> bool:
+    is_journal = name in (FILE_NAME, FILE_NAME + OLDER_SUFFIX)
+    return is_journal or (name.startswith(_REQUEST_LOG_PREFIX) and name.endswith(_SUFFIXES))
+
+
+def _cluster_id(directory: str) -> str | None:
+    properties = read_meta_properties(directory)
+    return None if properties is None else properties.cluster_id

@@ -1,0 +1,122 @@
+"""Run the pipeline: as streams from a live cluster, or once over log directories.
+
+Each stream has a checkpoint, ``_checkpoints/<query>``. A query is named after its raw table and a number. The number is
+a new one if the checkpoint is lost, so that its batches are not taken for those of the lost one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from threading import Event, Lock
+
+import attrs
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from kraft.spark.pipeline import files, raw
+from kraft.spark.pipeline.batches import Pipeline, Progress, silent
+from kraft.spark.pipeline.inputs import LogDirectories
+from kraft.spark.pipeline.store import StoreError, batch_name
+from kraft.spark.pipeline.tables import TABLES
+
+_CHECKPOINTS = "_checkpoints"
+_ROWS: Mapping[str, Callable[[DataFrame], DataFrame]] = {
+    "raw_metadata": raw.metadata_rows,
+    "raw_events": raw.event_rows,
+}
+BACKFILL = "backfill"
+
+
+def backfill(spark: SparkSession, pipeline: Pipeline, found: LogDirectories, progress: Progress) -> None:
+    """Add everything in log directories that the tables do not have yet, and make the answers.
+
+    ``progress`` is called with the name of each table before it is written.
+    """
+    pipeline.resume()
+    number = 1 + max(pipeline.store.last_number(TABLES[name], BACKFILL) for name in _ROWS)
+    batch = batch_name(BACKFILL, number)
+    if found.metadata:
+        pipeline.add("raw_metadata", batch, raw.metadata_rows(found.metadata_rows(spark)), progress, history=True)
+    if found.events:
+        pipeline.add("raw_events", batch, raw.event_rows(found.event_lines(spark)), progress, history=True)
+    pipeline.answer(progress)
+
+
+@attrs.define
+class Streams:
+    """The running streams of a pipeline into the directory ``path``."""
+
+    pipeline: Pipeline
+    path: str
+    _queries: list[StreamingQuery] = attrs.Factory(list)
+    _one_at_a_time: Lock = attrs.Factory(Lock)
+    _batches: int = 0
+
+    def start(self, name: str, source: DataFrame, interval_s: float | None) -> None:
+        """Start the stream into the raw table ``name``. Without an interval it ends with what is available now."""
+        query, checkpoint = self._checkpoint(name)
+
+        def on_batch(rows: DataFrame, number: int) -> None:
+            with self._one_at_a_time:
+                self.pipeline.add(name, batch_name(query, number), _ROWS[name](rows))
+                self._batches += 1
+
+        writer = source.writeStream.queryName(query).option("checkpointLocation", checkpoint).foreachBatch(on_batch)
+        if interval_s is None:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{round(interval_s * 1000)} milliseconds")
+        self._queries.append(writer.start())
+
+    def follow(self, stop: Event, answers_interval_s: float, progress: Progress = silent) -> None:
+        """Refresh the answers while the streams run, until ``stop`` or until all streams ended; then once more.
+
+        Raises StoreError: a stream failed.
+        """
+        answered = -1
+        try:
+            while not stop.wait(min(answers_interval_s, 1.0) if not self._active() else answers_interval_s):
+                if not self._active() or self._failure() is not None:
+                    break
+                if self._batches != answered:
+                    answered = self._answer(progress)
+        finally:
+            with self._one_at_a_time:  # between two batches
+                for query in self._queries:
+                    query.stop()
+        failure = self._failure()
+        self._answer(progress)
+        if failure is not None:
+            raise StoreError(f"A stream failed: {first_line(failure)}") from failure
+
+    def _active(self) -> bool:
+        return any(query.isActive for query in self._queries)
+
+    def _failure(self) -> StreamingQueryException | None:
+        return next((found for query in self._queries if (found := query.exception()) is not None), None)
+
+    def _answer(self, progress: Progress) -> int:
+        with self._one_at_a_time:
+            batches = self._batches
+            self.pipeline.answer(progress)
+            self.pipeline.compact()
+        return batches
+
+    def _checkpoint(self, name: str) -> tuple[str, str]:
+        """Return the name of a query and the directory of its checkpoint."""
+        stem = name.removeprefix("raw_")
+        root = os.path.join(self.path, _CHECKPOINTS)
+        known = [each for each in files.directories(root) if each.startswith(stem)]
+        number = max((int(each.removeprefix(stem)) for each in known), default=1)
+        while not known and self.pipeline.store.last_number(TABLES[name], f"{stem}{number}") >= 0:
+            number += 1
+        return f"{stem}{number}", os.path.join(root, f"{stem}{number}")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the message of an error of Spark without the stack traces in it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    raised = [line for line in lines if line.startswith(("kraft.", "pyspark.errors"))]
+    return (raised or lines or [type(error).__name__])[-1 if raised else 0]
