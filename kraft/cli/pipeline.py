@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,6 +97,8 @@ def run_command(
         raise click.UsageError("Give -C HOST:PORT for the metadata, --events for the request logs, or both.")
     if brokers is not None and events is None:
         raise click.UsageError("-b goes with --events TOPIC.")
+    if events is not None and brokers is None and not os.path.isdir(events):
+        raise click.UsageError(f"--events {events}: no such directory; give -b HOST:PORT to read a topic.")
     cluster_id = _cluster_id(controllers, brokers)
     with _pipeline(master, into, cluster_id, lateness_s) as (spark, pipeline):
         from kraft.spark.pipeline import inputs

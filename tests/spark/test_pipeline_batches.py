@@ -40,15 +40,14 @@ class Killed(BaseException):
 
 @attrs.define
 class Killer:
-    """Lets one change of the file system happen, and kills the process at the next one. A deletion is cut short."""
+    """Lets ``budget`` changes of the file system happen, and kills the process at the next. Deletions are cut short."""
 
-    changes: int = 0
-    is_armed: bool = True
+    budget: int
 
     def change(self, real: Callable[..., None]) -> Callable[..., None]:
         def changed(path: str, *rest: str) -> None:
-            self.changes += 1
-            if self.is_armed and self.changes > 1:
+            self.budget -= 1
+            if self.budget < 0:
                 if real is files.remove:
                     next(Path(path).rglob("*.parquet")).unlink()
                 raise Killed
@@ -57,22 +56,24 @@ class Killer:
         return changed
 
 
-def until_done(monkeypatch: pytest.MonkeyPatch, attempt: Callable[[], object], after: Callable[[], object]) -> int:
+def until_done(
+    monkeypatch: pytest.MonkeyPatch, attempt: Callable[[], object], after: Callable[[], object], budgets: Iterable[int]
+) -> int:
     """Attempt again until it is done, and check ``after`` each kill. Return the number of kills."""
-    kills = 0
     real = {name: getattr(files, name) for name in ("publish", "remove", "write_text")}
-    while True:
-        killer = Killer()
+    for kills, budget in enumerate(budgets):
+        killer = Killer(budget)
         with monkeypatch.context() as patch:
             for name, function in real.items():
                 patch.setattr(files, name, killer.change(function))
             try:
                 attempt()
             except Killed:
-                kills += 1
+                pass
             else:
                 return kills
         after()
+    raise AssertionError("not done within all budgets")
 
 
 def contents(rows: DataFrame) -> list[tuple[Any, ...]]:
@@ -110,7 +111,7 @@ def test_a_batch_survives_a_kill_between_any_two_steps(
 
     written = ["raw_metadata", "topics", "registrations", "fencing", "leadership_changes", "isr_changes"]
     written += ["reassignments", "config_changes"]
-    kills = until_done(monkeypatch, attempt, lambda: None)
+    kills = until_done(monkeypatch, attempt, lambda: None, [1] * 40)
     assert kills >= 2 * len(written) - 1, "a manifest and a batch for each table"
     counts = {name: spark.read.parquet(str(tmp_path / name)).count() for name in written}
     assert counts == dict(zip(written, [9, 1, 1, 2, 3, 2, 1, 2], strict=True))
@@ -161,10 +162,13 @@ def test_compaction_survives_a_kill_between_any_two_steps(
         store.append(SMALL, batch_name("events1", number), numbers(spark, [number]))
     everything = sorted(((number,) for number in range(COMPACT_FROM + 1)), key=repr)
 
+    def compact() -> None:
+        ParquetStore(spark, str(tmp_path)).compact(SMALL)
+
     def whole() -> None:
         assert contents(ParquetStore(spark, str(tmp_path)).read(SMALL).select("n")) == everything
 
-    assert until_done(monkeypatch, lambda: ParquetStore(spark, str(tmp_path)).compact(SMALL), whole) >= 4
+    assert until_done(monkeypatch, compact, whole, range(20)) >= 5
     whole()
     store.compact(SMALL)
     assert contents(spark.read.parquet(str(tmp_path / "small")).select("n")) == everything

@@ -84,10 +84,9 @@ class Pipeline:
             return rows
         if history:
             return rows.withColumn("late", F.lit(False))
-        before = self.store.read(TABLES[name])
-        mark = before.agg(quorum_answers.watermark(before, self.lateness_s).alias("mark")).first()
+        mark = self.store.read(TABLES[name]).agg(quorum_answers.watermark(self.lateness_s).alias("mark")).first()
         assert mark is not None, "an aggregate without groups has one row"
-        return rows.withColumn("late", F.coalesce(F.col("time") < F.lit(mark["mark"]), F.lit(False)))
+        return rows.withColumn("late", F.coalesce(F.col("time") < F.lit(mark["mark"]).cast("timestamp"), F.lit(False)))
 
     def answer(self, progress: Progress = silent) -> None:
         """Make all answers again from the typed tables. ``progress`` is called with each table before it is written."""

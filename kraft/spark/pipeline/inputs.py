@@ -38,8 +38,6 @@ def topic_stream(spark: SparkSession, brokers: str, topic: str) -> DataFrame:
 
 def file_stream(spark: SparkSession, directory: str) -> DataFrame:
     """Return the stream of lines of the complete request log files in a directory, at any depth."""
-    if not os.path.isdir(directory):
-        raise StoreError(f"{directory}: no such directory; give the directory of the request logs")
     options = {"recursiveFileLookup": "true", "pathGlobFilter": REQUEST_LOG_FILES, "maxFileAge": _MAX_FILE_AGE}
     return _lines(spark.readStream.format("text").options(lineSep="\n", **options).load(directory))
 

@@ -102,9 +102,12 @@ def controller_failovers(
     return rows.withColumn("seconds", F.col("first_commit").cast("double") - F.col("last_sign").cast("double"))
 
 
-def watermark(requests: DataFrame, lateness_s: int) -> Column:
-    """Return an aggregate: the time before which a new row is late. A clock that is ahead cannot move it beyond now."""
-    newest = F.least(F.max("time"), F.current_timestamp())
+def watermark(lateness_s: int) -> Column:
+    """Return an aggregate: the time before which a new row is late; null without rows. A clock that is ahead cannot
+    move it beyond now.
+    """
+    newest = F.max("time")
+    newest = F.when(newest.isNotNull(), F.least(newest, F.current_timestamp()))
     return newest - F.make_dt_interval(secs=F.lit(lateness_s))
 
 
@@ -115,7 +118,7 @@ def plane_latency(requests: DataFrame, lateness_s: int) -> DataFrame:
     """
     weight = F.greatest(F.round(1 / F.col("sample")).cast("bigint"), F.lit(1))
     in_time = ~F.coalesce("late", F.lit(False))
-    mark = requests.where(in_time).agg(watermark(requests, lateness_s).alias("mark"))
+    mark = requests.where(in_time).agg(watermark(lateness_s).alias("mark"))
     rows = requests.withColumn("weight", F.when(in_time, F.coalesce(weight, F.lit(1))).otherwise(0))
 
     def percentiles(what: str) -> Column:

@@ -27,6 +27,7 @@ _ROWS: Mapping[str, Callable[[DataFrame], DataFrame]] = {
     "raw_events": raw.event_rows,
 }
 BACKFILL = "backfill"
+_POLL_S = 0.5
 
 
 def backfill(spark: SparkSession, pipeline: Pipeline, found: LogDirectories, progress: Progress) -> None:
@@ -53,6 +54,7 @@ class Streams:
     _queries: list[StreamingQuery] = attrs.Factory(list)
     _one_at_a_time: Lock = attrs.Factory(Lock)
     _batches: int = 0
+    _stopping: bool = False
 
     def start(self, name: str, source: DataFrame, interval_s: float | None) -> None:
         """Start the stream into the raw table ``name``. Without an interval it ends with what is available now."""
@@ -60,6 +62,8 @@ class Streams:
 
         def on_batch(rows: DataFrame, number: int) -> None:
             with self._one_at_a_time:
+                if self._stopping:
+                    raise StoreError("The pipeline stops; the next run has this batch")
                 self.pipeline.add(name, batch_name(query, number), _ROWS[name](rows))
                 self._batches += 1
 
@@ -75,18 +79,18 @@ class Streams:
 
         Raises StoreError: a stream failed.
         """
-        answered = -1
+        answered, waited_s = 0, 0.0
         try:
-            while not stop.wait(min(answers_interval_s, 1.0) if not self._active() else answers_interval_s):
-                if not self._active() or self._failure() is not None:
-                    break
-                if self._batches != answered:
-                    answered = self._answer(progress)
+            while self._active() and self._failure() is None and not stop.wait(_POLL_S):
+                waited_s += _POLL_S
+                if waited_s >= answers_interval_s and self._batches != answered:
+                    answered, waited_s = self._answer(progress), 0.0
         finally:
+            failure = self._failure()
             with self._one_at_a_time:  # between two batches
-                for query in self._queries:
-                    query.stop()
-        failure = self._failure()
+                self._stopping = True
+            for query in self._queries:
+                query.stop()
         self._answer(progress)
         if failure is not None:
             raise StoreError(f"A stream failed: {first_line(failure)}") from failure

@@ -111,7 +111,6 @@ class _Manifest:
 
     hidden: list[str] = attrs.Factory(list)
     hidden_by: str = ""
-    rewritten: int = 0
     compacted: dict[str, int] = attrs.Factory(dict)
     columns: dict[str, str] = attrs.Factory(dict)
 
@@ -170,8 +169,8 @@ class ParquetStore:
         return len(small)
 
     def _rewrite(self, table: Table, manifest: _Manifest, old: Sequence[str], rows: DataFrame) -> None:
-        manifest.rewritten += 1
-        batch = batch_name(_REWRITTEN, manifest.rewritten)
+        numbers = [number for query, number in map(_query_and_number, self.batches(table)) if query == _REWRITTEN]
+        batch = batch_name(_REWRITTEN, 1 + max(numbers, default=0))
         staged = self._stage(table, batch, rows)
         manifest.hidden, manifest.hidden_by = list(old), batch
         self._write_manifest(table, manifest)
