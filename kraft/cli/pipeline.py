@@ -18,6 +18,9 @@ from kraft.cli.options import run as run_on_cluster
 if TYPE_CHECKING:
     from kraft.spark.pipeline.batches import Pipeline
 
+#: Spark's default of 200 is for a cluster.
+_LOCAL = {"spark.sql.shuffle.partitions": "8"}
+
 into_option = click.option(
     "--into", required=True, metavar="DIR", type=click.Path(file_okay=False), help="Directory of the tables."
 )
@@ -193,12 +196,10 @@ def _pipeline(
         if directories:
             cluster_id = log_directories(directories).cluster_id
         with locked(into, cluster_id):
-            spark = session.local_session("kraft pipeline", settings={"spark.master": master})
-            try:
-                register(spark)
-                yield spark, Pipeline(ParquetStore(spark, into), lateness_s)
-            finally:
-                spark.stop()
+            settings = {"spark.master": master, **(_LOCAL if master.startswith("local") else {})}
+            spark = session.local_session("kraft pipeline", settings=settings)  # it ends with this process
+            register(spark)
+            yield spark, Pipeline(ParquetStore(spark, into), lateness_s)
     except (session.JavaMissing, StoreError, OSError) as error:
         raise click.ClickException(str(error)) from None
     except PySparkException as error:

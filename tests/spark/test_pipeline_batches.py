@@ -120,7 +120,8 @@ def test_a_batch_survives_a_kill_between_any_two_steps(
     more = [*LOG, *LOG[:1], LOG[-1]]
     again = metadata(spark, [row(offset, record) for offset, record in enumerate(more)])
     pipeline.add("raw_metadata", "metadata2-000000", raw.metadata_rows(again))
-    assert contents(pipeline.store.read(TABLES["raw_metadata"]).select("offset")) == [(n,) for n in range(11)]
+    offsets = pipeline.store.read(TABLES["raw_metadata"]).orderBy("offset").collect()
+    assert [each["offset"] for each in offsets] == list(range(11))
     assert pipeline.store.read(TABLES["config_changes"]).count() == 3
     pipeline.answer()
     led = pipeline.store.read(TABLES["partition_leadership"]).orderBy("from_offset").collect()

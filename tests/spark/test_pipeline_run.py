@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 import trio
 
+from kraft.cli.main import main
 from kraft.client.cluster import Cluster, open_cluster
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -20,12 +20,10 @@ from kraft.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kraft.metadata.image import ResourceType
-from kraft.spark import register
-from kraft.spark.pipeline import inputs
 from kraft.spark.pipeline.batches import Pipeline, silent
 from kraft.spark.pipeline.inputs import log_directories
 from kraft.spark.pipeline.report import cluster_report
-from kraft.spark.pipeline.run import Streams, backfill
+from kraft.spark.pipeline.run import backfill
 from kraft.spark.pipeline.store import ParquetStore, StoreError
 from kraft.spark.pipeline.tables import TABLES
 from kraft.testing.embedded import EmbeddedCluster
@@ -33,8 +31,6 @@ from tests.support.eventually import eventually
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-COMMAND_TIMEOUT_S = 300
 
 
 @attrs.frozen
@@ -84,43 +80,48 @@ def rows(store: ParquetStore, name: str) -> list[tuple[Any, ...]]:
     )
 
 
-def test_a_stream_and_a_backfill_make_the_same_tables(spark: SparkSession, tmp_path: Path, live: Live) -> None:
+@pytest.mark.timeout(400)
+def test_a_stream_and_a_backfill_make_the_same_tables(
+    spark: SparkSession,
+    tmp_path: Path,
+    live: Live,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Rows of a live cluster and of its log directories overlap; each is there once, whoever reads it first."""
-    register(spark)
+
+    def kraft(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["kraft", "pipeline", *arguments])
+        with pytest.raises(SystemExit) as exit:
+            main()
+        assert exit.value.code == 0, capsys.readouterr().err
+
     change_setting(live.cluster.bootstrap_servers, "5000")
     eventually(lambda: logged(live.directory, "IncrementalAlterConfigs"))
-    command = [sys.executable, "-m", "kraft", "pipeline", "run", "-C", live.cluster.controller, "--once"]
-    streamed = tmp_path / "streamed"
-    done = subprocess.run(
-        [*command, "--events", live.directory, "--into", str(streamed), "--master", "local[2]"],
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_TIMEOUT_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    store = ParquetStore(spark, str(streamed))
+    streamed = str(tmp_path / "streamed")
+    kraft("run", "-C", live.cluster.controller, "--events", live.directory, "--into", streamed, "--once")
+    assert re.search(r"answers +partition_leadership +2\n", capsys.readouterr().out)
+    store = ParquetStore(spark, streamed)
     (change,) = store.read(TABLES["changes"]).where("what = 'setting set'").collect()
     found = [change[name] for name in ("resource", "name", "value", "controller", "client")]
     assert found == ["orders", "retention.ms", "5000", 1, "admin"]
     assert {row["leader"] for row in store.read(TABLES["partition_leadership"]).collect()} == {1}
     # The stream goes on where it was, and then the directories are added.
     change_setting(live.cluster.bootstrap_servers, "6000")
-    pipeline = Pipeline(store)
-    streams = Streams(pipeline, str(streamed))
-    streams.start("raw_metadata", inputs.metadata_stream(spark, live.cluster.controller), None)
-    streams.follow(Event(), 60)
+    kraft("run", "-C", live.cluster.controller, "--into", streamed, "--once")
     assert [row["value"] for row in store.read(TABLES["config_changes"]).orderBy("offset").collect()] == [
         "5000",
         "6000",
     ]
+    kraft("backfill", live.directory, "--into", streamed)
     directories = log_directories([live.directory])
     assert directories.cluster_id == live.cluster.cluster_id
-    backfill(spark, pipeline, directories, silent)
     alone = ParquetStore(spark, str(tmp_path / "alone"))
     backfill(spark, Pipeline(alone), directories, silent)
     differing = [name for name in TABLES if rows(store, name) != rows(alone, name)]
     assert differing == []
+    kraft("report", "--into", streamed, "-o", str(tmp_path / "page.html"))
+    assert "orders" in (tmp_path / "page.html").read_text()
     report = cluster_report(store, live.cluster.cluster_id)
     assert {each.topic for each in report.leadership} == {"orders"}
     assert [each.details for each in report.changes if each.what == "setting set"] == [
@@ -154,8 +155,6 @@ def test_a_directory_without_logs_is_named(tmp_path: Path) -> None:
 def test_bad_input_is_one_line(
     arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from kraft.cli.main import main
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["kraft", "pipeline", *arguments])
     with pytest.raises(SystemExit) as exit:

@@ -91,9 +91,9 @@ class Streams:
                 self._stopping = True
             for query in self._queries:
                 query.stop()
-        self._answer(progress)
         if failure is not None:
             raise StoreError(f"A stream failed: {first_line(failure)}") from failure
+        self._answer(progress)
 
     def _active(self) -> bool:
         return any(query.isActive for query in self._queries)
