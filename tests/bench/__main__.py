@@ -43,17 +43,8 @@ WITH_RUNNING_BROKERS: dict[str, Callable[[Sequence[Running], int], Section]] = {
     "small": small.measure,
     spark_connector.NAME: spark_connector.measure,
 }
-SECTIONS = (
-    "codec",
-    "startup",
-    *WITH_RUNNING_BROKERS,
-    "growth",
-    "commit",
-    "failover",
-    "metadata",
-    "request_log",
-    "spark",
-)
+WITHOUT_BROKERS = ("growth", "commit", "failover", "metadata", "request_log", "spark", "spark_files")
+SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, *WITHOUT_BROKERS)
 INTERRUPTED = 143
 BUSY = 0.5
 """A load average above this at the start is mentioned beside the figures."""
@@ -97,6 +88,10 @@ def _measure(name: str, peers: Sequence[Peer], rounds: int) -> Section:
         return commit.measure(rounds)
     if name == "failover":
         return failover.measure(rounds)
+    if name == "spark_files":
+        from tests.bench import spark_files  # needs PySpark
+
+        return spark_files.measure(rounds)
     if name == "request_log":
         return request_log.measure(rounds)
     if name == "metadata":
