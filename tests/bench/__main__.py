@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.bench import (
+    campaign,
     codec,
     commit,
     failover,
@@ -43,7 +44,7 @@ WITH_RUNNING_BROKERS: dict[str, Callable[[Sequence[Running], int], Section]] = {
     "small": small.measure,
     spark_connector.NAME: spark_connector.measure,
 }
-WITHOUT_BROKERS = ("growth", "commit", "failover", "metadata", "request_log", "spark", "spark_files")
+WITHOUT_BROKERS = ("growth", "commit", "failover", "metadata", "request_log", "spark", "spark_files", "campaign")
 SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, *WITHOUT_BROKERS)
 INTERRUPTED = 143
 BUSY = 0.5
@@ -82,6 +83,8 @@ def main() -> int:
 
 
 def _measure(name: str, peers: Sequence[Peer], rounds: int) -> Section:
+    if name == "campaign":
+        return campaign.measure(max(1, rounds // 2))
     if name == "codec":
         return codec.measure(rounds)
     if name == "commit":

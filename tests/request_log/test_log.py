@@ -65,6 +65,24 @@ async def test_rare_apis_are_seen_at_any_fraction(tmp_path: Path) -> None:
     assert [(line["api"], line["sample"]) for line in data] == [("ApiVersions", 1), ("Metadata", 1), ("ListGroups", 1)]
 
 
+async def test_a_killed_node_holds_neither_files_nor_the_lock(tmp_path: Path) -> None:
+    """The next start, here in the same process, completes the file, and writes on."""
+    settings = {**FILE, "kraft.request.log.sample": "1"}
+    async with node_in(tmp_path, settings) as running:
+        directory = tmp_path / CLUSTER_METADATA_PARTITION / DIRECTORY
+        with trio.fail_after(10):
+            while not any("ListGroups" in path.read_text() for path in directory.glob("*.open")):
+                await running.broker.request(ListGroupsRequest())
+        running.kill()
+    assert lines(tmp_path) == []
+    async with node_in(tmp_path, settings):
+        pass
+    found = lines(tmp_path)
+    assert [line["kind"] for line in found if line["kind"] in ("start", "stop")] == ["start", "start", "stop"]
+    assert "ListGroups" in {line.get("api") for line in found}
+    assert not list(directory.glob("*.open"))
+
+
 async def test_nothing_listens_while_it_is_off(tmp_path: Path) -> None:
     """ "It costs nothing measurable while nobody listens" (kraft.world.trace)."""
     async with node_in(tmp_path) as running:
