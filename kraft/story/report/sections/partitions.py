@@ -154,11 +154,11 @@ def _sentences(report: ClusterReport, rows: Sequence[_Row]) -> list[str]:
     last: dict[int | None, int] = {}
     for row in rows:
         last[row.periods[-1].leader] = last.get(row.periods[-1].leader, 0) + len(row.partitions)
-    most = max(last, key=lambda leader: (leader is not None, last[leader]))
-    sentences = [
-        f"{count(partitions, 'partition')} changed their leaders {count(changes, 'time')} in all.",
-        f"At the end, node {most} led most of them: {last[most]:,}.",
-    ]
+    sentences = [f"{count(partitions, 'partition')} changed their leaders {count(changes, 'time')} in all."]
+    leading = {leader: led for leader, led in last.items() if leader is not None}
+    if leading:
+        most = max(leading, key=lambda leader: leading[leader])
+        sentences.append(f"At the end, node {most} led most of them: {leading[most]:,}.")
     if None in last:
         sentences.append(f"Nobody led {count(last[None], 'partition')} at the end.")
     return sentences

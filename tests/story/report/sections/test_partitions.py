@@ -90,6 +90,15 @@ def test_rows_that_are_left_out_are_counted() -> None:
     assert "The cluster has 55 more partitions, which are not in this report." in found.notes
 
 
+def test_partitions_without_a_leader_at_the_end() -> None:
+    """A page of a real cluster that had stopped said that node None led most partitions."""
+    led = [LeadershipPeriod("t", 0, 1, 0, 0, 5), LeadershipPeriod("t", 0, None, 1, 5)]
+    assert made(ClusterReport("c", 0, 10, leadership=led)).sentences == [
+        "1 partition changed their leaders 1 time in all.",
+        "Nobody led 1 partition at the end.",
+    ]
+
+
 def test_the_table_says_how_many_rows_it_lacks() -> None:
     table = made(large(1_000)).table
     assert table is not None
