@@ -14,6 +14,7 @@ from kraft.records.batch import SEQUENCE_MASK, parse_header
 from kraft.records.compression import Compression
 from kraft.records.control import ControlType, control_record
 from kraft.records.record import Record, encode_batch, read_records
+from kraft.spark import arrow_records
 from kraft.spark.log_rows import DOCS, MAX_TIMESTAMP_MS, SCHEMA_WITH_HEADERS, LogFile, read_log_file
 from kraft.spark.segment_scan import CorruptInput
 from tests.records.strategies import MALFORMED, ONE, forge, record_lists
@@ -118,6 +119,16 @@ def test_a_batch_with_a_right_checksum_and_wrong_records_is_damage(tmp_path: Pat
     assert (first["error"], last["error"]) == (None, None)
     assert (damage["bytes"], damage["position"], damage["offset"]) == (bad, len(batches[0]), 0)
     assert (damage["topic"], damage["partition"], damage["value"]) == ("orders", 3, None)
+
+
+def test_rows_before_a_damaged_batch_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder yields groups of batches. The group of the damage is decoded again, the groups before it are not."""
+    monkeypatch.setattr(arrow_records, "GROUP_BYTES", 1)
+    good = [encode_batch([Record(at, 1, b"k", b"v")], base_offset=at) for at in range(4)]
+    batches = [*good[:2], forge(ONE, b""), *good[2:]]
+    rows = rows_of(*batches, directory=tmp_path, quarantine=True)
+    assert [row["offset"] for row in rows if row["error"] is None] == [0, 1, 2, 3]
+    assert len(rows) == 5
 
 
 def test_a_time_beyond_those_of_spark_is_damage(tmp_path: Path) -> None:
