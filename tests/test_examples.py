@@ -2,6 +2,8 @@
 
 If times and leaders differ from run to run, there is a ``.pattern`` file, too. Each of its lines matches a line of the
 output, in order, and of the ``.out`` file, which is one such run.
+
+``tests/spark/test_examples.py`` runs the examples that need Spark.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ def by_name(path: Path) -> str:
     return path.stem
 
 
-examples = pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=by_name)
+examples = pytest.mark.parametrize("example", sorted(EXAMPLES.glob("[0-9]*.py")), ids=by_name)
 
 
 @examples
