@@ -11,6 +11,7 @@ occupies the other cores. A finished wave is what an interrupted campaign keeps.
 from __future__ import annotations
 
 import platform
+import re
 import signal
 import subprocess
 import tempfile
@@ -66,6 +67,8 @@ SCHEMA = pa.schema(
     ]
 )
 
+_CAUSE = "Caused by: "
+_PYTHON_ERROR = re.compile(r"\w+(Error|Exception): ")
 _SPARK_ERRORS = (PySparkException, Py4JError)
 
 Run = Callable[[int], SeedResult]
@@ -107,7 +110,7 @@ class Campaign:
                 yield from map(self._noted, table.to_pylist())
             self._check_sample(parallelism)
         except _SPARK_ERRORS as error:
-            raise CampaignError(f"Spark: {_last_line(error)}") from error
+            raise CampaignError(f"Spark: {cause_in(str(error))}") from error
         finally:
             with suppress(*_SPARK_ERRORS):
                 self.spark.interruptTag(_TAG)
@@ -153,6 +156,9 @@ class Campaign:
 def campaign_on(master: str, seeds: range, into: str | None) -> Iterator[Iterator[SeedResult]]:
     """Run a campaign in a session of its own: the block gets the results.
 
+    The executors of a cluster get this package from here, so that they run the driver's code. They need Python of the
+    driver's version, with attrs and PyArrow.
+
     Raises:
         JavaMissing: no Java runs here, or it is too old for Spark.
         CampaignError: also of the block.
@@ -161,16 +167,19 @@ def campaign_on(master: str, seeds: range, into: str | None) -> Iterator[Iterato
     try:
         spark = session_on(master, "kraft simulate")
     except _SPARK_ERRORS as error:
-        raise CampaignError(f"Spark on {master}: {_last_line(error)}") from error
-    try:
-        # PySpark's handler calls the JVM, also from within another call to it, which then fails.
-        signal.signal(signal.SIGINT, on_interrupt)
-        if not is_local(master):
-            ship_package(spark)
-        yield Campaign(spark, seeds, code_version(), into).results()
-    finally:
-        with suppress(*_SPARK_ERRORS):
-            spark.stop()
+        raise CampaignError(f"Spark on {master}: {cause_in(str(error))}") from error
+    with tempfile.TemporaryDirectory(prefix="kraft-") as directory:  # executors fetch the package at any time
+        try:
+            # PySpark's handler calls the JVM, also from within another call to it, which then fails.
+            signal.signal(signal.SIGINT, on_interrupt)
+            if not is_local(master):
+                path = Path(directory) / "kraft.zip"
+                package_zip(path)
+                spark.sparkContext.addPyFile(str(path))
+            yield Campaign(spark, seeds, code_version(), into).results()
+        finally:
+            with suppress(*_SPARK_ERRORS):
+                spark.stop()
 
 
 def _started(work: Callable[..., pa.Table], *arguments: object) -> Future[pa.Table]:
@@ -223,11 +232,15 @@ def _result(row: dict[str, Any]) -> SeedResult:
     return SeedResult(**{**fields, "coverage": dict(row["coverage"])})
 
 
-def _last_line(error: Exception) -> str:
-    """Return the last line of an executor's traceback, or the first line of another error."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    python = [line for line in lines if line.partition(":")[0].endswith(("Error", "Exception"))]
-    return (python or lines or [type(error).__name__])[-1 if python else 0]
+def cause_in(text: str) -> str:
+    """Return the line of an error of Spark that names its cause.
+
+    That is the last line of an executor's Python traceback, or else of the JVM's causes, or else the first line.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    of_python = [line for line in lines if _PYTHON_ERROR.match(line)]
+    of_the_jvm = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+    return [*lines[:1], *of_the_jvm, *of_python][-1] if lines else "no reason given"
 
 
 def code_version() -> str:
@@ -241,17 +254,6 @@ def code_version() -> str:
     except (OSError, subprocess.CalledProcessError):
         return version("kraft")
     return told.stdout.strip()
-
-
-def ship_package(spark: SparkSession) -> None:
-    """Send this package to the executors of a cluster, so that they run the driver's code.
-
-    They need Python of the driver's version, with attrs and PyArrow.
-    """
-    with tempfile.TemporaryDirectory(prefix="kraft-") as directory:
-        path = Path(directory) / "kraft.zip"
-        package_zip(path)
-        spark.sparkContext.addPyFile(str(path))
 
 
 def package_zip(path: Path) -> None:

@@ -102,12 +102,12 @@ EAGER = (
 
 
 def test_the_command_reports_what_a_campaign_without_spark_reports(tmp_path: Path) -> None:
-    """The same table, sums and exit status."""
+    """The same table, sums and exit status. Here the executor is a process of its own, which gets the package."""
     told = {}
-    for name, options in (("plain", []), ("spark", ["--spark", "local[2]"])):
+    for name, options in (("plain", []), ("spark", ["--spark", "local-cluster[1,1,1024]"])):
         path = tmp_path / name
         command = [sys.executable, "-m", "kraft", "simulate", "--seeds", "3:15", "--json", str(path), *options]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment(), check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=110, env=environment(), check=False)
         assert done.returncode == 0, done.stderr
         figures = json.loads(path.read_text())
         told[name] = {key: figures[key] for key in figures if key not in ("wall_s", "cpu_s")}, done.stdout.splitlines()
@@ -143,6 +143,37 @@ def test_the_package_that_is_sent_to_executors_is_whole(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment(), check=True)
     assert done.stdout.strip() == run_seed(5).trace_hash
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        ([], "no reason given"),
+        (["An error occurred while calling o58.sc", "\tat a.b(C.java)"], "An error occurred while calling o58.sc"),
+        (
+            [
+                "An error occurred.",
+                ": org.S: x",
+                "Caused by: org.S: Job aborted",
+                "\tat b",
+                "Caused by: a.R: not found",
+            ],
+            "a.R: not found",
+        ),
+        (
+            [
+                "Caused by: org.PythonException: Traceback:",
+                "KeyError: 1",
+                "ImportError: no kraft",
+                "\tat",
+                "Caused by: o",
+            ],
+            "ImportError: no kraft",
+        ),
+    ],
+)
+def test_the_cause_of_an_error_is_one_line_of_it(lines: list[str], cause: str) -> None:
+    assert campaign.cause_in("\n".join(lines)) == cause
 
 
 def test_the_commit_names_the_code() -> None:
