@@ -114,6 +114,13 @@ def test_many_rows_arrive_once_and_in_order(topics: Topics, monkeypatch: pytest.
         assert of_one == sorted(of_one)
 
 
+def test_a_batch_is_cut_before_it_is_too_large_for_the_topic(topics: Topics) -> None:
+    """message.max.bytes is 1 MiB."""
+    topics.create("large")
+    write(topics, [{"value": "x" * 1_000} for _ in range(3_000)], topic="large")
+    assert len(topics.read("large", 3_000)) == 3_000
+
+
 @pytest.mark.parametrize(
     ("row", "says"),
     [
