@@ -24,7 +24,7 @@ from kraft.spark.pipeline import files, quorum_answers, raw
 from kraft.spark.pipeline.batches import Pipeline
 from kraft.spark.pipeline.changes import changes
 from kraft.spark.pipeline.store import COMPACT_FROM, ParquetStore, StoreError, batch_name, locked
-from kraft.spark.pipeline.tables import TABLES, Column, Table
+from kraft.spark.pipeline.tables import TABLES, Column, TableSchema
 from tests.spark.pipeline_rows import BEGIN, at, damaged, lines, metadata, row
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def test_an_older_table_is_read_and_appended_to(spark: SparkSession, tmp_path: P
     assert store.read(older).columns == ["time", "n", "batch", "day"]
     assert contents(store.read(newer).where("words is not null").select("n", "words")) == [(COMPACT_FROM, "new")]
     assert store.read(newer).count() == COMPACT_FROM + 2
-    other: Table = attrs.evolve(older, columns=(older.columns[0], Column("n", "string", "Which.")))
+    other: TableSchema = attrs.evolve(older, columns=(older.columns[0], Column("n", "string", "Which.")))
     with pytest.raises(StoreError, match=r"small: column n is bigint there and string here; write into another"):
         store.append(other, "events2-000000", rows.selectExpr("time", "string(n) as n"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kraft.spark.pipeline.tables import BATCH, DAY, Column, Layer, Table, tables_of
+from kraft.spark.pipeline.tables import BATCH, DAY, Column, Layer, TableSchema, tables_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "pipeline" / "tables.md"
 
@@ -30,7 +30,7 @@ def _layers() -> Iterator[str]:
             yield from _table(table)
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: TableSchema) -> Iterator[str]:
     yield from ("", f"### {table.name}", "", table.doc)
     if table.sources:
         yield f"Made from {', '.join(f'`{name}`' for name in table.sources)}."

@@ -147,7 +147,8 @@ def _clients(rows: DataFrame, requests: DataFrame) -> DataFrame:
     wanted = rows.select("offset", "what", "time", F.explode(apis[F.col("what")]).alias("api"))
     wanted = wanted.withColumn("second", F.unix_seconds("time"))
     used = sorted({name for names in _APIS.values() for name in names})
-    begin = F.expr("time - make_dt_interval(0, 0, 0, total_ms / 1000)")
+    # The times of records and lines are cut to whole ms.
+    begin = F.expr("time - make_dt_interval(0, 0, 0, total_ms / 1000) - interval 1 millisecond")
     served = (
         requests.where(F.col("api").isin(*used) & F.col("total_ms").between(0, _LONGEST_S * 1000))
         .select("api", "client", "peer", begin.alias("begin"), F.col("time").alias("until"))

@@ -31,7 +31,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kraft.spark.pipeline import files
-from kraft.spark.pipeline.tables import BATCH, DAY, Table
+from kraft.spark.pipeline.tables import BATCH, DAY, TableSchema
 
 _STAGING = "_staging"
 _MANIFEST = "_manifest.json"
@@ -76,27 +76,27 @@ def newest_batches(batches: Sequence[str]) -> list[str]:
 class TableStore(Protocol):
     """The operations that a table format must have. Each of them may be repeated after a crash."""
 
-    def append(self, table: Table, batch: str, rows: DataFrame) -> None:
+    def append(self, table: TableSchema, batch: str, rows: DataFrame) -> None:
         """Add the rows of a batch, unless the batch is there already."""
         ...
 
-    def replace(self, table: Table, rows: DataFrame) -> None:
+    def replace(self, table: TableSchema, rows: DataFrame) -> None:
         """Make ``rows`` the only rows of the table."""
         ...
 
-    def read(self, table: Table) -> DataFrame:
+    def read(self, table: TableSchema) -> DataFrame:
         """Return the rows with all columns of the table, and ``batch``. Columns of later versions are left out."""
         ...
 
-    def batches(self, table: Table) -> list[str]:
+    def batches(self, table: TableSchema) -> list[str]:
         """Return the names of the batches that may run again: at least the newest of each query."""
         ...
 
-    def last_number(self, table: Table, query: str) -> int:
+    def last_number(self, table: TableSchema, query: str) -> int:
         """Return the greatest number of a query's batches that the table ever had; -1 if it had none."""
         ...
 
-    def compact(self, table: Table) -> int:
+    def compact(self, table: TableSchema) -> int:
         """Merge small batches. Return the number of batches that became one."""
         ...
 
@@ -122,7 +122,7 @@ class ParquetStore:
         self._spark = spark
         self._path = path
 
-    def append(self, table: Table, batch: str, rows: DataFrame) -> None:
+    def append(self, table: TableSchema, batch: str, rows: DataFrame) -> None:
         manifest = self._recovered(table)
         query, number = _query_and_number(batch)
         if batch in self._visible(table, manifest) or number <= manifest.compacted.get(query, -1):
@@ -132,25 +132,25 @@ class ParquetStore:
         if any(files.directories(staged)):  # without rows there is no day
             files.publish(staged, self._directory(table, batch))
 
-    def replace(self, table: Table, rows: DataFrame) -> None:
+    def replace(self, table: TableSchema, rows: DataFrame) -> None:
         manifest = self._recovered(table)
         self._note_columns(table, manifest)
         self._rewrite(table, manifest, self._visible(table, manifest), rows)
 
-    def read(self, table: Table) -> DataFrame:
+    def read(self, table: TableSchema) -> DataFrame:
         manifest = self._manifest(table)
         return self._read(table, self._visible(table, manifest), _types(table))
 
-    def batches(self, table: Table) -> list[str]:
+    def batches(self, table: TableSchema) -> list[str]:
         return self._visible(table, self._manifest(table))
 
-    def last_number(self, table: Table, query: str) -> int:
+    def last_number(self, table: TableSchema, query: str) -> int:
         manifest = self._manifest(table)
         numbers = [_query_and_number(each) for each in self._visible(table, manifest)]
         known = [number for name, number in numbers if name == query]
         return max([*known, manifest.compacted.get(query, -1)])
 
-    def compact(self, table: Table) -> int:
+    def compact(self, table: TableSchema) -> int:
         manifest = self._recovered(table)
         names = self._visible(table, manifest)
         kept = newest_batches(names)
@@ -168,7 +168,7 @@ class ParquetStore:
         self._rewrite(table, manifest, small, rows.repartition(F.col(DAY.name)).sortWithinPartitions("time"))
         return len(small)
 
-    def _rewrite(self, table: Table, manifest: _Manifest, old: Sequence[str], rows: DataFrame) -> None:
+    def _rewrite(self, table: TableSchema, manifest: _Manifest, old: Sequence[str], rows: DataFrame) -> None:
         numbers = [number for query, number in map(_query_and_number, self.batches(table)) if query == _REWRITTEN]
         batch = batch_name(_REWRITTEN, 1 + max(numbers, default=0))
         staged = self._stage(table, batch, rows)
@@ -177,7 +177,7 @@ class ParquetStore:
         files.publish(staged, self._directory(table, batch))
         self._recovered(table)
 
-    def _recovered(self, table: Table) -> _Manifest:
+    def _recovered(self, table: TableSchema) -> _Manifest:
         """Finish or undo a rewrite that a crash interrupted, and return the manifest."""
         manifest = self._manifest(table)
         if manifest.hidden_by:
@@ -188,12 +188,12 @@ class ParquetStore:
             self._write_manifest(table, manifest)
         return manifest
 
-    def _visible(self, table: Table, manifest: _Manifest) -> list[str]:
+    def _visible(self, table: TableSchema, manifest: _Manifest) -> list[str]:
         found = files.directories(os.path.join(self._path, table.name))
         names = [name.removeprefix(_PREFIX) for name in found if name.startswith(_PREFIX)]
         return [name for name in names if manifest.hidden_by not in names or name not in manifest.hidden]
 
-    def _read(self, table: Table, batches: Sequence[str], types: dict[str, str]) -> DataFrame:
+    def _read(self, table: TableSchema, batches: Sequence[str], types: dict[str, str]) -> DataFrame:
         partitions = (BATCH, DAY) if table.dated else (BATCH,)
         schema = ", ".join(
             f"`{name}` {kind}" for name, kind in {**types, **{each.name: each.type for each in partitions}}.items()
@@ -204,7 +204,7 @@ class ParquetStore:
         reader = self._spark.read.schema(schema).option("basePath", os.path.join(self._path, table.name))
         return reader.parquet(*paths)
 
-    def _stage(self, table: Table, batch: str, rows: DataFrame) -> str:
+    def _stage(self, table: TableSchema, batch: str, rows: DataFrame) -> str:
         staged = os.path.join(self._path, _STAGING, table.name, _PREFIX + batch)
         if table.dated:
             rows = rows.withColumn(DAY.name, F.to_date("time"))
@@ -213,10 +213,10 @@ class ParquetStore:
             rows.write.mode("overwrite").parquet(staged)
         return staged
 
-    def _directory(self, table: Table, batch: str) -> str:
+    def _directory(self, table: TableSchema, batch: str) -> str:
         return os.path.join(self._path, table.name, _PREFIX + batch)
 
-    def _manifest(self, table: Table) -> _Manifest:
+    def _manifest(self, table: TableSchema) -> _Manifest:
         path = os.path.join(self._path, table.name, _MANIFEST)
         try:
             with open(path, encoding="utf-8") as file:
@@ -226,11 +226,11 @@ class ParquetStore:
         except (ValueError, TypeError) as error:
             raise StoreError(f"{path} is not a manifest of this version: {error}") from None
 
-    def _write_manifest(self, table: Table, manifest: _Manifest) -> None:
+    def _write_manifest(self, table: TableSchema, manifest: _Manifest) -> None:
         text = json.dumps(attrs.asdict(manifest), indent=1, sort_keys=True)
         files.write_text(os.path.join(self._path, table.name, _MANIFEST), text + "\n")
 
-    def _note_columns(self, table: Table, manifest: _Manifest) -> None:
+    def _note_columns(self, table: TableSchema, manifest: _Manifest) -> None:
         """Note new columns in the manifest. Raises StoreError if a column had another type."""
         types = _types(table)
         for name, kind in types.items():
@@ -245,7 +245,7 @@ class ParquetStore:
             self._write_manifest(table, manifest)
 
 
-def _types(table: Table) -> dict[str, str]:
+def _types(table: TableSchema) -> dict[str, str]:
     return {column.name: column.type for column in table.columns}
 
 
@@ -253,7 +253,7 @@ def _types(table: Table) -> dict[str, str]:
 def locked(path: str, cluster_id: str | None) -> Iterator[None]:
     """Hold the lock on a directory of tables, which is created. The lock ends with the process.
 
-    The directory is for one cluster, because offsets and node ids tell the rows of two clusters not apart.
+    The directory is for one cluster, because two clusters may have the same offsets and node ids.
 
     Raises StoreError: another pipeline has the lock, or the directory is another cluster's.
     """

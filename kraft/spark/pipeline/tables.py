@@ -30,7 +30,7 @@ class Column:
 
 
 @attrs.frozen
-class Table:
+class TableSchema:
     """A table. ``sources`` are the tables from which its rows are made; a raw table has none.
 
     A ``dated`` table is partitioned by the day (UTC) of its column ``time``.
@@ -82,7 +82,7 @@ _SECONDS = Column("seconds", "double", "Length of the interval in seconds; null 
 _INTERVAL = (_START, _END, _SECONDS)
 
 _RAW = (
-    Table(
+    TableSchema(
         "raw_metadata",
         Layer.RAW,
         "The records of the metadata log. A snapshot stands in for the records that it replaced.",
@@ -95,7 +95,7 @@ _RAW = (
             Column("error", "string", "The reason why it could not be decoded."),
         ),
     ),
-    Table(
+    TableSchema(
         "raw_events",
         Layer.RAW,
         "The lines of quorum journals and request logs.",
@@ -108,7 +108,7 @@ _RAW = (
             Column("error", "string", "The reason why the line could not be decoded."),
         ),
     ),
-    Table(
+    TableSchema(
         "quarantine",
         Layer.RAW,
         "The records and lines that could not be decoded. Nothing else is made of them.",
@@ -127,7 +127,7 @@ _FROM_METADATA = ("raw_metadata",)
 _FROM_EVENTS = ("raw_events",)
 
 _TYPED = (
-    Table(
+    TableSchema(
         "topics",
         Layer.TYPED,
         "Topics created and deleted.",
@@ -139,7 +139,7 @@ _TYPED = (
         ),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "registrations",
         Layer.TYPED,
         "Registrations of brokers and controllers, and their ends.",
@@ -157,7 +157,7 @@ _TYPED = (
         ),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "fencing",
         Layer.TYPED,
         "Brokers fenced and unfenced, and the begins of controlled shutdowns.",
@@ -170,7 +170,7 @@ _TYPED = (
         ),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "leadership_changes",
         Layer.TYPED,
         "Records that name the leader of a partition, even if it is the same one.",
@@ -184,14 +184,14 @@ _TYPED = (
         ),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "isr_changes",
         Layer.TYPED,
         "Records that set the in-sync replicas of a partition.",
         (*_OF_RECORD, _TOPIC_ID, _PARTITION, Column("isr", "array<int>", "Ids of the in-sync replicas.")),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "reassignments",
         Layer.TYPED,
         "Records that set the replicas of a partition, or the replicas to add and to remove (KIP-455).",
@@ -206,7 +206,7 @@ _TYPED = (
         ),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "config_changes",
         Layer.TYPED,
         "Settings of topics, brokers and other resources, set and taken away.",
@@ -219,14 +219,14 @@ _TYPED = (
         ),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "metadata_transactions",
         Layer.TYPED,
         "Begins and ends of metadata transactions (KIP-868).",
         (*_OF_RECORD, Column("what", "string", "`begin`, `end` or `abort`.")),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "controller_epochs",
         Layer.TYPED,
         "Leaders of the metadata quorum, as their LeaderChange records name them.",
@@ -238,7 +238,7 @@ _TYPED = (
         ),
         _FROM_METADATA,
     ),
-    Table(
+    TableSchema(
         "quorum_transitions",
         Layer.TYPED,
         "Changes of state of the quorum's nodes, their starts, stops and fatal errors.",
@@ -254,7 +254,7 @@ _TYPED = (
         ),
         _FROM_EVENTS,
     ),
-    Table(
+    TableSchema(
         "elections",
         Layer.TYPED,
         "Nodes that stood for election, or asked whether they could win (KIP-996).",
@@ -267,7 +267,7 @@ _TYPED = (
         ),
         _FROM_EVENTS,
     ),
-    Table(
+    TableSchema(
         "votes",
         Layer.TYPED,
         "Verdicts of the quorum's nodes on requests of their peers, each with its reason.",
@@ -285,7 +285,7 @@ _TYPED = (
         ),
         _FROM_EVENTS,
     ),
-    Table(
+    TableSchema(
         "requests",
         Layer.TYPED,
         "Requests in the request logs of the nodes.",
@@ -319,7 +319,7 @@ _PERCENTILES = tuple(
 )
 
 _ANSWERS = (
-    Table(
+    TableSchema(
         "partition_leadership",
         Layer.ANSWERS,
         "Who led each partition from when to when. Leader -1: nobody did.",
@@ -335,7 +335,7 @@ _ANSWERS = (
         ),
         ("leadership_changes", "topics", "metadata_transactions"),
     ),
-    Table(
+    TableSchema(
         "broker_states",
         Layer.ANSWERS,
         "The states of each broker's registration, one after the other.",
@@ -352,7 +352,7 @@ _ANSWERS = (
         ),
         ("registrations", "fencing", "metadata_transactions"),
     ),
-    Table(
+    TableSchema(
         "partition_unavailability",
         Layer.ANSWERS,
         "The times in which a partition had no leader.",
@@ -368,7 +368,7 @@ _ANSWERS = (
         ),
         ("partition_leadership", "broker_states"),
     ),
-    Table(
+    TableSchema(
         "broker_unavailability",
         Layer.ANSWERS,
         "The times in which a broker that had been unfenced could lead nothing.",
@@ -380,7 +380,7 @@ _ANSWERS = (
         ),
         ("broker_states",),
     ),
-    Table(
+    TableSchema(
         "broker_flapping",
         Layer.ANSWERS,
         "How often each broker was fenced or registered again, by the hour.",
@@ -394,7 +394,7 @@ _ANSWERS = (
         ),
         ("broker_states",),
     ),
-    Table(
+    TableSchema(
         "elections_per_hour",
         Layer.ANSWERS,
         "Elections of the quorum, by the hour.",
@@ -409,7 +409,7 @@ _ANSWERS = (
         ),
         ("elections", "votes", "controller_epochs", "quorum_transitions"),
     ),
-    Table(
+    TableSchema(
         "controller_failovers",
         Layer.ANSWERS,
         "Changes of the active controller, each as a timeline.",
@@ -425,7 +425,7 @@ _ANSWERS = (
         ),
         ("controller_epochs", "quorum_transitions", "elections", "raw_metadata"),
     ),
-    Table(
+    TableSchema(
         "plane_latency",
         Layer.ANSWERS,
         "Response times of each plane by the minute, so that control plane and data plane can be compared.",
@@ -440,7 +440,7 @@ _ANSWERS = (
         ),
         ("requests",),
     ),
-    Table(
+    TableSchema(
         "changes",
         Layer.ANSWERS,
         "Who changed what in the metadata.",
@@ -471,9 +471,9 @@ _ANSWERS = (
     ),
 )
 
-TABLES: Mapping[str, Table] = {table.name: table for table in (*_RAW, *_TYPED, *_ANSWERS)}
+TABLES: Mapping[str, TableSchema] = {table.name: table for table in (*_RAW, *_TYPED, *_ANSWERS)}
 """Every table by its name, in the order of the lineage: the sources of a table stand before it."""
 
 
-def tables_of(layer: Layer) -> list[Table]:
+def tables_of(layer: Layer) -> list[TableSchema]:
     return [table for table in TABLES.values() if table.layer is layer]
