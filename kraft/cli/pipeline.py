@@ -108,15 +108,17 @@ def run_command(
         from kraft.spark.pipeline.run import Streams
 
         streams = Streams(pipeline, into)
-        each_s = None if once else interval_s
         with _stopped_by_signals() as stop:
-            pipeline.resume()
+            sources = {}
             if controllers is not None:
-                streams.start("raw_metadata", inputs.metadata_stream(spark, controllers), each_s)
+                sources["raw_metadata"] = inputs.metadata_stream(spark, controllers)
             if events is not None and brokers is not None:
-                streams.start("raw_events", inputs.topic_stream(spark, brokers, events), each_s)
+                sources["raw_events"] = inputs.topic_stream(spark, brokers, events)
             elif events is not None:
-                streams.start("raw_events", inputs.file_stream(spark, events), each_s)
+                sources["raw_events"] = inputs.file_stream(spark, events)
+            pipeline.resume()
+            for name, source in sources.items():
+                streams.start(name, source, None if once else interval_s)
             click.echo(f"Writing tables into {into}. Ctrl-C ends it.", err=True)
             streams.follow(stop, answers_interval_s)
         _print_counts(pipeline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 import attrs
@@ -20,6 +21,7 @@ REQUEST_LOG_FILES = "requests-*.jsonl"
 _REQUEST_LOG_PREFIX, _SUFFIXES = "requests-", (".jsonl", ".jsonl.open")
 #: Spark's file source ignores files that are older than the newest one by more than this.
 _MAX_FILE_AGE = "36500d"
+_GLOB = re.compile(r"[\\{}\[\]*?,]")
 _METADATA = {"mode": "quarantine", "includeControlRecords": "true"}
 
 
@@ -37,9 +39,19 @@ def topic_stream(spark: SparkSession, brokers: str, topic: str) -> DataFrame:
 
 
 def file_stream(spark: SparkSession, directory: str) -> DataFrame:
-    """Return the stream of lines of the complete request log files in a directory, at any depth."""
-    options = {"recursiveFileLookup": "true", "pathGlobFilter": REQUEST_LOG_FILES, "maxFileAge": _MAX_FILE_AGE}
-    return _lines(spark.readStream.format("text").options(lineSep="\n", **options).load(directory))
+    """Return the stream of lines of the complete request log files in a directory, and below it.
+
+    Spark ignores a directory whose name begins with an underscore, such as ``__cluster_metadata-0``, unless the path
+    names it. So the path names every directory that has a request log now.
+
+    Raises StoreError: there is none.
+    """
+    found = [path for path, _, names in os.walk(directory) if any(_is_of_request_log(name) for name in names)]
+    if not found:
+        raise StoreError(f"{directory}: no request log is here or below; set kraft.request.log=file on the nodes")
+    path = "{" + ",".join(_GLOB.sub(r"\\\g<0>", each) for each in sorted(found)) + "}"
+    options = {"lineSep": "\n", "pathGlobFilter": REQUEST_LOG_FILES, "maxFileAge": _MAX_FILE_AGE}
+    return _lines(spark.readStream.format("text").options(**options).load(path))
 
 
 def _lines(texts: DataFrame) -> DataFrame:
@@ -103,7 +115,11 @@ def _walk(path: str) -> Iterator[tuple[str, list[str]]]:
 
 def _has_events(name: str) -> bool:
     is_journal = name in (FILE_NAME, FILE_NAME + OLDER_SUFFIX)
-    return is_journal or (name.startswith(_REQUEST_LOG_PREFIX) and name.endswith(_SUFFIXES))
+    return is_journal or _is_of_request_log(name)
+
+
+def _is_of_request_log(name: str) -> bool:
+    return name.startswith(_REQUEST_LOG_PREFIX) and name.endswith(_SUFFIXES)
 
 
 def _cluster_id(directory: str) -> str | None:
