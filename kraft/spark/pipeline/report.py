@@ -22,7 +22,7 @@ from kraft.story.report.model import (
     ClusterNode,
     ClusterReport,
     LatencyWindow,
-    Leadership,
+    LeadershipPeriod,
     NotableEvent,
     Quarantined,
     Unavailability,
@@ -115,11 +115,11 @@ class _Tables:
         for node in sorted(roles):
             yield ClusterNode(node, sorted(roles[node]), addresses.get(node, ""))
 
-    def leadership(self) -> Iterator[Leadership]:
+    def leadership(self) -> Iterator[LeadershipPeriod]:
         for row in self._newest("partition_leadership", "started"):
             leader = None if row["leader"] == _NO_LEADER else row["leader"]
             epoch = -1 if row["leader_epoch"] is None else row["leader_epoch"]
-            yield Leadership(_topic(row), row["partition"], leader, epoch, *_interval(row))
+            yield LeadershipPeriod(_topic(row), row["partition"], leader, epoch, *_interval(row))
 
     def unavailability(self) -> Iterator[Unavailability]:
         for row in self._newest("partition_unavailability", "started"):
