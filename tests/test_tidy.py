@@ -127,8 +127,6 @@ _HARD_TO_READ = re.compile(r"\b(?:but for|whereof|that which|whoever|whomever)\b
 _PRIVATE_WORDS = re.compile(
     r"\b(?:tells?|told|hears?|heard|doubt(?:s|ed)?|complaints?|reigns?|somebody|anybody)\b", re.I
 )
-#: Parts that hold to these words later: the Spark room, and the pages made from it.
-_LATER = {"spark", "pipeline"}
 _CODE = re.compile(r"``.+?``|`[^`]+`")
 
 
@@ -154,8 +152,6 @@ _NO_PROSE = re.compile(r"^```.*?^```|<details>.*?</details>|^\|.*?$", re.MULTILI
 def hard_pages(root: Path) -> Iterator[str]:
     """Check the pages; code, folded transcripts and tables are no prose."""
     for path in (*root.glob("*.md"), *(root / "docs").rglob("*.md")):
-        if _LATER & {*path.relative_to(root).parts}:
-            continue
         for paragraph in re.split(r"\n\s*\n|\n\s*(?=[-*] |\d+\. )", _NO_PROSE.sub("\n\n", path.read_text())):
             yield from (f"{path.relative_to(root)}: {found}" for found in hard_to_read(paragraph))
 
@@ -187,7 +183,6 @@ def test_the_code_keeps_the_habit(check: object) -> None:
         f"{path.relative_to(ROOT)}:{line}: {what}"
         for path, tree in trees()
         if check is not worldly_things or not is_a_place_that_may_ask(path)
-        if check is not hard_sentences or not _LATER & {*path.relative_to(ROOT).parts}
         for line, what in check(tree)
     ]
     assert not found, "\n".join(found)
@@ -203,10 +198,10 @@ def test_pages_and_tests_are_easy_to_read() -> None:
     tests = [
         f"{path.relative_to(ROOT)}:{line}: {found}"
         for path in sorted((ROOT / "tests").rglob("*.py"))
-        if not _LATER & {*path.relative_to(ROOT).parts}
         for line, found in hard_sentences(ast.parse(path.read_text(), str(path)))
     ]
-    assert not [*hard_pages(ROOT), *tests]
+    found = [*hard_pages(ROOT), *tests]
+    assert not found, "\n".join(found)
 
 
 def test_a_hard_page_is_found(tmp_path: Path) -> None:

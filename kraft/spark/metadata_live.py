@@ -72,7 +72,7 @@ def plan(controllers: str, start: int, epoch: int | None, end: int | None) -> li
     If the log does not have ``start`` any more, the newest snapshot comes first.
 
     Raises:
-        GoneOffsets: the newest snapshot covers ``end``, so the rows up to it cannot be told apart.
+        GoneOffsets: the newest snapshot covers ``end``, so it has rows of both sides of ``end``.
         LogDiverged, KafkaError, GaveUp: as the reader of the log.
     """
     fetched = ask(controllers, lambda log: log.fetch(start, epoch))

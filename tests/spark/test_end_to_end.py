@@ -42,7 +42,7 @@ def begins_ms(drawn: Element) -> int:
 
 
 def shows_the_failover(page: Opened, minute: Minute) -> None:
-    """Raise AssertionError unless the page tells from which node to which the controller moved, and that they died."""
+    """Raise AssertionError unless the page has the old and the new controller, and both kills."""
     assert page.console == []
     assert page.body.attributes["data-failed"] == "0"
     assert page.drawn("quorum", f"node {minute.controller} led epoch")

@@ -43,7 +43,7 @@ BROKERS = 10
 """The size of the range of broker ids that a history has for itself."""
 
 Runs = dict[Any, list[tuple[Any, int, int | None]]]
-"""What held of a key, from which offset, and to which one."""
+"""The values of each key, with the first offset and the one behind the last."""
 
 
 def history(number: int) -> list[Any]:

@@ -297,7 +297,7 @@ QUORUM = [
 
 
 def test_the_quorum_is_the_same_from_journals_and_from_request_logs(spark: SparkSession, tmp_path: Path) -> None:
-    """A request log has the lines of the journal, with numbers. Each counts once, whoever is read first."""
+    """A request log has the lines of the journal, with numbers. Each counts once, in any order of reading."""
     pipeline = Pipeline(ParquetStore(spark, str(tmp_path)))
     in_log = [{**line, "seq": seq, "start": BEGIN_MS} for seq, line in enumerate(QUORUM[:8])]
     pipeline.add("raw_events", "backfill-000000", raw.event_rows(lines(spark, QUORUM[:6])), history=True)

@@ -88,7 +88,7 @@ def test_a_stream_and_a_backfill_make_the_same_tables(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Rows of a live cluster and of its log directories overlap; each is there once, whoever reads it first."""
+    """Rows of a live cluster and of its log directories overlap; each is there once, in any order of reading."""
 
     def kraft(*arguments: str) -> None:
         monkeypatch.setattr(sys, "argv", ["kraft", "pipeline", *arguments])

@@ -12,8 +12,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "pipeline" / "tables.md"
 _HEAD = f"""# The tables of the pipeline
 
 Made by `python -m tests.support.pipeline_page` from
-[the declarations](../../kraft/spark/pipeline/tables.py); a test compares. [The data pipeline](../pipeline.md) tells how
-the tables come about.
+[the declarations](../../kraft/spark/pipeline/tables.py); a test compares. [The data pipeline](../pipeline.md) explains
+how the tables come about.
 
 Every table has the column `{BATCH.name}`, {BATCH.doc[0].lower() + BATCH.doc[1:]} The layers raw and typed also have
 `{DAY.name}`, {DAY.doc[0].lower() + DAY.doc[1:]} Both are partitions of the files. Times are UTC."""

@@ -1,8 +1,8 @@
 """From the input to the rows of the raw tables.
 
 A record is identified by its offset. A request is identified by node, start and number. The lines of a quorum journal
-are in the request log too, but only there with a number, so a hash of their fields identifies them. So rows that are
-there already are recognised, whoever read them first: a stream or a backfill.
+are in the request log too, but only there with a number, so a hash of their fields identifies them. So the
+pipeline recognises rows that it has, from a stream or from a backfill.
 """
 
 from __future__ import annotations

@@ -322,7 +322,7 @@ _ANSWERS = (
     TableSchema(
         "partition_leadership",
         Layer.ANSWERS,
-        "Who led each partition from when to when. Leader -1: nobody did.",
+        "The leader of each partition, by interval; -1 is none.",
         (
             _TOPIC_ID,
             _TOPIC,
@@ -443,7 +443,7 @@ _ANSWERS = (
     TableSchema(
         "changes",
         Layer.ANSWERS,
-        "Who changed what in the metadata.",
+        "The changes of the metadata, with the client if the request log has it.",
         (
             _OFFSET,
             _EPOCH,
