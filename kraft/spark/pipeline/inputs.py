@@ -49,7 +49,8 @@ def file_stream(spark: SparkSession, directory: str) -> DataFrame:
     found = [path for path, _, names in os.walk(directory) if any(_is_of_request_log(name) for name in names)]
     if not found:
         raise StoreError(f"{directory}: no request log is here or below; set kraft.request.log=file on the nodes")
-    path = "{" + ",".join(_GLOB.sub(r"\\\g<0>", each) for each in sorted(found)) + "}"
+    names = [_GLOB.sub(r"\\\g<0>", os.path.abspath(path).removeprefix("/")) for path in sorted(found)]
+    path = "/{" + ",".join(names) + "}"  # a path that begins with a brace would be a relative one
     options = {"lineSep": "\n", "pathGlobFilter": REQUEST_LOG_FILES, "maxFileAge": _MAX_FILE_AGE}
     return _lines(spark.readStream.format("text").options(**options).load(path))
 
