@@ -32,7 +32,7 @@ SIMULATION = Tier("simulation", 160)
 TOOLS = Tier("tools, clients, examples", 130)
 PROCESS = Tier("process", 240)
 INTEROP = Tier("interop", 1500)
-SPARK = Tier("spark", 600)
+SPARK = Tier("spark", 1100)
 TIERS = (CODECS, CORES, DRIVERS, SIMULATION, TOOLS, PROCESS, INTEROP, SPARK)
 
 
