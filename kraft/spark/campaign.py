@@ -192,7 +192,7 @@ def _started(work: Callable[..., pa.Table], *arguments: object) -> Future[pa.Tab
     def run() -> None:
         try:
             future.set_result(work(*arguments))
-        except BaseException as error:
+        except Exception as error:
             future.set_exception(error)
 
     threading.Thread(target=run, name="wave", daemon=True).start()
