@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -30,7 +32,7 @@ from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
 from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
 from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
 from kraft.metadata.delta import replay
-from kraft.metadata.image import Image
+from kraft.metadata.image import Broker, Image
 
 _small = st.integers(0, 4)
 _names = st.sampled_from(["a", "b", "c.d", "e_f"])
@@ -89,38 +91,44 @@ _free_records: st.SearchStrategy[Any] = st.one_of(
 @st.composite
 def bound_records(draw: st.DrawFn, image: Image) -> Any:
     """A record that refers to something in ``image``, or adds to it without contradiction."""
-    options: list[st.SearchStrategy[Any]] = [
-        st.builds(ProducerIdsRecord, next_producer_id=st.integers(image.next_producer_id, image.next_producer_id + 5))
+    # Strategies are made when drawn: a one_of validates all of its elements, which takes a minute if there are many.
+    options: list[Callable[[], st.SearchStrategy[Any]]] = [
+        lambda: st.builds(
+            ProducerIdsRecord, next_producer_id=st.integers(image.next_producer_id, image.next_producer_id + 5)
+        )
     ]
-    free_names = sorted({"a", "b", "c.d", "e_f"} - set(image.topic_ids))
-    if free_names:
+    if free_names := sorted({"a", "b", "c.d", "e_f"} - set(image.topic_ids)):
         new_ids = _uuids.filter(lambda topic_id: topic_id not in image.topics)
-        options.append(st.builds(TopicRecord, name=st.sampled_from(free_names), topic_id=new_ids))
+        options.append(lambda: st.builds(TopicRecord, name=st.sampled_from(free_names), topic_id=new_ids))
     for broker in image.brokers.values():
         options += [
-            st.just(UnregisterBrokerRecord(broker_id=broker.id, broker_epoch=broker.epoch)),
-            st.just(FenceBrokerRecord(id=broker.id, epoch=broker.epoch)),
-            st.just(UnfenceBrokerRecord(id=broker.id, epoch=broker.epoch)),
-            st.builds(
-                BrokerRegistrationChangeRecord,
-                broker_id=st.just(broker.id),
-                broker_epoch=st.just(broker.epoch),
-                fenced=st.sampled_from([-1, 0, 1]),
-                in_controlled_shutdown=st.sampled_from([0, 1]),
-                log_dirs=st.lists(_uuids, max_size=1),
-            ),
+            partial(st.just, UnregisterBrokerRecord(broker_id=broker.id, broker_epoch=broker.epoch)),
+            partial(st.just, FenceBrokerRecord(id=broker.id, epoch=broker.epoch)),
+            partial(st.just, UnfenceBrokerRecord(id=broker.id, epoch=broker.epoch)),
+            partial(_broker_changes, broker),
         ]
     for topic in image.topics.values():
-        options.append(st.just(RemoveTopicRecord(topic_id=topic.id)))
-        options.append(_partition_records(topic.id))
-        options += [_partition_changes(topic.id, index) for index in topic.partitions]
-    options += [st.just(RemoveAccessControlEntryRecord(id=id)) for id in image.acls]
+        options.append(partial(st.just, RemoveTopicRecord(topic_id=topic.id)))
+        options.append(partial(_partition_records, topic.id))
+        options += [partial(_partition_changes, topic.id, index) for index in topic.partitions]
+    options += [partial(st.just, RemoveAccessControlEntryRecord(id=id)) for id in image.acls]
     options += [
-        st.just(RemoveUserScramCredentialRecord(name=name, mechanism=mechanism))
+        partial(st.just, RemoveUserScramCredentialRecord(name=name, mechanism=mechanism))
         for name, mechanism in image.scram_credentials
     ]
-    options += [st.just(RemoveDelegationTokenRecord(token_id=token)) for token in image.delegation_tokens]
-    return draw(st.one_of(options))
+    options += [partial(st.just, RemoveDelegationTokenRecord(token_id=token)) for token in image.delegation_tokens]
+    return draw(options[draw(st.integers(0, len(options) - 1))]())
+
+
+def _broker_changes(broker: Broker) -> st.SearchStrategy[BrokerRegistrationChangeRecord]:
+    return st.builds(
+        BrokerRegistrationChangeRecord,
+        broker_id=st.just(broker.id),
+        broker_epoch=st.just(broker.epoch),
+        fenced=st.sampled_from([-1, 0, 1]),
+        in_controlled_shutdown=st.sampled_from([0, 1]),
+        log_dirs=st.lists(_uuids, max_size=1),
+    )
 
 
 @st.composite
