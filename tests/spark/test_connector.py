@@ -1,6 +1,6 @@
 """Spark's own Kafka connector on one broker and on three: sources and sinks, batch and streaming.
 
-The tests cite Spark's "Structured Streaming + Kafka Integration Guide" as *Guide*. They pass against Apache Kafka too:
+The tests cite Spark's "Structured Streaming + Kafka Integration Guide" as *Guide*. They also run on Apache Kafka:
 ``pytest -m spark tests/spark/test_connector.py --bootstrap-servers HOST:PORT`` (with the settings of
 ``tests.spark.brokers.SETTINGS``).
 """
