@@ -24,6 +24,18 @@ from kraft.wire.varint import Buffer, read_varint
 
 GROUP_BYTES = 32 * 2**20
 """Decompressed bytes from which no further batch joins a group. A group has these, and one batch more."""
+RECORD_SCHEMA = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestampType", pa.int32()),
+    ]
+)
+"""The columns of Spark's Kafka connector, which all sources of records begin with."""
 HEADERS = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 
 _PAD = 16

@@ -11,18 +11,12 @@ import pyarrow as pa
 from kraft.records.batch import SEQUENCE_MASK, BatchHeader, CorruptBatch
 from kraft.records.compression import Compression
 from kraft.records.control import ControlType
-from kraft.spark.arrow_records import HEADERS, Columns, decode
+from kraft.spark.arrow_records import HEADERS, RECORD_SCHEMA, Columns, decode
 from kraft.spark.segment_scan import MAX_BATCH_BYTES, CorruptInput, DamagedBytes, SoundBatches, scan
 
 SCHEMA = pa.schema(
     [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", tz="UTC")),
-        ("timestampType", pa.int32()),
+        *RECORD_SCHEMA,
         ("leaderEpoch", pa.int32()),
         ("producerId", pa.int64()),
         ("producerEpoch", pa.int16()),

@@ -13,7 +13,7 @@ from kraft.client.cluster import TIMEOUT_S, Cluster
 from kraft.client.fetching import PartitionFetcher, WholeBatches
 from kraft.client.retry import GaveUp
 from kraft.records.batch import CorruptBatch
-from kraft.spark.arrow_records import HEADERS, Columns, decode
+from kraft.spark.arrow_records import HEADERS, RECORD_SCHEMA, Columns, decode
 from kraft.spark.options import Options
 from kraft.spark.topic_offsets import isolation_level
 from kraft.spark.topic_options import (
@@ -31,19 +31,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.spark")
 
-SCHEMA = pa.schema(
-    [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", tz="UTC")),
-        ("timestampType", pa.int32()),
-    ]
-)
-"""The columns of Spark's Kafka connector."""
-SCHEMA_WITH_HEADERS = SCHEMA.append(pa.field("headers", HEADERS))
+SCHEMA_WITH_HEADERS = RECORD_SCHEMA.append(pa.field("headers", HEADERS))
 
 MAX_BATCH_BYTES = 256 * 2**20
 """The most bytes that one record batch may decompress to."""
@@ -181,5 +169,5 @@ def to_arrow(topic: str, partition: int, columns: Columns) -> pa.RecordBatch:
         pa.array(kinds),
     ]
     if columns.headers is None:
-        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+        return pa.RecordBatch.from_arrays(arrays, schema=RECORD_SCHEMA)
     return pa.RecordBatch.from_arrays([*arrays, columns.headers], schema=SCHEMA_WITH_HEADERS)

@@ -62,7 +62,7 @@ def with_length(data: bytes, length: int) -> bytes:
 def test_only_damaged_batches_are_damage(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], broken: set[int], chunk_bytes: int
 ) -> None:
-    """Whatever the size of the chunks: batches cross their ends, and may be larger."""
+    """The result does not depend on the size of the chunks: batches cross their ends, and may be larger."""
     batches = [batch(2 * number, size) for number, size in enumerate(sizes)]
     parts = [flipped(data) if number in broken else data for number, data in enumerate(batches)]
     path = file_of(tmp_path_factory.mktemp("scan"), *parts)

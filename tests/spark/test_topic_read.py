@@ -10,10 +10,10 @@ from trio.testing import MockClock
 from kraft.client.retry import GaveUp
 from kraft.records.batch import TimestampType, iter_headers
 from kraft.records.record import Record, encode_batch
-from kraft.spark.arrow_records import Columns, decode
+from kraft.spark.arrow_records import RECORD_SCHEMA, Columns, decode
 from kraft.spark.topic_options import topic_options
 from kraft.spark.topic_plan import OffsetRange
-from kraft.spark.topic_read import SCHEMA, SCHEMA_WITH_HEADERS, fetches, to_arrow
+from kraft.spark.topic_read import SCHEMA_WITH_HEADERS, fetches, to_arrow
 from kraft.wire.errors import KafkaError
 from tests.client.talk import TOPIC, FakeCluster, batch, log
 
@@ -34,7 +34,7 @@ def test_each_row_has_the_timestamp_and_the_type_of_its_batch() -> None:
         [Record(2, 5, None, b""), Record(3, 9, None, b"")], base_offset=2, timestamp_type=TimestampType.LOG_APPEND_TIME
     )
     rows = to_arrow("t", 3, columns(created + appended))
-    assert rows.schema.equals(SCHEMA)
+    assert rows.schema.equals(RECORD_SCHEMA)
     assert rows["timestamp"].cast(pa.int64()).to_pylist() == [-1_000, 7_000, 9_000, 9_000]
     assert rows["timestampType"].to_pylist() == [0, 0, 1, 1]
     assert rows["topic"].to_pylist() == ["t"] * 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 from confluent_kafka import admin as cka
 
-from tests.support.cluster import BOTH, Cluster, Member, running_cluster
+from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.quorum_view import wait_for_leader
@@ -20,14 +20,6 @@ LONELY_TOPIC = "audit"
 """A topic with one partition and one replica, on the broker that is killed: nobody can lead it meanwhile."""
 RECORDS = 300
 """Acknowledged before, between and after the kills."""
-SETTINGS = {
-    "broker_session_timeout_ms": "2000",
-    "broker_heartbeat_interval_ms": "400",
-    "controller_quorum_fetch_timeout_ms": "1000",
-    "controller_quorum_election_timeout_ms": "500",
-    "replica_fetch_wait_max_ms": "200",
-    "replica_lag_time_max_ms": "3000",
-}
 
 
 @attrs.frozen
@@ -46,7 +38,7 @@ class Minute:
 def eventful_minute(directory: Path, **settings: str) -> Minute:
     """Run the cluster, and return when all its nodes have stopped. ``settings``: dots written as underscores."""
     members = {number: Member(OURS, BOTH) for number in (1, 2, 3)}
-    with running_cluster(directory, members, **SETTINGS, **settings) as cluster:
+    with running_cluster(directory, members, **QUICK_FAILOVER, **settings) as cluster:
         first = wait_for_leader(cluster)
         broker = next(node for node in cluster.brokers if node != first.leader_id)
         admin = cka.AdminClient({"bootstrap.servers": cluster.bootstrap_servers, **CLIENT})
