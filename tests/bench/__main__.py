@@ -16,7 +16,7 @@ import argparse
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench import (
@@ -38,14 +38,10 @@ from tests.bench.figures import Report, Section, merged
 from tests.bench.page import render
 from tests.bench.peers import APACHE, KFAKE, KRAFT, TANSU, Peer, Running, find_peers, running
 
-WITH_RUNNING_BROKERS: dict[str, Callable[[Sequence[Running], int], Section]] = {
-    "throughput": throughput.measure,
-    "latency": latency.measure,
-    "small": small.measure,
-    spark_connector.NAME: spark_connector.measure,
-}
-WITHOUT_BROKERS = ("growth", "commit", "failover", "metadata", "request_log", "spark", "spark_files", "campaign")
-SECTIONS = ("codec", "startup", *WITH_RUNNING_BROKERS, *WITHOUT_BROKERS)
+Measure = Callable[[Sequence[Peer], int], Section]
+"""Measures the peers in a number of rounds."""
+
+
 INTERRUPTED = 143
 BUSY = 0.5
 """A load average above this at the start is mentioned beside the figures."""
@@ -65,7 +61,7 @@ def main() -> int:
     found: dict[str, Section] = {}
     for name in (each for each in SECTIONS if each in options.only):
         print(f"measuring {name} …", file=sys.stderr, flush=True)
-        found[name] = _measure(name, peers, options.rounds)
+        found[name] = SECTIONS[name](peers, options.rounds)
         found[name].notes += missing
     old = Report()
     kept = options.write.with_suffix(".json") if options.write else None
@@ -82,39 +78,55 @@ def main() -> int:
     return 0
 
 
-def _measure(name: str, peers: Sequence[Peer], rounds: int) -> Section:
-    if name == "campaign":
-        return campaign.measure(max(1, rounds // 2))
-    if name == "codec":
-        return codec.measure(rounds)
-    if name == "commit":
-        return commit.measure(rounds)
-    if name == "failover":
-        return failover.measure(rounds)
-    if name == "spark_files":
-        from tests.bench import spark_files  # needs PySpark
+def _with_running_brokers(measure: Callable[[Sequence[Running], int], Section]) -> Measure:
+    def start_and_measure(peers: Sequence[Peer], rounds: int) -> Section:
+        scratch = tempfile.TemporaryDirectory(prefix="kraft-bench-", ignore_cleanup_errors=True)
+        with scratch, running(peers, Path(scratch.name)) as brokers:
+            return measure(brokers, rounds)
 
-        return spark_files.measure(rounds)
-    if name == "request_log":
-        return request_log.measure(rounds)
-    if name == "metadata":
-        return metadata.measure([peer.name for peer in peers], max(1, rounds // 2))
-    if name == "spark":
-        from tests.bench import spark  # the others need no PySpark
+    return start_and_measure
 
-        return spark.measure(max(1, rounds // 2))
-    if name == "startup":
-        return startup.measure(peers, rounds)
-    if name == "growth":
-        return growth.measure([peer for peer in peers if peer.keeps_on_disk], max(1, rounds // 2))
-    scratch = tempfile.TemporaryDirectory(prefix="kraft-bench-", ignore_cleanup_errors=True)
-    with scratch, running(peers, Path(scratch.name)) as brokers:
-        return WITH_RUNNING_BROKERS[name](brokers, rounds)
+
+def _spark(rounds: int) -> Section:
+    from tests.bench import spark  # needs PySpark
+
+    return spark.measure(rounds)
+
+
+def _spark_files(rounds: int) -> Section:
+    from tests.bench import spark_files  # needs PySpark
+
+    return spark_files.measure(rounds)
+
+
+def _half(rounds: int) -> int:
+    """Return the rounds of a section that takes long."""
+    return max(1, rounds // 2)
+
+
+SECTIONS: Mapping[str, Measure] = {
+    "codec": lambda _, rounds: codec.measure(rounds),
+    "startup": startup.measure,
+    "throughput": _with_running_brokers(throughput.measure),
+    "latency": _with_running_brokers(latency.measure),
+    "small": _with_running_brokers(small.measure),
+    spark_connector.NAME: _with_running_brokers(spark_connector.measure),
+    "growth": lambda peers, rounds: growth.measure([peer for peer in peers if peer.keeps_on_disk], _half(rounds)),
+    "commit": lambda _, rounds: commit.measure(rounds),
+    "failover": lambda _, rounds: failover.measure(rounds),
+    "metadata": lambda peers, rounds: metadata.measure([peer.name for peer in peers], _half(rounds)),
+    "request_log": lambda _, rounds: request_log.measure(rounds),
+    "spark": lambda _, rounds: _spark(_half(rounds)),
+    "spark_files": lambda _, rounds: _spark_files(rounds),
+    "campaign": lambda _, rounds: campaign.measure(_half(rounds)),
+}
 
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure this node beside its peers.")
-    parser.add_argument("--only", type=_names(SECTIONS), default=SECTIONS, metavar="A,B", help=", ".join(SECTIONS))
+    parser.add_argument(
+        "--only", type=_names(tuple(SECTIONS)), default=tuple(SECTIONS), metavar="A,B", help=", ".join(SECTIONS)
+    )
     everyone = (KRAFT, APACHE, TANSU, KFAKE)
     parser.add_argument("--peers", type=_names(everyone), default=everyone, metavar="A,B", help=", ".join(everyone))
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count; two more warm everybody up")
