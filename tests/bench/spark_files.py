@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -40,6 +41,7 @@ TOPICS = 100
 GOAL = 5
 TIME_MS = 1_700_000_000_000
 LIMIT_S = 900
+_BACKFILLS = 2
 JVM = ("-Xmx1G",)
 
 
@@ -49,7 +51,8 @@ def measure(rounds: int) -> Section:
         f"Rows of files, {RECORDS:,} records in {SEGMENTS} segments, {CORES} cores", [KRAFT, APACHE], base=APACHE
     )
     dump = rows.row(f"records of {VALUE_BYTES} bytes", "thousand rows/s")
-    backfill = rows.row("records of a metadata log", "thousand rows/s")
+    metadata_rows = rows.row("records of a metadata log", "thousand rows/s")
+    backfill = rows.row("the same metadata log through `kraft pipeline backfill`", "thousand rows/s")
     with tempfile.TemporaryDirectory(prefix="kraft-bench-") as scratch:
         log, metadata = Path(scratch) / "orders-0", Path(scratch) / CLUSTER_METADATA_PARTITION
         _write(log, BATCH_RECORDS, _record)
@@ -62,10 +65,12 @@ def measure(rounds: int) -> Section:
                 if number:
                     dump.add(KRAFT, ours[0])
                     dump.add(APACHE, _dumped(log, "--print-data-log"))
-                    backfill.add(KRAFT, ours[1])
-                    backfill.add(APACHE, _dumped(metadata, "--cluster-metadata-decoder"))
+                    metadata_rows.add(KRAFT, ours[1])
+                    metadata_rows.add(APACHE, _dumped(metadata, "--cluster-metadata-decoder"))
         finally:
             spark.stop()
+        for number in range(_BACKFILLS):
+            backfill.add(KRAFT, _backfilled(metadata, Path(scratch) / f"tables-{number}"))
     claim = f"kraft-log reads at least {GOAL} times the records per second of DumpLogSegments"
     return Section("spark_files", [rows], [ratio_goal(claim, dump, KRAFT, APACHE, lambda ratio: ratio >= GOAL)])
 
@@ -105,6 +110,12 @@ def _dumped(directory: Path, option: str) -> float:
     files = ",".join(map(str, sorted(directory.glob("*.log"))))
     command = attrs.evolve(APACHE_4, jvm=JVM, has_archive=False).java(DUMP_LOG, "--files", files, option)
     return _rate(lambda: _run(command))
+
+
+def _backfilled(metadata: Path, tables: Path) -> float:
+    """The start of Spark is part of the time."""
+    options = ("--into", str(tables), "--master", f"local[{CORES}]")
+    return _rate(lambda: _run([sys.executable, "-m", "kraft", "pipeline", "backfill", str(metadata), *options]))
 
 
 def _run(command: list[str]) -> None:
