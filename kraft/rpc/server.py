@@ -42,6 +42,9 @@ logger = logging.getLogger("kraft.rpc")
 
 Handler = Callable[[Request], Awaitable[Reply]]
 
+HANDLER_TURN_S = 0.001
+"""A handler gives the event loop's turn away after this time, also if more requests are queued."""
+
 
 @attrs.frozen(eq=False)
 class Service:
@@ -233,15 +236,29 @@ async def _hand_over(accepted: Accepted, processors: list[_Processor]) -> None:
 
 
 async def _run_handler(requests: trio.MemoryReceiveChannel[Request], service: Service, metrics: PlaneMetrics) -> None:
-    """Handle requests, one at a time, until all processors have ended."""
-    handle, idle, clock = service.handle, metrics.handlers, metrics.clock
+    """Handle requests, one at a time, until all processors have ended.
+
+    A handler takes what is queued without a checkpoint between requests, until its turn is over.
+    """
+    clock = metrics.clock
     async with requests:
-        async for request in requests:
-            request.dequeued_at = clock()
-            try:
-                reply = await handle(request)
-            except Exception as error:
-                reply = failed_reply(request, error, service.error_response, service.rejections)
-            request.handled_at = now = clock()
-            idle.busy_s += now - request.dequeued_at
-            request.complete(reply)
+        with suppress(trio.EndOfChannel):
+            while True:
+                request = await requests.receive()
+                turn_ends_at = clock() + HANDLER_TURN_S
+                with suppress(trio.WouldBlock):
+                    while await _handle(request, service, metrics) < turn_ends_at:
+                        request = requests.receive_nowait()
+
+
+async def _handle(request: Request, service: Service, metrics: PlaneMetrics) -> float:
+    """Handle a request, and return the time at its end."""
+    request.dequeued_at = metrics.clock()
+    try:
+        reply = await service.handle(request)
+    except Exception as error:
+        reply = failed_reply(request, error, service.error_response, service.rejections)
+    request.handled_at = now = metrics.clock()
+    metrics.handlers.busy_s += now - request.dequeued_at
+    request.complete(reply)
+    return now

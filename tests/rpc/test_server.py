@@ -52,6 +52,43 @@ async def test_a_full_data_queue_cannot_delay_control_requests() -> None:
             await peer.aclose()
 
 
+class Steps(trio.abc.Instrument):
+    """Counts the steps of all tasks."""
+
+    count = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += 1
+
+
+async def test_a_handler_takes_queued_requests_until_its_turn_is_over() -> None:
+    """HANDLER_TURN_S: "gives the event loop's turn away after this time, also if more requests are queued"."""
+    now_s, steps = 0.0, Steps()
+    release = trio.Event()
+    handled_in_step: list[int] = []
+
+    async def costly(request: Request) -> Reply:
+        nonlocal now_s
+        if not release.is_set():
+            await release.wait()
+        now_s += server.HANDLER_TURN_S * 0.4
+        handled_in_step.append(steps.count)
+        return HeartbeatResponse()
+
+    async with running(costly, a_plane(handlers=1), registry=Registry(clock=lambda: now_s)) as plane:
+        peers = [await plane.peer() for _ in range(10)]
+        for number, peer in enumerate(peers):
+            await peer.send(number)
+        await wait_all_tasks_blocked()
+        trio.lowlevel.add_instrument(steps)
+        release.set()
+        for number, peer in enumerate(peers):
+            assert await peer.receive() == (number, 0)
+            await peer.aclose()
+        trio.lowlevel.remove_instrument(steps)
+    assert list(Counter(handled_in_step).values()) == [3, 3, 3, 1]
+
+
 async def test_pipelined_requests_are_answered_in_order() -> None:
     """The protocol guide: requests are processed in the order they are sent on one connection and responses return in
     that order.
