@@ -111,7 +111,7 @@ SECTIONS: Mapping[str, Measure] = {
     "latency": _with_running_brokers(latency.measure),
     "small": _with_running_brokers(small.measure),
     spark_connector.NAME: _with_running_brokers(spark_connector.measure),
-    "growth": lambda peers, rounds: growth.measure([peer for peer in peers if peer.keeps_on_disk], _half(rounds)),
+    "growth": lambda peers, rounds: growth.measure([peer for peer in peers if peer.keeps_on_disk], rounds),
     "commit": lambda _, rounds: commit.measure(rounds),
     "failover": lambda _, rounds: failover.measure(rounds),
     "metadata": lambda peers, rounds: metadata.measure([peer.name for peer in peers], _half(rounds)),
