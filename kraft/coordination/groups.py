@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 import trio
 
-from kraft.coordination.shard import Shard, in_slices
+from kraft.coordination.shard import Shard
 from kraft.coordinator.core import ExpireOffsets, ForgetTopics, GroupCoordinator, coordinator_partition
 from kraft.coordinator.rebalance import CoordinatorSettings
 from kraft.replication.partition import HostedPartition
@@ -16,6 +16,7 @@ from kraft.replication.replicas import Replicas
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.world.turns import in_slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.coordinator")

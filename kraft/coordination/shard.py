@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
@@ -25,21 +25,9 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
+from kraft.world.turns import in_slices
 
 logger = logging.getLogger("kraft.coordinator")
-
-SLICE_BYTES = 32 * 1024
-"""Not a Kafka setting. The bytes of records that a task loads before other tasks run: a few milliseconds of work."""
-
-
-async def in_slices(work: Iterable[int]) -> None:
-    """Iterate over ``work``, which yields costs in bytes, and run other tasks after every ``SLICE_BYTES``."""
-    done = 0
-    for size in work:
-        done += size
-        if done >= SLICE_BYTES:
-            done = 0
-            await trio.lowlevel.checkpoint()
 
 
 class ReplySlot:

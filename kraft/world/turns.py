@@ -1,0 +1,60 @@
+"""Long work gives the event loop's turn away, in slices of a few milliseconds.
+
+One loop runs everything: the quorum's heartbeats, the groups, every connection. A task that works for longer than a few
+milliseconds awaits :meth:`Turns.spend` between its steps, or yields its costs to :func:`in_slices`. Slices are counted
+and not timed, so a simulated run repeats them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+import trio
+
+SLICE_BYTES: Final = 32 * 1024
+"""Not a Kafka setting. The bytes of records that a task replays before other tasks run: a few milliseconds of work."""
+
+_line: Final = trio.lowlevel.RunVar[trio.Lock]("kraft.world.turns")
+
+
+async def give_turn() -> None:
+    """Let the other tasks run, then continue.
+
+    Of all tasks that call this, one continues in each round of the scheduler. So another task waits for one slice, and
+    not for one of each.
+    """
+    try:
+        line = _line.get()
+    except LookupError:
+        line = trio.Lock()
+        _line.set(line)
+    # A free lock is acquired with a checkpoint, and a taken one when its owner releases it, a round later.
+    async with line:
+        pass
+
+
+@attrs.define(eq=False)
+class Turns:
+    """The slices of one piece of work: ``every`` is the cost of a slice, in the unit that the caller chooses.
+
+    State that the work reads may change at each ``spend``, as at any ``await``.
+    """
+
+    every: int
+    _left: int = attrs.Factory(lambda self: self.every, takes_self=True)
+
+    async def spend(self, cost: int = 1) -> None:
+        """Count the cost of one step, and give the turn away if the slice is used up."""
+        self._left -= cost
+        if self._left <= 0:
+            self._left = self.every
+            await give_turn()
+
+
+async def in_slices(work: Iterable[int], every: int = SLICE_BYTES) -> None:
+    """Iterate over ``work``, which yields the costs of its steps, and give the turn away after each slice."""
+    turns = Turns(every)
+    for cost in work:
+        await turns.spend(cost)

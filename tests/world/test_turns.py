@@ -1,0 +1,83 @@
+"""Long work in slices: other tasks run in between, and wait for one slice whatever the number of long tasks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import attrs
+import trio
+
+from kraft.world.turns import Turns, give_turn, in_slices
+
+
+@attrs.define(eq=False)
+class Steps(trio.abc.Instrument):
+    """Counts the steps of one task: a task that never gives its turn away has none inside the block."""
+
+    task: trio.lowlevel.Task
+    count: int = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += task is self.task
+
+
+@asynccontextmanager
+async def steps_of_this_task() -> AsyncIterator[Steps]:
+    steps = Steps(trio.lowlevel.current_task())
+    trio.lowlevel.add_instrument(steps)
+    try:
+        yield steps
+    finally:
+        trio.lowlevel.remove_instrument(steps)
+
+
+async def test_each_slice_ends_with_a_turn_for_other_tasks() -> None:
+    """Turns.spend: "Count the cost of one step, and give the turn away if the slice is used up.\""""
+    turns = Turns(3)
+    async with steps_of_this_task() as steps:
+        for number in range(1, 11):
+            await turns.spend()
+            assert steps.count == number // 3
+
+
+async def test_the_costs_fill_the_slices() -> None:
+    """in_slices counts what the work yields, not its steps: 10 of 10, 20 of 10, 10 of 10."""
+    async with steps_of_this_task() as steps:
+        await in_slices([5, 5, 20, 1, 1, 8], every=10)
+        assert steps.count == 3
+
+
+async def test_one_of_many_long_tasks_continues_in_each_round() -> None:
+    """ "Of all tasks that call this, one continues in each round of the scheduler.\""""
+    slices = rounds = 0
+
+    async def long_work() -> None:
+        nonlocal slices
+        for _ in range(20):
+            await give_turn()
+            slices += 1
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(long_work)
+        while slices < 200:
+            await trio.lowlevel.checkpoint()
+            rounds += 1
+    assert rounds >= 199
+
+
+async def test_a_cancelled_task_leaves_the_line() -> None:
+    """A task that is cancelled before it continues does not hold up the others."""
+
+    async def long_work() -> None:
+        while True:
+            await give_turn()
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(long_work)
+        await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    with trio.fail_after(5):
+        await give_turn()
