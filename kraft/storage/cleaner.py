@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from hashlib import blake2b
 
 import attrs
@@ -84,12 +83,7 @@ class Cleaning:
         cls, segments: Sequence[Segment], clean_end: int, dirty_end: int, config: LogConfig, producers: ProducerStates
     ) -> Cleaning:
         """Prepare to compact everything below ``dirty_end``. The part below ``clean_end`` is compacted already."""
-        covered = []
-        for segment in segments[:-1]:
-            if segment.next_offset <= dirty_end:
-                # The copy keeps the file open, because the log may retire the segment while the other thread reads it.
-                _ = segment.file
-                covered.append(copy(segment))
+        covered = [segment.held() for segment in segments[:-1] if segment.next_offset <= dirty_end]
         last_offsets = {
             entry.producer_id: entry.batches[-1].last_offset for entry in producers.entries() if entry.batches
         }
@@ -159,11 +153,12 @@ def _batches(
     """Yield bytes, header and records of each batch from ``offset`` on. Control and transactional batches come without
     records.
     """
+    file = segment.file
     start = segment.index.position_of(offset) if offset > segment.base_offset else 0
     for position, header in segment.headers(start):
         if should_stop():
             raise CleaningStopped
-        data = read_batch(segment.fd, position, header)
+        data = read_batch(file.fileno(), position, header)
         records: list[Record] = []
         if not header.is_control and not header.is_transactional:
             records = list(read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES))
@@ -221,9 +216,10 @@ def _finish(new: Segment, last: Segment) -> None:
     again.
     """
     new.seal()
-    modified_ns = os.fstat(last.fd).st_mtime_ns
-    os.utime(new.fd, ns=(modified_ns, modified_ns))
-    os.fsync(new.fd)
+    old_file, new_file = last.file, new.file
+    modified_ns = os.fstat(old_file.fileno()).st_mtime_ns
+    os.utime(new_file.fileno(), ns=(modified_ns, modified_ns))
+    os.fsync(new_file.fileno())
     sync_file(new.index.path)
     sync_file(new.time_index.path)
     new.next_offset = last.next_offset

@@ -8,7 +8,7 @@ import os
 import attrs
 
 from kraft.storage.atomic import sync_directory
-from kraft.storage.segment import SegmentFile
+from kraft.storage.open_files import OpenFile
 
 
 @attrs.frozen
@@ -19,7 +19,7 @@ class Flush:
     """
 
     end_offset: int
-    files: tuple[SegmentFile, ...]
+    files: tuple[OpenFile, ...]
     paths: tuple[str, ...]
     directories: tuple[str, ...]
     cuts: int

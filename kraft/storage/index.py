@@ -3,8 +3,7 @@
 An entry of ``.index`` is (last offset of a batch - base offset) i32, position of that batch i32. An entry of
 ``.timeindex`` is the largest timestamp so far i64, (last offset of its batch - base offset) i32. Both rise strictly.
 
-Lookups bisect the file with pread; memory holds only the last entry. The active segment keeps its file descriptor open,
-a sealed one opens it per lookup.
+Lookups bisect the file with pread; memory holds only the last entry.
 
 An index is derived from its log, so a missing or damaged one is rebuilt.
 """
@@ -18,6 +17,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from kraft.storage.atomic import write_all
+from kraft.storage.open_files import LazyFile, OpenFile
 
 NO_TIMESTAMP = -1
 _RELATIVE_LIMIT = 2**31
@@ -34,7 +34,7 @@ class _IndexFile:
         """Stat the file. An absent file is an empty index. Raises OSError."""
         self.path = path
         self.base_offset = base_offset
-        self._fd: int | None = None
+        self._file = LazyFile(path)
         try:
             size = os.stat(path).st_size
             self.exists = True
@@ -50,17 +50,11 @@ class _IndexFile:
 
     def read(self, number: int) -> tuple[int, int]:
         """Return entry ``number`` with its relative offset. Raises OSError."""
-        opened = self._fd is None
-        fd = self._open(os.O_RDONLY) if self._fd is None else self._fd
-        try:
-            return self._read(fd, number)
-        finally:
-            if opened:
-                os.close(fd)
+        return self._read(self._file.use(), number)
 
-    def _read(self, fd: int, number: int) -> tuple[int, int]:
+    def _read(self, file: OpenFile, number: int) -> tuple[int, int]:
         size = self.entry.size
-        data = os.pread(fd, size, number * size)
+        data = os.pread(file.fileno(), size, number * size)
         if len(data) < size:
             raise OSError(f"{self.path}: shorter than the {self.count} entries it had")
         first, second = self.entry.unpack(data)
@@ -70,30 +64,24 @@ class _IndexFile:
         """Return the last entry whose ``column`` is at most ``target``."""
         if self.count == 0:
             return None
-        opened = self._fd is None
-        fd = self._open(os.O_RDONLY) if self._fd is None else self._fd
-        try:
-            number = bisect_right(range(self.count), target, key=lambda each: column(self._read(fd, each)))
-            return self._read(fd, number - 1) if number else None
-        finally:
-            if opened:
-                os.close(fd)
+        file = self._file.use()
+        number = bisect_right(range(self.count), target, key=lambda each: column(self._read(file, each)))
+        return self._read(file, number - 1) if number else None
 
     def _append(self, first: int, second: int) -> None:
-        if self._fd is None:
-            self._fd = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
-            self.exists = True
+        file = self._file.use() if self.exists else self._create()
         try:
-            write_all(self._fd, self.entry.pack(first, second))
+            write_all(file.fileno(), self.entry.pack(first, second))
         except OSError:
-            os.ftruncate(self._fd, self.size)  # half an entry would misalign all later ones
+            os.ftruncate(file.fileno(), self.size)  # half an entry would misalign all later ones
             raise
         self.count += 1
 
     def cut(self, count: int) -> None:
         """Keep only the first ``count`` entries. Raises OSError."""
         if self.exists and (count, 0) != (self.count, self._odd_bytes):
-            os.truncate(self.path, count * self.entry.size)
+            file = self._file.use()
+            os.ftruncate(file.fileno(), count * self.entry.size)
         self.count, self._odd_bytes = count, 0
         self._changed()
 
@@ -104,17 +92,16 @@ class _IndexFile:
     def seal(self) -> None:
         """Close the index of a sealed segment. Creates the file if it has no entry, as Kafka expects it."""
         if not self.exists:
-            os.close(self._open(os.O_WRONLY | os.O_CREAT))
-            self.exists = True
+            self._create()
         self.close()
 
-    def close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+    def _create(self) -> OpenFile:
+        file = self._file.create()
+        self.exists = True
+        return file
 
-    def _open(self, flags: int) -> int:
-        return os.open(self.path, flags | os.O_CLOEXEC, 0o644)
+    def close(self) -> None:
+        self._file.close()
 
 
 class OffsetIndex(_IndexFile):

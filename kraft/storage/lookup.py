@@ -55,7 +55,8 @@ def newest(segments: Sequence[Segment], start_offset: int) -> TimestampedOffset 
 def _first_in_batch(
     segment: Segment, position: int, header: BatchHeader, timestamp: int, start_offset: int
 ) -> TimestampedOffset | None:
-    data = read_batch(segment.fd, position, header)
+    file = segment.file
+    data = read_batch(file.fileno(), position, header)
     for record in read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES):
         if record.timestamp >= timestamp and record.offset >= start_offset:
             return TimestampedOffset(record.timestamp, record.offset, header.leader_epoch)

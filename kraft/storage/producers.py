@@ -49,8 +49,9 @@ class ProducerSnapshots:
             if not header.is_control:
                 states.replay(header, now_ms)
                 continue
+            file = segment.file
             try:
-                replay_marker(states, read_batch(segment.fd, position, header), 0, header, now_ms)
+                replay_marker(states, read_batch(file.fileno(), position, header), 0, header, now_ms)
             except DecodeError as damage:
                 raise CorruptLog(segment.path, position, header.base_offset, str(damage), ADVICE) from damage
         return states

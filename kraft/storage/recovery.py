@@ -178,15 +178,17 @@ def _require_torn(segment: Segment, end: int, damage: CorruptBatch, last_stop: L
 
     A kill leaves part of the write, a power cut may leave garbage.
     """
+    file = segment.file
     may_be_torn = last_stop is LastStop.POWER_LOST or isinstance(damage, TruncatedBatch)
     # No checksum covers the length.
-    if not may_be_torn or isinstance(damage, MisplacedBatch) or has_wrong_length(segment.fd, segment.size, end):
+    if not may_be_torn or isinstance(damage, MisplacedBatch) or has_wrong_length(file.fileno(), segment.size, end):
         raise _corrupt(segment, str(damage), strict=True) from damage
 
 
 def _refuse_sound_batches(segment: Segment, end: int, damage: CorruptBatch, *, strict: bool) -> None:
     """Raise CorruptLog if an undamaged batch follows the damage."""
-    sound = find_sound_batch(segment.fd, segment.size + 1, end, segment.next_offset)
+    file = segment.file
+    sound = find_sound_batch(file.fileno(), segment.size + 1, end, segment.next_offset)
     if sound is not None:
         reason = f"{damage}, and sound batches follow from position {sound} on"
         raise _corrupt(segment, reason, strict=strict) from damage

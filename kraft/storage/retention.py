@@ -40,4 +40,5 @@ def newest_ms(segment: Segment) -> int:
     """
     if segment.max_timestamp >= 0:
         return segment.max_timestamp
-    return int(os.fstat(segment.fd).st_mtime * 1000)
+    file = segment.file
+    return int(os.fstat(file.fileno()).st_mtime * 1000)

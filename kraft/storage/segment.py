@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import attrs
@@ -17,6 +18,7 @@ import attrs
 from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, parse_header
 from kraft.storage.atomic import write_all
 from kraft.storage.index import NO_TIMESTAMP, OffsetIndex, TimeIndex, fits_index
+from kraft.storage.open_files import LazyFile, OpenFile
 from kraft.storage.recent import RecentBatches
 from kraft.storage.scan import walk
 from kraft.wire.splice import FileSlice
@@ -47,29 +49,6 @@ class MisplacedBatch(CorruptBatch):
     """An undamaged batch with offsets that do not fit its place."""
 
 
-class SegmentFile:
-    """An open log file. It closes itself when the last reference to it goes.
-
-    A response that is being sent holds a reference. So neither deletion nor ``close`` can close the descriptor during a
-    sendfile, or let the kernel reuse it.
-    """
-
-    __slots__ = ("__weakref__", "_fd", "path")
-
-    def __init__(self, path: str, *, create: bool = False) -> None:
-        self.path = path
-        self._fd = -1
-        # Create it only on demand: after a deletion, an empty file would count as a segment at the next start.
-        self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644)
-
-    def fileno(self) -> int:
-        return self._fd
-
-    def __del__(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-
-
 class AppendedBatch(NamedTuple):
     """Position, last offset and largest timestamp of one batch in an appended buffer."""
 
@@ -89,6 +68,7 @@ class Segment:
     next_offset: int
     index: OffsetIndex
     time_index: TimeIndex
+    _log: LazyFile
     max_timestamp: int = NO_TIMESTAMP
     max_timestamp_offset: int = -1
     """Last offset of the batch that reached ``max_timestamp`` first."""
@@ -99,40 +79,37 @@ class Segment:
     recent: RecentBatches = attrs.field(factory=RecentBatches)
     was_cut: bool = False
     """Whether batches were cut off since the last flush. A power cut may restore them, even if no append followed."""
-    _file: SegmentFile | None = None
 
     @classmethod
     def load(cls, directory: str, base_offset: int, size: int, index_interval_bytes: int, suffix: str = "") -> Segment:
         """Look at the files of a segment. ``replay`` reads their batches."""
         index = OffsetIndex(segment_path(directory, base_offset, INDEX_SUFFIX) + suffix, base_offset)
         time_index = TimeIndex(segment_path(directory, base_offset, TIME_INDEX_SUFFIX) + suffix, base_offset)
-        segment = cls(directory, base_offset, index_interval_bytes, size, base_offset, index, time_index)
-        if suffix:
-            segment._file = SegmentFile(segment.path + suffix)
-        return segment
+        log = LazyFile(segment_path(directory, base_offset, LOG_SUFFIX) + suffix)
+        return cls(directory, base_offset, index_interval_bytes, size, base_offset, index, time_index, log)
 
     @classmethod
     def create(cls, directory: str, base_offset: int, index_interval_bytes: int, suffix: str = "") -> Segment:
         """Start an empty segment and remove any leftover files of its name."""
         remove_segment(directory, base_offset, suffix)
-        file = SegmentFile(segment_path(directory, base_offset, LOG_SUFFIX) + suffix, create=True)
         segment = cls.load(directory, base_offset, 0, index_interval_bytes, suffix)
-        segment._file = file
+        segment._log.create()
         return segment
+
+    def held(self) -> Segment:
+        """Return a copy for another thread. It keeps its log file, even if the log retires the segment meanwhile."""
+        twin = copy(self)
+        twin._log = self._log.held()
+        return twin
 
     @property
     def path(self) -> str:
         return segment_path(self.directory, self.base_offset, LOG_SUFFIX)
 
     @property
-    def file(self) -> SegmentFile:
-        if self._file is None:
-            self._file = SegmentFile(self.path)
-        return self._file
-
-    @property
-    def fd(self) -> int:
-        return self.file.fileno()
+    def file(self) -> OpenFile:
+        """The log file. Hold it for as long as its descriptor is used."""
+        return self._log.use()
 
     # -- Opening
 
@@ -145,8 +122,9 @@ class Segment:
         return self.index.count == 0 or self._starts_batch(self.index.last_position, self.index.last_offset)
 
     def _starts_batch(self, position: int, last_offset: int) -> bool:
+        file = self.file
         try:
-            return parse_header(os.pread(self.fd, HEADER_SIZE, position)).last_offset == last_offset
+            return parse_header(os.pread(file.fileno(), HEADER_SIZE, position)).last_offset == last_offset
         except CorruptBatch:
             return False
 
@@ -155,8 +133,8 @@ class Segment:
 
         Raises CorruptBatch at the first damaged batch; ``size`` is then its position.
         """
-        end, self.size = self.size, position
-        for at, header in walk(self.fd, position, end, verify=verify):
+        end, self.size, file = self.size, position, self.file
+        for at, header in walk(file.fileno(), position, end, verify=verify):
             last_offset = header.last_offset
             if header.base_offset < self.next_offset or not fits_index(last_offset, self.base_offset):
                 raise MisplacedBatch(f"batch of offsets {header.base_offset} to {last_offset} is out of order")
@@ -181,16 +159,16 @@ class Segment:
 
     def append(self, buffer: bytes | bytearray | memoryview, batches: Sequence[AppendedBatch]) -> None:
         """Append the batches in ``buffer``, which fill it. An OSError leaves the segment unchanged."""
-        start, entries, time_entries = self.size, self.index.count, self.time_index.count
+        start, entries, time_entries, file = self.size, self.index.count, self.time_index.count, self.file
         before = self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self.next_offset
         try:
-            write_all(self.file.fileno(), buffer)
+            write_all(file.fileno(), buffer)
             for batch in batches:
                 self._learn(start + batch.position, batch.last_offset, batch.max_timestamp)
         except OSError:
             self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self.next_offset = before
             self.recent.truncate(start)
-            os.ftruncate(self.fd, start)
+            os.ftruncate(file.fileno(), start)
             self.index.cut(entries)
             self.time_index.cut(time_entries)
             raise
@@ -239,7 +217,8 @@ class Segment:
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
         """Yield (position, header) of each batch from ``position``, the start of a batch. Raises CorruptBatch."""
-        return walk(self.fd, position, self.size, verify=False)
+        file = self.file
+        yield from walk(file.fileno(), position, self.size, verify=False)
 
     def locate(self, offset: int) -> tuple[int, int]:
         """Return (start, end) of the first batch that ends at or beyond ``offset``; (size, size) if there is none.
@@ -289,7 +268,8 @@ class Segment:
         """Drop everything from ``position``, the start of a batch."""
         self.index.truncate(next_offset)
         self.time_index.truncate(next_offset)
-        os.ftruncate(self.fd, position)
+        file = self.file
+        os.ftruncate(file.fileno(), position)
         self.was_cut = True
         self.size, self.next_offset = position, self.base_offset
         if position == 0:
@@ -301,16 +281,14 @@ class Segment:
 
     def retire(self) -> list[str]:
         """Remove the segment from the log by renaming its files; return the new names for deletion."""
-        self.index.close()
-        self.time_index.close()
-        self._file = None
+        self.close()
         return rename_segment(self.directory, self.base_offset, "", DELETED_SUFFIX)
 
     def close(self) -> None:
         """Close the files. Slices that are being sent stay readable."""
         self.index.close()
         self.time_index.close()
-        self._file = None
+        self._log.close()
 
 
 def remove_segment(directory: str, base_offset: int, second_suffix: str) -> None:

@@ -247,7 +247,8 @@ def test_a_compaction_may_be_cut_off_at_any_step(tmp_path: Path, monkeypatch: py
         strays = [name for name in os.listdir(parent / NAME) if name.endswith((".swap", ".cleaned", ".deleted"))]
         assert strays == []
         for segment in log.segments:
-            assert sum(header.size for _, header in walk(segment.fd, 0, segment.size, verify=True)) == segment.size
+            file = segment.file
+            assert sum(header.size for _, header in walk(file.fileno(), 0, segment.size, verify=True)) == segment.size
         log.abandon()
         if finished:
             return
