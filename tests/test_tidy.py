@@ -117,8 +117,43 @@ def worldly_things(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"take {asked} from the world"
 
 
-def is_a_place_that_may_ask(path: Path) -> bool:
-    return any((PACKAGE / place) in (path, *path.parents) for place in MAY_ASK)
+#: The modules that may make files and directories in another way than kraft.storage.creation, with their reasons.
+MAY_CREATE = {
+    "storage/creation.py": "is the way",
+    "codegen": "writes the checkout of a developer",
+    "api/index.py": "writes the checkout of a developer",
+    "cli/main.py": "opens /dev/null",
+    "cli/quorum.py": "writes the page that the user names, as a shell would",
+    "cli/pipeline.py": "writes the page that the user names, as a shell would",
+    "spark/pipeline": "writes beside Spark's own files, in a directory made for the owner alone",
+}
+_CREATING_CALLS = {"os.mkdir", "os.makedirs", "os.mknod", "os.symlink", "os.link", "os.truncate"}
+_CREATING_METHODS = {"mkdir", "write_text", "write_bytes", "symlink_to"}
+
+
+def files_made_elsewhere(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """A file opened for writing by its name alone may be a link to another one, and is readable to strangers."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called, arguments = ast.unparse(node.func), [*node.args, *(keyword.value for keyword in node.keywords)]
+        if called == "os.open":
+            makes = any(re.search(r"O_(?:CREAT|WRONLY|RDWR|TRUNC)", ast.unparse(each)) for each in arguments)
+        elif called == "open" or called.endswith("Path.open"):
+            modes = [*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "mode")]
+            makes = any(set(ast.unparse(mode)) & set("wax+") for mode in modes)
+        else:
+            makes = called in _CREATING_CALLS or called.rpartition(".")[2] in _CREATING_METHODS
+        if makes:
+            yield node.lineno, f"make files with kraft.storage.creation, not with {called}"
+
+
+#: The places that a check exempts.
+EXEMPT = {"worldly_things": MAY_ASK, "files_made_elsewhere": MAY_CREATE}
+
+
+def is_exempt(check: str, path: Path) -> bool:
+    return any((PACKAGE / place) in (path, *path.parents) for place in EXEMPT.get(check, ()))
 
 
 _CLAUSE_AS_SUBJECT = re.compile(r"(?:^|[.;!?] )(?:What|Who|Whoever|Whom|That which)\b(?![^.]*(?:\?|: ))")
@@ -157,6 +192,7 @@ def hard_pages(root: Path) -> Iterator[str]:
 
 
 CHECKS = [
+    files_made_elsewhere,
     hard_sentences,
     long_functions,
     unbounded_shields,
@@ -166,6 +202,7 @@ CHECKS = [
     worldly_things,
 ]
 FAULTS = {
+    "files_made_elsewhere": "os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)",
     "hard_sentences": '"""What was appended is sent."""',
     "long_functions": "def f():\n" + "    pass\n" * MAX_FUNCTION_LINES,
     "unbounded_shields": "with trio.CancelScope(shield=True): pass",
@@ -182,7 +219,7 @@ def test_the_code_keeps_the_habit(check: object) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {what}"
         for path, tree in trees()
-        if check is not worldly_things or not is_a_place_that_may_ask(path)
+        if not is_exempt(check.__name__, path)
         for line, what in check(tree)
     ]
     assert not found, "\n".join(found)
@@ -210,6 +247,23 @@ def test_a_hard_page_is_found(tmp_path: Path) -> None:
         "# A page\n\n```\nWhoever\n```\n\n- `told` is code.\n- It hears of it.\n"
     )
     assert list(hard_pages(tmp_path)) == ["docs/page.md: hard to read: hears of it."]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("open(path, 'r+b')", 1),
+        ("open(path, mode='w')", 1),
+        ("os.open(path, flags | os.O_RDWR)", 1),
+        ("os.makedirs(path)", 1),
+        ("Path(path).write_text('')", 1),
+        ("open(path, 'rb')", 0),
+        ("open(path, encoding='ascii')", 0),
+        ("os.open(path, os.O_RDONLY | os.O_CLOEXEC)", 0),
+    ],
+)
+def test_each_way_to_make_a_file_is_found(source: str, found: int) -> None:
+    assert len(list(files_made_elsewhere(ast.parse(source)))) == found
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ import attrs
 from kraft.quorum.refusals import Refusal, RefusalReason, RequestSummary
 from kraft.raft.events import Effects, Verdict
 from kraft.storage.atomic import write_all
+from kraft.storage.creation import open_or_create
 
 logger = logging.getLogger("kraft.node")
 
@@ -190,7 +191,7 @@ class QuorumJournal:
             self._end(error)
 
     def _open(self) -> None:
-        self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._fd = open_or_create(self.path, os.O_RDWR | os.O_APPEND)
         self._size = os.fstat(self._fd).st_size
         if self._size and os.pread(self._fd, 1, self._size - 1) != b"\n":
             write_all(self._fd, b"\n")  # A truncated line must not make the next one unreadable.

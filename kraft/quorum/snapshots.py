@@ -22,6 +22,7 @@ from kraft.quorum.support import require_supported_file
 from kraft.raft.events import StoreChunk
 from kraft.raft.messages import SnapshotId
 from kraft.storage.atomic import sync_directory, write_all
+from kraft.storage.creation import create_file, open_for_writing
 from kraft.storage.errors import CorruptLog, StorageError, UnsupportedFormat
 from kraft.storage.flush import sync_file
 from kraft.storage.snapshot import (
@@ -130,7 +131,7 @@ class MetadataSnapshots:
             self._forget(download)
             return False
         try:
-            _append(download.path, data)
+            _append(download, data)
         except OSError:
             self._forget(download)
             raise
@@ -215,8 +216,9 @@ def _records(path: str, epoch: int) -> Iterator[object]:
     return map(decode_record, read_snapshot(path, epoch=epoch))
 
 
-def _append(path: str, data: bytes | memoryview) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+def _append(download: _Download, data: bytes | memoryview) -> None:
+    flags = os.O_WRONLY | os.O_APPEND
+    fd = open_for_writing(download.path, flags) if download.size else create_file(download.path, flags)
     try:
         write_all(fd, data)
     finally:

@@ -19,6 +19,7 @@ import trio
 
 from kraft.request_log.lines import RequestLines
 from kraft.storage.atomic import write_all
+from kraft.storage.creation import create_file, create_private_directory, open_for_writing, open_or_create
 from kraft.world.world import InThread
 
 OPEN_SUFFIX = ".open"
@@ -57,9 +58,9 @@ class RequestFiles:
         """Lock the directory, and complete the files of an earlier start. Raises BlockingIOError if another process
         has the lock.
         """
-        os.makedirs(self.directory, exist_ok=True)
+        create_private_directory(self.directory)
         path = os.path.join(self.directory, LOCK)
-        self._lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock_fd = open_or_create(path, os.O_RDWR)
         fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for name in sorted(os.listdir(self.directory)):
             if name.endswith(OPEN_SUFFIX) and _NAME.fullmatch(name.removesuffix(OPEN_SUFFIX)):
@@ -97,7 +98,7 @@ class RequestFiles:
         if self._fd < 0:
             name = f"requests-{self._start_ms}-{self._number:08d}.jsonl"
             self._path = os.path.join(self.directory, name + OPEN_SUFFIX)
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            self._fd = create_file(self._path, os.O_WRONLY)
             self._number += 1
             self._opened_ms = self._now_ms()
         write_all(self._fd, b"".join(chunk))
@@ -123,7 +124,7 @@ class RequestFiles:
 
 def _complete(path: str) -> None:
     """Remove a truncated last line from a file that was left open, and give it its final name; delete an empty one."""
-    with open(path, "r+b") as file:
+    with os.fdopen(open_for_writing(path), "r+b") as file:
         end = file.read().rfind(b"\n") + 1
         file.truncate(end)
     if end:

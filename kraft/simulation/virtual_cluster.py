@@ -28,6 +28,7 @@ from kraft.quorum.rpcs import Identity
 from kraft.rpc.client import connect
 from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.simulation.virtual_time import Process
+from kraft.storage.creation import create_private_directory
 from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.wire.uuids import ZERO_UUID
@@ -123,7 +124,7 @@ class VirtualObserver:
     def __init__(self, node_id: int, settings: Mapping[str, str], network: VirtualNetwork) -> None:
         config = from_mapping({"process.roles": "broker", "node.id": str(node_id), **settings}).config
         self.host = f"node-{node_id}"
-        Path(config.metadata_log_dir).mkdir(parents=True, exist_ok=True)
+        create_private_directory(config.metadata_log_dir)
         world = network.world(self.host, at_once)
         identity = Identity(
             node_id, CLUSTER_ID, ZERO_UUID, {each.node_id: each for each in config.voters}, "CONTROLLER"

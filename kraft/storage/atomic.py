@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 
+from kraft.storage.creation import create_file
 
-def write_atomically(path: str | os.PathLike[str], data: bytes, *, durable: bool = True, suffix: str = ".tmp") -> None:
+
+def write_atomically(path: str | os.PathLike[str], data: bytes, *, durable: bool = True) -> None:
     """Write ``data`` to a temporary file beside ``path`` and rename it to ``path``.
 
     With ``durable`` the bytes and the rename survive a power cut once this returns. Without it they survive only the
@@ -17,9 +19,9 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, durable: bool
         OSError: The write failed; the old file is still in place.
     """
     path = os.fspath(path)
-    temporary = path + suffix
+    temporary = path + ".tmp"
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        fd = create_file(temporary, os.O_WRONLY)
         try:
             write_all(fd, data)
             if durable:

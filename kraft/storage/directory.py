@@ -23,6 +23,7 @@ import attrs
 import javaproperties
 
 from kraft.storage.atomic import sync_directory, write_atomically
+from kraft.storage.creation import create_private_directory, open_or_create
 from kraft.storage.errors import LogDirectoryError
 from kraft.storage.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties, read_properties
 from kraft.wire.uuids import uuid_to_text
@@ -73,7 +74,7 @@ def format_directory(
         if ignore_formatted:
             return False
         raise LogDirectoryError(f"{path}: already formatted; use --ignore-formatted to leave such directories alone")
-    os.makedirs(path, exist_ok=True)
+    create_private_directory(path)
     write_atomically(os.path.join(path, BOOTSTRAP_CHECKPOINT), bootstrap)
     # Last, because a directory with this file counts as formatted.
     write_atomically(os.path.join(path, META_PROPERTIES), meta.encode())
@@ -190,7 +191,7 @@ def _retired_for(name: str) -> str | None:
 def _lock(path: str) -> int:
     """Lock ``.lock`` and write our process id into it, so that another process can name the holder."""
     name = os.path.join(path, LOCK)
-    fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fd = open_or_create(name, os.O_RDWR)
     try:
         # A record lock, the kind that Java's FileLock takes, so that Apache Kafka and this node exclude each other. An
         # open-file-description lock, so that it also excludes a second node in the same process.

@@ -33,6 +33,7 @@ from kraft.records.batch import (
 )
 from kraft.storage import lookup, partition_metadata
 from kraft.storage.cleaner import Cleaned, install
+from kraft.storage.creation import create_directory
 from kraft.storage.directory import LastStop
 from kraft.storage.epochs import NO_EPOCH, LeaderEpochs
 from kraft.storage.errors import CheckpointError, CorruptLog
@@ -112,7 +113,7 @@ class Log:
         directory = os.path.join(parent, name)
         log = cls(directory, config, roll_jitter_ms=min(roll_jitter_ms, config.segment_jitter_ms, config.segment_ms))
         try:
-            os.mkdir(directory)
+            create_directory(directory)
         except FileExistsError:
             with ExitStack() as undo:
                 undo.callback(log.abandon)

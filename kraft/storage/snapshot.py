@@ -20,6 +20,7 @@ from kraft.records.batch import BatchHeader, CorruptBatch
 from kraft.records.control import ControlType, control_record, control_type
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.storage.atomic import sync_directory, write_all
+from kraft.storage.creation import create_file
 from kraft.storage.errors import CorruptLog
 from kraft.storage.scan import read_batch, walk
 from kraft.wire.codec import decode, encode
@@ -75,7 +76,7 @@ def write_snapshot(
     path = os.path.join(directory, snapshot_name(snapshot))
     part = path + PART_SUFFIX
     try:
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        fd = create_file(part, os.O_WRONLY)
         try:
             for batch in snapshot_batches(values, epoch=snapshot.epoch, timestamp=timestamp):
                 write_all(fd, batch)

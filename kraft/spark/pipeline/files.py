@@ -9,6 +9,8 @@ import os
 import shutil
 from contextlib import suppress
 
+from kraft.storage.atomic import write_atomically
+
 
 def publish(staged: str, path: str) -> None:
     """Move a directory to a path at which there is none, so that it appears as a whole."""
@@ -25,11 +27,7 @@ def remove(path: str) -> None:
 def write_text(path: str, text: str) -> None:
     """Replace the content of a file as a whole."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(path + ".new", path)
+    write_atomically(path, text.encode())
 
 
 def directories(path: str) -> list[str]:

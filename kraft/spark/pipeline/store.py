@@ -32,6 +32,7 @@ from pyspark.sql import functions as F
 
 from kraft.spark.pipeline import files
 from kraft.spark.pipeline.tables import BATCH, DAY, TableSchema
+from kraft.storage.creation import create_private_directory, open_or_create
 
 _STAGING = "_staging"
 _MANIFEST = "_manifest.json"
@@ -257,8 +258,8 @@ def locked(path: str, cluster_id: str | None) -> Iterator[None]:
 
     Raises StoreError: another pipeline has the lock, or the directory is another cluster's.
     """
-    os.makedirs(path, exist_ok=True)
-    with open(os.path.join(path, _LOCK), "a+", encoding="utf-8") as file:
+    create_private_directory(path)
+    with os.fdopen(open_or_create(os.path.join(path, _LOCK), os.O_RDWR), "r+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
