@@ -257,6 +257,7 @@ RECORDS: Final[dict[int, tuple[str, str]]] = {
     25: ("abort_transaction_record", "AbortTransactionRecord"),
     26: ("remove_delegation_token_record", "RemoveDelegationTokenRecord"),
     27: ("register_controller_record", "RegisterControllerRecord"),
+    28: ("clear_elr_record", "ClearElrRecord"),
 }
 """Metadata record class of a record type: its module and its name."""
 

@@ -19,6 +19,7 @@ import attrs
 from kraft.config.features import MAX_METADATA_LEVEL, METADATA_VERSION, NAME_OF_LEVEL
 from kraft.messages.access_control_entry_record import AccessControlEntryRecord
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
+from kraft.messages.clear_elr_record import ClearElrRecord
 from kraft.messages.client_quota_record import ClientQuotaRecord
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.delegation_token_record import DelegationTokenRecord
@@ -311,6 +312,11 @@ class Delta:
             raise MetadataError(f"PartitionChangeRecord changes {_named(record)}, which does not exist")
         topic.changed[record.partition_id] = changed_partition(old, record)
 
+    def _clear_eligible_leaders(self, record: ClearElrRecord) -> None:
+        """Change nothing: no partition of an image has eligible leader replicas. A named topic must exist."""
+        if record.topic_name and record.topic_name not in self._topic_ids:
+            raise MetadataError(f"ClearElrRecord names topic {record.topic_name!r}, which does not exist")
+
     def _changing_topic(self, record: object, topic_id: UUID) -> _TopicChange:
         change = self._topics.get(topic_id)
         if change is not None:
@@ -457,4 +463,5 @@ _HANDLERS: dict[type, Callable[[Delta, Any], None]] = {
     RemoveUserScramCredentialRecord: Delta._remove_scram_credential,
     RemoveDelegationTokenRecord: Delta._remove_delegation_token,
     RegisterControllerRecord: Delta._register_controller,
+    ClearElrRecord: Delta._clear_eligible_leaders,
 }

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kraft.messages.access_control_entry_record import AccessControlEntryRecord
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
+from kraft.messages.clear_elr_record import ClearElrRecord
 from kraft.messages.client_quota_record import ClientQuotaRecord, EntityData
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.delegation_token_record import DelegationTokenRecord
@@ -85,6 +86,7 @@ _free_records: st.SearchStrategy[Any] = st.one_of(
     st.builds(UserScramCredentialRecord, name=_names, mechanism=st.integers(1, 2), salt=st.binary(max_size=4)),
     st.builds(DelegationTokenRecord, token_id=_names, owner=_names, max_timestamp=_small),
     st.builds(NoOpRecord),
+    st.builds(ClearElrRecord),
 )
 
 
@@ -110,6 +112,7 @@ def bound_records(draw: st.DrawFn, image: Image) -> Any:
     for topic in image.topics.values():
         options.append(partial(st.just, RemoveTopicRecord(topic_id=topic.id)))
         options.append(partial(_partition_records, topic.id))
+        options.append(partial(st.just, ClearElrRecord(topic_name=topic.name)))
         options += [partial(_partition_changes, topic.id, index) for index in topic.partitions]
     options += [partial(st.just, RemoveAccessControlEntryRecord(id=id)) for id in image.acls]
     options += [

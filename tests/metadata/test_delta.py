@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraft.messages.clear_elr_record import ClearElrRecord
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
@@ -146,9 +147,19 @@ def test_the_configuration_of_a_topic_dies_with_it() -> None:
     assert not image.topic_ids
 
 
+@pytest.mark.parametrize("topic", ["", "t"])
+def test_clearing_eligible_leaders_changes_no_partition(topic: str) -> None:
+    """KIP-966: a changed min.insync.replicas clears them, of a topic or of all. No partition of an image has any."""
+    before = image_of(*one_partition())
+    image, changes = replay(before, [ClearElrRecord(topic_name=topic)], 2, 1, 0)
+    assert attrs.evolve(image, offset=before.offset) == before
+    assert not changes.partitions
+
+
 @pytest.mark.parametrize(
     "record",
     [
+        ClearElrRecord(topic_name="u"),
         PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, isr=[1]),
         PartitionChangeRecord(partition_id=0, topic_id=UUID(int=1), isr=[1]),
         PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[1]),

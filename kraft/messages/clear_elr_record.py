@@ -1,0 +1,30 @@
+"""Generated from spec/ClearElrRecord.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import Field, Message
+
+__all__ = ["ClearElrRecord"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ClearElrRecord(Message):
+    """ClearElrRecord (metadata record, type 28): versions 0, flexible from 0.
+
+    Of metadata.version 4.0-IV1 and later (KIP-966): min.insync.replicas has changed.
+
+    Attributes:
+        topic_name: Topic whose partitions lose their eligible leader replicas; empty for all topics.
+    """
+
+    API_KEY: ClassVar[int] = 28
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    topic_name: str = ""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_name", "string"),)
