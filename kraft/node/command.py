@@ -97,7 +97,8 @@ async def _run(node: Node, show_tree: bool) -> int:
             if bound is not None:
                 print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
                 if show_tree:
-                    print(render(), flush=True)
+                    print(render())
+                    print("longest step of a task:", node.watch.longest or "none was noticed", flush=True)
         status = 0
         outer.cancel_scope.cancel(reason="the node has stopped")
     return status

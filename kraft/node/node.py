@@ -75,6 +75,7 @@ from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
 from kraft.rpc.client import connect
+from kraft.rpc.loop_watch import LoopWatch
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
@@ -106,6 +107,7 @@ class Node:
     world: World = attrs.Factory(World)
     registry: Registry = attrs.field(init=False)
     trace: Trace = attrs.field(init=False)
+    watch: LoopWatch = attrs.field(init=False)
     stopping: trio.Event = attrs.Factory(trio.Event)
     parts: NodeParts = attrs.field(init=False)
     """The quorum and the objects above it; set when ``run`` begins."""
@@ -120,6 +122,7 @@ class Node:
     def __attrs_post_init__(self) -> None:
         self.registry = Registry(self.world.seconds)
         self.trace = Trace(self.world.clock, self.config.node_id)
+        self.watch = LoopWatch(self.registry, self.trace, self.world.watch_steps)
         self._quotas = ConnectionQuotas(connection_limits(self.config), self.world.seconds)
         self._incarnation_id = self.world.new_uuid() if self.config.is_broker else None
 
@@ -137,7 +140,7 @@ class Node:
         journal = QuorumJournal(
             self._metadata_dir, self.config.node_id, self.world.clock.now_ms, self.request_log.quorum_events
         )
-        with contextlib.closing(self.request_log), contextlib.closing(journal):
+        with contextlib.closing(self.request_log), contextlib.closing(journal), self.watch.watching():
             journal.start(self.parts.quorum.log.last_timestamp_ms)
             self.trace.subscribe(CoreStepped, lambda event: journal.note(event.effects))
             self.trace.subscribe(RequestRefused, lambda event: journal.note_refusal(event.refusal))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Final, cast
 
 import attrs
@@ -46,6 +47,9 @@ class Parked:
 Reply = Message | Parked | ResponseAction
 
 _PENDING: Final = object()
+
+SHOWN_CLIENT_ID = 60
+"""Characters of a client id in a log line. A client id has up to 32,767 bytes."""
 
 
 @attrs.define(eq=False)
@@ -120,3 +124,15 @@ class Request:
 
             await trio.lowlevel.wait_task_rescheduled(abort)
         return cast(Reply, self._reply)
+
+
+@attrs.define(eq=False)
+class CurrentRequest:
+    """The request that a task of a plane works on: a handler, or a connection with a request in flight."""
+
+    plane: str
+    request: Request | None = None
+
+
+current_request: ContextVar[CurrentRequest | None] = ContextVar("current request", default=None)
+"""That of the running task. A task that it starts for the request has the same."""

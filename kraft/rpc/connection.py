@@ -12,7 +12,7 @@ from collections.abc import Callable
 import attrs
 import trio
 
-from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Request, ResponseAction
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, SHOWN_CLIENT_ID, Parked, Request, ResponseAction
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.header import Apis, encode_response, parse_request
@@ -27,9 +27,6 @@ from kraft.world.listen import SocketSettings
 from kraft.world.transport import Transport
 
 logger = logging.getLogger("kraft.rpc")
-
-_SHOWN_CLIENT_ID = 60
-"""Characters of a client id in a log line. A client id has up to 32,767 bytes."""
 
 ErrorResponse = Callable[[Request, Exception], Message | None]
 """Makes the error response for a failed request (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
@@ -75,11 +72,11 @@ async def _serve(live: LiveConnection, transport: Transport, context: ProcessorC
         if frame is None:
             return
         now = clock()
-        live.in_flight = True
         table.touch(live, now)
         metrics.bytes_in.count += len(frame) + 4
         request = parse_request(frame, live.info, context.apis)
         request.received_at = now
+        live.current.request = request
         if context.trace.received.listeners:
             context.trace.emit_received(request)
         del frame  # the request owns the frame from here on, and frees it before the next one is read
@@ -90,7 +87,8 @@ async def _serve(live: LiveConnection, transport: Transport, context: ProcessorC
             await requests.send(request)
         if not await _answer(request, live, transport, context):
             return
-        live.in_flight = False
+        live.current.request = None
+        del request  # so that an idle connection keeps no frame in memory
 
 
 async def _answer(request: Request, live: LiveConnection, transport: Transport, context: ProcessorContext) -> bool:
@@ -159,7 +157,7 @@ def failed_reply(
 ) -> Message | ResponseAction:
     """Return the reply to a request whose handler raised ``error``. Malformed input closes the connection."""
     if isinstance(error, DecodeError):
-        client_id = repr(request.client_id)[:_SHOWN_CLIENT_ID]
+        client_id = repr(request.client_id)[:SHOWN_CLIENT_ID]
         rejections.closed(request.connection, f"{_api(request)} from {client_id}: {error}")
         return CLOSE
     return error_reply(request, error, error_response)

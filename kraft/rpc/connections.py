@@ -14,7 +14,7 @@ import attrs
 import trio
 
 from kraft.metrics import Clock, Counter
-from kraft.rpc.channel import ConnectionInfo
+from kraft.rpc.channel import ConnectionInfo, CurrentRequest
 
 _SHORTEST_SLEEP_S = 0.001
 
@@ -26,10 +26,14 @@ class LiveConnection:
     info: ConnectionInfo
     scope: trio.CancelScope
     last_active_at: float
-    in_flight: bool = False
-    """A request has arrived, and its response is not sent yet."""
+    current: CurrentRequest
     draining: bool = False
     """The connection closes after the response in flight."""
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether a request has arrived and its response is not sent yet."""
+        return self.current.request is not None
 
 
 class ConnectionTable:

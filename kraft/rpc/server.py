@@ -25,7 +25,7 @@ import trio
 
 from kraft.config.listeners import Endpoint
 from kraft.metrics import Registry
-from kraft.rpc.channel import ConnectionInfo, Reply, Request
+from kraft.rpc.channel import ConnectionInfo, CurrentRequest, Reply, Request, current_request
 from kraft.rpc.connection import ErrorResponse, ProcessorContext, failed_reply, serve_connection
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import SCRATCH_BYTES
@@ -191,7 +191,9 @@ class _Processor:
                 endpoint.listener, endpoint.security_protocol, accepted.host, accepted.port, accepted.name
             )
             with trio.CancelScope() as scope:
-                live = LiveConnection(info, scope, self.context.plane_metrics.clock())
+                current = CurrentRequest(self.context.plane_metrics.plane.name)
+                current_request.set(current)
+                live = LiveConnection(info, scope, self.context.plane_metrics.clock(), current)
                 table.add(live)
                 try:
                     await serve_connection(live, accepted.transport, self.context)
@@ -240,25 +242,28 @@ async def _run_handler(requests: trio.MemoryReceiveChannel[Request], service: Se
 
     A handler takes what is queued without a checkpoint between requests, until its turn is over.
     """
-    clock = metrics.clock
+    current = CurrentRequest(metrics.plane.name)
+    current_request.set(current)
     async with requests:
         with suppress(trio.EndOfChannel):
             while True:
-                request = await requests.receive()
-                turn_ends_at = clock() + HANDLER_TURN_S
+                worked_s = await _handle(await requests.receive(), current, service, metrics)
                 with suppress(trio.WouldBlock):
-                    while await _handle(request, service, metrics) < turn_ends_at:
-                        request = requests.receive_nowait()
+                    while worked_s < HANDLER_TURN_S:
+                        worked_s += await _handle(requests.receive_nowait(), current, service, metrics)
 
 
-async def _handle(request: Request, service: Service, metrics: PlaneMetrics) -> float:
-    """Handle a request, and return the time at its end."""
+async def _handle(request: Request, current: CurrentRequest, service: Service, metrics: PlaneMetrics) -> float:
+    """Handle a request, and return the seconds that it took. An idle handler keeps no request in memory."""
+    current.request = request
     request.dequeued_at = metrics.clock()
     try:
         reply = await service.handle(request)
     except Exception as error:
         reply = failed_reply(request, error, service.error_response, service.rejections)
-    request.handled_at = now = metrics.clock()
-    metrics.handlers.busy_s += now - request.dequeued_at
+    request.handled_at = metrics.clock()
+    worked_s = request.handled_at - request.dequeued_at
+    metrics.handlers.busy_s += worked_s
+    current.request = None
     request.complete(reply)
-    return now
+    return worked_s

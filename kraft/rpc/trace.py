@@ -1,4 +1,4 @@
-"""The trace events of a plane (``kraft.world.trace``): requests, with the fields of a request log.
+"""The trace events of a plane (``kraft.world.trace``): requests, with the fields of a request log, and long steps.
 
 Kafka's request log has the same times (``kafka.network.RequestChannel.Request``), which are also those of its request
 metrics. The metrics here do not use the trace, because they are always on and the trace is not.
@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import attrs
 
-from kraft.rpc.channel import Request
+from kraft.messages.registry import request_class
+from kraft.rpc.channel import SHOWN_CLIENT_ID, Request
 from kraft.rpc.plane import Plane
 from kraft.world.trace import Stream, Trace, TraceEvent
 
@@ -28,6 +29,19 @@ class RequestHead:
     correlation_id: int
     client_id: str | None
     size_bytes: int
+
+
+def head_of(plane: str, request: Request) -> RequestHead:
+    return RequestHead(
+        plane,
+        request.connection.listener,
+        request.connection.name,
+        request.api_key,
+        request.api_version,
+        request.correlation_id,
+        request.client_id,
+        len(request.frame),
+    )
 
 
 @attrs.frozen
@@ -61,6 +75,28 @@ class RequestSampled(TraceEvent):
 
     request: RequestCompleted
     fraction: float
+
+
+@attrs.frozen
+class LoopHeld(TraceEvent):
+    """A step of the task ``task`` took ``held_s`` seconds, of which its thread had the CPU for ``cpu_s``.
+
+    ``head`` is the request that the task worked on, if any.
+    """
+
+    task: str
+    head: RequestHead | None
+    held_s: float
+    cpu_s: float
+
+    def __str__(self) -> str:
+        text = f"{self.held_s * 1000:.0f} ms ({self.cpu_s * 1000:.0f} ms of CPU) by {self.task}"
+        if self.head is None:
+            return text
+        head = self.head
+        api = request_class(head.api_key).__name__.removesuffix("Request")
+        client = repr(head.client_id)[:SHOWN_CLIENT_ID]
+        return f"{text}: {api} version {head.api_version}, {head.size_bytes} bytes, client {client} at {head.peer}"
 
 
 @attrs.define(eq=False)
@@ -117,7 +153,7 @@ class RequestTrace:
         return cls(plane.name, sampler, trace.of(RequestArrived), trace.of(RequestCompleted), trace.of(RequestSampled))
 
     def emit_received(self, request: Request) -> None:
-        self.received.emit(RequestArrived(*self.received.now(), self._head(request)))
+        self.received.emit(RequestArrived(*self.received.now(), head_of(self.plane, request)))
 
     def emit_completed(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
         """Emit the event of a completed request. ``PlaneMetrics.record`` explains the times."""
@@ -133,23 +169,11 @@ class RequestTrace:
     def _completed(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> RequestCompleted:
         return RequestCompleted(
             *self.completed.now(),
-            self._head(request),
+            head_of(self.plane, request),
             queue_s=request.dequeued_at - request.received_at,
             local_s=request.handled_at - request.dequeued_at,
             response_queue_s=resumed_at - request.handled_at,
             remote_s=ready_at - resumed_at,
             send_s=sent_at - ready_at,
             total_s=sent_at - request.received_at,
-        )
-
-    def _head(self, request: Request) -> RequestHead:
-        return RequestHead(
-            self.plane,
-            request.connection.listener,
-            request.connection.name,
-            request.api_key,
-            request.api_version,
-            request.correlation_id,
-            request.client_id,
-            len(request.frame),
         )

@@ -21,6 +21,7 @@ import trio
 from kraft.world.clock import Clock
 from kraft.world.dial import Dial, dial_by_tcp
 from kraft.world.listen import Listen, listen_by_tcp
+from kraft.world.steps import WatchSteps, sample_steps
 from kraft.world.uuids import random_uuid
 
 InThread = Callable[..., Awaitable[Any]]
@@ -54,3 +55,5 @@ class World:
     in_thread: InThread = trio.to_thread.run_sync
     sync: Callable[[Syncable], None] = sync_now
     """The fsync policy: how a flush becomes durable. Tests of the quorum give another."""
+    watch_steps: WatchSteps = sample_steps
+    """Finds the steps of tasks that hold the event loop."""

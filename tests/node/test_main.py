@@ -318,6 +318,7 @@ def test_the_tree_shows_the_lifetimes(node: NodeProcess) -> None:
         "data plane",
         "acceptor PLAINTEXT",
         "processor 0 CONTROLLER",
+        "longest step of a task: ",
     )
     assert [name for name in names if name not in text] == []
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
+import time
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -27,11 +29,14 @@ from kraft.node.node import Node
 from kraft.node.tree import render
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.client import Disconnected, connect
+from kraft.rpc.loop_watch import PAUSE_S
+from kraft.rpc.trace import LoopHeld, RequestArrived
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS
+from kraft.world.steps import StepSampler
 from tests.support.clusters import eventually
 from tests.support.node_process import free_ports
 from tests.support.nodes import CLUSTER_ID, connected, connected_to_controller, node_in
@@ -289,3 +294,40 @@ async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) 
             await trio.sleep(0.3)
             node.stopping.set()
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+async def test_a_step_that_holds_the_event_loop_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A planted step of a connection's task lasts until the watch has looked at it for longer than a tenth of a
+    second.
+    """
+    looked = threading.Semaphore(0)
+    look = StepSampler.look
+
+    def look_and_say(sampler: StepSampler, due_at: float, now: float, cpu_s: float) -> float:
+        looked.release()
+        return look(sampler, due_at, now, cpu_s)
+
+    def hold(event: RequestArrived) -> None:
+        if event.head.client_id == "slow":
+            began_at = time.perf_counter()
+            while time.perf_counter() - began_at < 2 * PAUSE_S or len(looks) < 5:
+                assert looked.acquire(timeout=30)
+                looks.append(time.perf_counter())
+
+    looks: list[float] = []
+    events: list[LoopHeld] = []
+    monkeypatch.setattr(StepSampler, "look", look_and_say)
+    async with node_in(tmp_path) as node:
+        node.node.trace.subscribe(RequestArrived, hold)
+        node.node.trace.subscribe(LoopHeld, events.append)
+        broker = node.bound.broker["PLAINTEXT"]
+        while looked.acquire(blocking=False):
+            pass
+        async with connect(broker.host, broker.port, client_id="slow") as connection:
+            await connection.request(ListGroupsRequest())
+        await until(lambda: any(event.head is not None and event.head.client_id == "slow" for event in events))
+    assert "client 'slow' at 127.0.0.1" in caplog.text
+    assert node.node.registry.get("kraft.server:type=EventLoop,name=EventLoopMaxPauseMs").value > PAUSE_S * 1000
+    assert node.node.watch.longest is not None
