@@ -1,0 +1,224 @@
+"""The attacks, as plain data: a name, the frames of one connection, and the state of the node that they need.
+
+Each is legal on the wire, and most are one frame: what they have in common is more work than bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import attrs
+
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
+from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
+from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.messages.registry import ApiKey
+from kraft.records.record import Record, encode_batch
+from kraft.wire.codec import encode
+from kraft.wire.schema import Message
+from kraft.wire.varint import uvarint
+from tests.fuzz.frames import framed, header
+from tests.fuzz.strike import Neighbour
+
+MIB = 1 << 20
+WIDE, WIDE_PARTITIONS = "wide", 9_990
+"""A topic with nearly as many partitions as one request may create: 10,000 records, one of them the topic's."""
+LOOKED_INTO = "looked-into"
+GROUP = "readers"
+KNOWN_TOPICS = 500
+
+
+@attrs.frozen
+class Attack:
+    """``frames`` are sent on one connection. ``prepare`` runs before, on the neighbour's connection, unmeasured."""
+
+    name: str
+    frames: Callable[[], Iterator[bytes]]
+    prepare: Callable[[Neighbour], None] = lambda friend: None
+
+
+def whole(request: Message, version: int, repeat: int = 1) -> Iterator[bytes]:
+    """The frame of a request, ``repeat`` times."""
+    frame = framed(header(request.API_KEY, version, 0, b"abuse") + encode(request, version))
+    for _ in range(repeat):
+        yield frame
+
+
+# Decoding: elements of one or two bytes, which become objects.
+
+
+def empty_tags(size: int) -> bytes:
+    """At most ``size`` bytes of ascending empty tagged fields after their count: two to five bytes each."""
+    tags = bytearray()
+    count = 0
+    while len(tags) < size - 10:
+        tags += uvarint(count) + b"\0"
+        count += 1
+    return uvarint(count) + bytes(tags)
+
+
+def tags_in_header(size: int) -> Iterator[bytes]:
+    """ApiVersions, with tagged fields in its header."""
+    fixed = header(ApiKey.API_VERSIONS, 3, 0, b"abuse")[:-1]
+    yield framed(fixed + empty_tags(size) + b"\6abuse\0021\0")
+
+
+def tags_in_body(size: int) -> Iterator[bytes]:
+    """Metadata for no topic, with tagged fields at its end."""
+    yield framed(header(ApiKey.METADATA, 11, 0, b"abuse") + b"\1" + bytes(2) + empty_tags(size))
+
+
+def empty_names(size: int) -> Iterator[bytes]:
+    """Metadata for topics without a name: two bytes each."""
+    count = size // 2
+    yield framed(header(ApiKey.METADATA, 4, 0, b"abuse") + count.to_bytes(4, "big") + bytes(2 * count) + b"\0")
+
+
+def numbers(size: int) -> Iterator[bytes]:
+    """OffsetFetch for the partitions of one topic: four bytes each."""
+    count = size // 4
+    body = b"\0\7readers" + b"\0\0\0\1" + b"\0\1x" + count.to_bytes(4, "big") + bytes(4 * count)
+    yield framed(header(ApiKey.OFFSET_FETCH, 5, 0, b"abuse") + body)
+
+
+# Repetition: a name in the request that is short, with an answer that is long.
+
+
+def list_offsets(times: int) -> Iterator[bytes]:
+    """ListOffsets by time, for one partition, with the topic named again and again."""
+    topic = ListOffsetsTopic(LOOKED_INTO, [ListOffsetsPartition(0, timestamp=1_700_000_000_000 + 99_000)])
+    return whole(ListOffsetsRequest(replica_id=-1, topics=[topic] * times), 5)
+
+
+def offset_fetch(times: int) -> Iterator[bytes]:
+    """OffsetFetch for all offsets of one group."""
+    return whole(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUP, topics=None)] * times), 8)
+
+
+def describe_configs(times: int) -> Iterator[bytes]:
+    resource = DescribeConfigsResource(2, "neighbourhood", None)
+    request = DescribeConfigsRequest(resources=[resource] * times, include_synonyms=True, include_documentation=True)
+    return whole(request, 4)
+
+
+def describe_groups(times: int) -> Iterator[bytes]:
+    return whole(DescribeGroupsRequest(groups=[GROUP] * times), 5)
+
+
+def describe_producers(times: int) -> Iterator[bytes]:
+    return whole(DescribeProducersRequest(topics=[TopicRequest("neighbourhood", [0] * times)]), 0)
+
+
+# A request that becomes larger: the group's id is in the key of each record.
+
+
+def commit_with_a_long_group_id(partitions: int = 9000, length: int = 12_000) -> Iterator[bytes]:
+    offsets = [OffsetCommitRequestPartition(0, 1, committed_metadata="") for _ in range(partitions)]
+    topic = OffsetCommitRequestTopic("neighbourhood", partitions=offsets)
+    return whole(
+        OffsetCommitRequest(group_id="g" * length, generation_id_or_member_epoch=-1, member_id="", topics=[topic]), 8
+    )
+
+
+# Large but honest.
+
+
+def create_partitions(count: int, name: str = "created") -> Iterator[bytes]:
+    topic = CreatableTopic(name=name, num_partitions=count, replication_factor=1)
+    return whole(CreateTopicsRequest(topics=[topic], timeout_ms=60_000), 6)
+
+
+def all_topics() -> Iterator[bytes]:
+    return whole(MetadataRequest(topics=None, allow_auto_topic_creation=False), 9, repeat=5)
+
+
+def unknown_topics(count: int) -> Iterator[bytes]:
+    topics = [MetadataRequestTopic(name=f"unknown-{number}") for number in range(count)]
+    return whole(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 9)
+
+
+def all_configs() -> Iterator[bytes]:
+    resources = [DescribeConfigsResource(2, f"known-{number}", None) for number in range(KNOWN_TOPICS)]
+    return whole(DescribeConfigsRequest(resources=resources, include_synonyms=True), 4, repeat=10)
+
+
+def wide_fetch() -> Iterator[bytes]:
+    partitions = [FetchPartition(index, partition_max_bytes=1) for index in range(WIDE_PARTITIONS)]
+    return whole(FetchRequest(topics=[FetchTopic(WIDE, partitions=partitions)], max_bytes=1 << 20), 11, repeat=5)
+
+
+# State.
+
+
+def large_batch(friend: Neighbour) -> None:
+    """A topic with one batch of 100,000 records, just below ``max.message.bytes``."""
+    friend.ask(CreateTopicsRequest(topics=[CreatableTopic(LOOKED_INTO, 1, 1)]), 6)
+    records = encode_batch([Record(n, 1_700_000_000_000 + n, None, b"") for n in range(100_000)])
+    data = TopicProduceData(LOOKED_INTO, partition_data=[PartitionProduceData(0, records)])
+    answer = friend.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+def committed_offsets(friend: Neighbour) -> None:
+    """A group with an offset for each partition of the wide topic."""
+    wide_topic(friend)
+    coordinator(friend)
+    for first in range(0, WIDE_PARTITIONS, 1000):
+        offsets = [
+            OffsetCommitRequestPartition(index, 1, committed_metadata="m" * 20) for index in range(first, first + 1000)
+        ]
+        topic = OffsetCommitRequestTopic(WIDE, partitions=offsets)
+        request = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1, member_id="", topics=[topic])
+        answer = friend.ask(request, 7)
+        assert {each.error_code for each in answer.topics[0].partitions} == {0}
+
+
+def coordinator(friend: Neighbour) -> None:
+    """``__consumer_offsets`` exists, and the group's partition is loaded."""
+    while friend.ask(FindCoordinatorRequest(key=GROUP), 2).error_code:
+        pass
+
+
+def wide_topic(friend: Neighbour) -> None:
+    friend.ask(CreateTopicsRequest(topics=[CreatableTopic(WIDE, WIDE_PARTITIONS, 1)], timeout_ms=60_000), 6)
+
+
+def known_topics(friend: Neighbour) -> None:
+    topics = [CreatableTopic(f"known-{number}", 1, 1) for number in range(KNOWN_TOPICS)]
+    friend.ask(CreateTopicsRequest(topics=topics, timeout_ms=60_000), 6)
+
+
+ATTACKS: Mapping[str, Attack] = {
+    each.name: each
+    for each in (
+        Attack("10 MB of tags in the header", lambda: tags_in_header(10 * MIB)),
+        Attack("100 MB of tags in the header", lambda: tags_in_header(99 * MIB)),
+        Attack("10 MB of tags in the body", lambda: tags_in_body(10 * MIB)),
+        Attack("10 MB of empty names", lambda: empty_names(10 * MIB)),
+        Attack("50 MB of empty names", lambda: empty_names(50 * MIB)),
+        Attack("10 MB of partition numbers", lambda: numbers(10 * MIB)),
+        Attack("ListOffsets by time, 80 times", lambda: list_offsets(80), large_batch),
+        Attack("OffsetFetch of a group, 2,000 times", lambda: offset_fetch(2000), committed_offsets),
+        Attack("DescribeConfigs of a topic, 5,000 times", lambda: describe_configs(5000)),
+        Attack("DescribeGroups of a group, 20,000 times", lambda: describe_groups(20_000), coordinator),
+        Attack("DescribeProducers of a partition, 100,000 times", lambda: describe_producers(100_000)),
+        Attack("OffsetCommit of 100 KB that becomes 108 MB", commit_with_a_long_group_id, coordinator),
+        Attack("CreateTopics of 10,000 partitions", lambda: create_partitions(WIDE_PARTITIONS)),
+        Attack("Metadata of 500 topics, 5 times", all_topics, known_topics),
+        Attack("Metadata of 10,000 unknown topics", lambda: unknown_topics(10_000)),
+        Attack("DescribeConfigs of 500 topics, 10 times", all_configs, known_topics),
+        Attack("Fetch of 10,000 partitions, 5 times", wide_fetch, wide_topic),
+    )
+}
