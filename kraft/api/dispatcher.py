@@ -14,7 +14,7 @@ import attrs
 
 from kraft.api.row import ListenerType
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import LARGE_FRAME_BYTES, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 
@@ -55,6 +55,8 @@ class Dispatcher(Generic[Context]):
             handler, error = self._loaded[request.api_key]
         except KeyError:
             handler, error = self._loaded[request.api_key] = load(self.listener, request.api_key)
+        if len(request.frame) >= LARGE_FRAME_BYTES and request.supported:
+            await request.decode()
         message = request.message() if request.supported else None
         try:
             reply = await handler(self.context, request, message)

@@ -22,7 +22,7 @@ from kraft.messages.default_principal_data import DefaultPrincipalData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, ResponseAction
+from kraft.rpc.channel import LARGE_FRAME_BYTES, ConnectionInfo, Parked, Reply, Request, ResponseAction
 from kraft.rpc.connection import error_reply
 from kraft.rpc.header import encode_response, parse_request
 from kraft.wire.codec import decode
@@ -57,6 +57,8 @@ _FRAME_LENGTH_BYTES = 4
 async def at_controller(controller: ControllerContext, request: Request, message: EnvelopeRequest) -> Reply:
     inner = unwrap_request(message, request.connection)
     try:
+        if len(inner.frame) >= LARGE_FRAME_BYTES:
+            await inner.decode()
         body = inner.message()
     except DecodeError as malformed:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, str(malformed)) from malformed

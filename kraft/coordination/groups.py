@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
 import attrs
 import trio
@@ -203,7 +203,7 @@ def _offset_groups(shard: Shard) -> list[str]:
     return list({**shard.core.offsets.by_group, **shard.core.offsets.pending})
 
 
-def _step_all(shard: Shard, events: Iterable[ForgetTopics | ExpireOffsets]) -> Iterator[int]:
+def _step_all(shard: Shard, events: Iterable[ForgetTopics | ExpireOffsets]) -> Generator[int, None, None]:
     """Repeat each event until it appends nothing more or the shard resigned. Yields the cost of each step."""
     for event in events:
         appended = 1

@@ -9,7 +9,7 @@ the waiting requests and loads the partition again.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 
 import attrs
 
@@ -178,7 +178,7 @@ class GroupCoordinator:
                 time_passed(step, group)
                 self._set_timer(group_id)
 
-    def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[int]:
+    def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> Generator[int, None, None]:
         """Load a partition: replay its (key, value) pairs in log order. The driver must not reply before all are
         committed.
 
@@ -197,7 +197,7 @@ class GroupCoordinator:
                 self.groups[record.group_id] = decode_group(record.group_id, record.value)
             yield len(key or b"") + len(value or b"")
 
-    def begin(self, now: float) -> Iterator[int]:
+    def begin(self, now: float) -> Generator[int, None, None]:
         """Start the sessions of the loaded members, each with its full timeout. Yields costs as :meth:`load` does."""
         step = Step(now, self.settings, self.new_uuid)
         for group_id in list(self.offsets.by_group):
@@ -213,7 +213,7 @@ class GroupCoordinator:
             self._set_timer(group_id)
             yield len(group_id) + _MEMBER_BYTES * len(group.members)
 
-    def unload(self) -> Iterator[int]:
+    def unload(self) -> Generator[int, None, None]:
         """Free the offsets, which takes long for many of them. Yields costs as :meth:`load` does."""
         for table in self.offsets.by_group.values():
             while table:

@@ -15,9 +15,10 @@ import attrs
 import trio
 
 from kraft.messages.registry import request_class
-from kraft.wire.codec import decode
+from kraft.wire.codec import decode, decode_in_steps
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
+from kraft.world.turns import in_slices
 
 
 class ResponseAction(enum.Enum):
@@ -67,6 +68,15 @@ class ConnectionInfo:
     principal: str = "User:ANONYMOUS"
 
 
+LARGE_FRAME_BYTES: Final = 16 * 1024
+"""A frame of this size may have so many elements that it is decoded in slices."""
+MAX_ELEMENTS: Final = 500_000
+"""Not a Kafka setting. The elements of all arrays of one request. Those of a client that fetches 100,000 partitions, or
+creates 10,000, are a fifth of it. Decoded they take some 100 MB at most.
+"""
+_SLICE_ELEMENTS = 1_000
+
+
 @attrs.define(eq=False)
 class Request:
     """One request as it was read: the header decoded, the body not.
@@ -88,16 +98,31 @@ class Request:
     received_at: float = 0.0
     dequeued_at: float = 0.0
     handled_at: float = 0.0
+    _message: Message | None = attrs.field(default=None, init=False, repr=False)
     _reply: Reply | object = attrs.field(default=_PENDING, init=False)
     _waiter: trio.lowlevel.Task | None = attrs.field(default=None, init=False)
 
     def message(self) -> Message:
-        """Decode the body. Bytes after the message are ignored, as in Kafka.
+        """Return the body; decode it unless :meth:`decode` has. Bytes after the message are ignored, as in Kafka.
 
         Raises DecodeError if the body is malformed, or if the codec does not know a version that the listener offers.
         """
+        if self._message is not None:
+            return self._message
         try:
             return decode(request_class(self.api_key), self.api_version, self.frame, self.body_position)[0]
+        except UnsupportedVersionError as error:
+            raise DecodeError(str(error)) from error
+
+    async def decode(self) -> None:
+        """Decode the body of a large frame and keep it for :meth:`message`, with turns for other tasks.
+
+        Raises DecodeError as :meth:`message` does, and for more than ``MAX_ELEMENTS``.
+        """
+        cls = request_class(self.api_key)
+        steps = decode_in_steps(cls, self.api_version, self.frame, self.body_position, max_elements=MAX_ELEMENTS)
+        try:
+            self._message, _ = await in_slices(steps, _SLICE_ELEMENTS)
         except UnsupportedVersionError as error:
             raise DecodeError(str(error)) from error
 

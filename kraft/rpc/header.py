@@ -18,6 +18,7 @@ from kraft.messages.registry import (
 from kraft.rpc.channel import ConnectionInfo, Request
 from kraft.wire.codec import encode_spliced
 from kraft.wire.decode_error import DecodeError
+from kraft.wire.reading import skip_tags
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 
@@ -57,7 +58,7 @@ def parse_request(frame: bytes | bytearray, connection: ConnectionInfo, apis: Ap
         )
     client_id, position = (None, _FIXED.size) if header_version == 0 else _client_id(frame)
     if header_version >= _FLEXIBLE_HEADER:
-        position = _skip_tagged_fields(frame, position)
+        position = skip_tags(frame, position)  # a server uses no tagged field of a request header
     version = api_version if supported else 0
     return Request(api_key, api_version, correlation_id, client_id, frame, position, connection, supported, version)
 
@@ -84,33 +85,6 @@ def _client_id(frame: bytes | bytearray) -> tuple[str | None, int]:
         raise DecodeError(f"client id of {length} bytes, {len(frame) - start} remain")
     # Only logs and quotas use this name, so bytes that are not UTF-8 are replaced, as in Kafka.
     return frame[start : start + length].decode(errors="replace"), start + length
-
-
-def _skip_tagged_fields(frame: bytes | bytearray, position: int) -> int:
-    """Check the tagged fields and skip them: a server uses none of those in a request header."""
-    count, position = _unsigned_varint(frame, position)
-    if count > len(frame) - position:
-        raise DecodeError(f"{count} tagged fields in the header, {len(frame) - position} bytes remain")
-    for _ in range(count):
-        _, position = _unsigned_varint(frame, position)
-        length, position = _unsigned_varint(frame, position)
-        if length > len(frame) - position:
-            raise DecodeError(f"tagged field of {length} bytes in the header, {len(frame) - position} remain")
-        position += length
-    return position
-
-
-def _unsigned_varint(frame: bytes | bytearray, position: int) -> tuple[int, int]:
-    value = 0
-    for shift in (0, 7, 14, 21, 28):
-        if position >= len(frame):
-            raise DecodeError("request ends inside its header")
-        byte = frame[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-    raise DecodeError("varint of more than 5 bytes in the header")
 
 
 def encode_response(request: Request, message: Message) -> tuple[bytearray, list[tuple[int, FileSlice]]]:

@@ -7,20 +7,22 @@ handles whole messages only. Its callers handle frames, headers and version pref
 from __future__ import annotations
 
 import struct
+from collections.abc import Generator
 from typing import TypeVar
 
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
-from kraft.wire.decoder import Decoder, write_decoder
+from kraft.wire.decoder import Decoder, SteppedDecoder, write_decoder, write_stepped_decoder
 from kraft.wire.encoder import Encoder, write_encoder
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
 
-__all__ = ["decode", "encode", "encode_spliced"]
+__all__ = ["decode", "decode_in_steps", "encode", "encode_spliced"]
 
 M = TypeVar("M", bound=Message)
 
 _decoders: dict[tuple[type[Message], int], Decoder] = {}
+_stepped_decoders: dict[tuple[type[Message], int], SteppedDecoder] = {}
 _encoders: dict[tuple[type[Message], int], Encoder] = {}
 
 
@@ -64,10 +66,39 @@ def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tup
     """
     try:
         return (_decoders.get((cls, version)) or _new_decoder(cls, version))(buffer, position)
-    except (IndexError, struct.error):
-        raise DecodeError(f"{cls.__name__} v{version}: the bytes end before the message does") from None
-    except (UnicodeDecodeError, DecodeError) as error:
-        raise DecodeError(f"{cls.__name__} v{version}: {error}") from None
+    except (IndexError, struct.error, UnicodeDecodeError, DecodeError) as error:
+        raise _malformed(cls, version, error) from None
+
+
+def decode_in_steps(
+    cls: type[M], version: int, buffer: Buffer, position: int = 0, *, max_elements: int
+) -> Generator[int, None, tuple[M, int]]:
+    """:func:`decode` for large input, in steps of about a millisecond. Yields the elements of arrays in each step.
+
+    Raises DecodeError, too, if there are more than ``max_elements``: an element may have one byte, and become an object
+    of a hundred.
+    """
+    key = (cls, version)
+    if key not in _stepped_decoders:
+        _check_version(cls, version)
+        _stepped_decoders[key] = write_stepped_decoder(cls, version)
+    steps = _stepped_decoders[key](buffer, position)
+    left = max_elements
+    while True:
+        try:
+            left -= (elements := next(steps))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        except (IndexError, struct.error, UnicodeDecodeError, DecodeError) as error:
+            raise _malformed(cls, version, error) from None
+        if left < 0:
+            raise _malformed(cls, version, DecodeError(f"more than {max_elements} elements"))
+        yield elements
+
+
+def _malformed(cls: type[Message], version: int, error: Exception) -> DecodeError:
+    is_short = isinstance(error, IndexError | struct.error)
+    return DecodeError(f"{cls.__name__} v{version}: {'the bytes end before the message does' if is_short else error}")
 
 
 def _new_encoder(cls: type[Message], version: int) -> Encoder:

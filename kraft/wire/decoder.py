@@ -7,11 +7,14 @@ reads consecutive fixed-size fields and the length prefix after them. For any in
 - reading past the end raises ``IndexError`` or ``struct.error``, which the codec turns into ``DecodeError``;
 - nesting is that of the schema, so the input cannot deepen it;
 - unknown tagged fields are checked and dropped (Kafka keeps them; nothing here forwards messages).
+
+A decoder in steps is a generator for large input: it does the same, and yields the elements that it has read since its
+last step. So its caller can let other tasks run, and stop before a few bytes an element become too many objects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from struct import unpack_from
 from typing import Any
 
@@ -20,6 +23,8 @@ from kraft.wire.reading import (
     SMALL_ARRAY,
     SMALL_UNPACKERS,
     bad_length,
+    check_array,
+    check_tags,
     default_value,
     read_string_length,
     read_tag,
@@ -32,35 +37,59 @@ from kraft.wire.source import Source
 from kraft.wire.uuids import uuid_from_bytes
 from kraft.wire.varint import Buffer, read_uvarint
 
-__all__ = ["Decoder", "write_decoder"]
+__all__ = ["Decoder", "SteppedDecoder", "write_decoder", "write_stepped_decoder"]
 
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
 """Reads a message at a position. Returns it and the position after it."""
+SteppedDecoder = Callable[[Buffer, int], Generator[int, None, tuple[Any, int]]]
+"""The same in steps. Yields the number of elements in each."""
+
+STEP = 1000
+"""The elements of a step: about a millisecond of work."""
 
 
 def write_decoder(cls: type[Message], version: int) -> Decoder:
     """Return the decoder of ``cls`` at ``version``, which must be valid."""
-    return _DecoderWriter(cls, version).write()
+    return _DecoderWriter(cls, version, in_steps=False).write()
+
+
+def write_stepped_decoder(cls: type[Message], version: int) -> SteppedDecoder:
+    """Return the decoder of ``cls`` at ``version`` in steps."""
+    return _DecoderWriter(cls, version, in_steps=True).write()
 
 
 class _DecoderWriter:
-    def __init__(self, cls: type[Message], version: int) -> None:
+    def __init__(self, cls: type[Message], version: int, *, in_steps: bool) -> None:
         self.cls = cls
         self.version = version
+        self.in_steps = in_steps
         self.flexible = version >= cls.FLEXIBLE_FROM
         self.source = Source("decode(b, p)")
         self.run: list[tuple[str, str]] = []
         self.counts: list[str] = []
 
-    def write(self) -> Decoder:
+    def write(self) -> Callable[..., Any]:
         line = self.source.line
         line("end = len(b)")
+        if self.in_steps:
+            line("done = 0")
         if self.has_records(self.cls):
             line("view = memoryview(b)")
         made = self.structure(self.cls)
         self.flush()
+        if self.in_steps:
+            line("yield done")
         line(f"return {made}, p")
-        return self.source.compile("decode", f"<decoder of {self.cls.__name__} v{self.version}>")
+        kind = "stepped decoder" if self.in_steps else "decoder"
+        return self.source.compile("decode", f"<{kind} of {self.cls.__name__} v{self.version}>")
+
+    def count(self, elements: str) -> None:
+        """Generate the count of elements that were read, and the end of a step."""
+        if self.in_steps:
+            self.source.line(f"done += {elements}")
+            with self.source.block(f"if done >= {STEP}"):
+                self.source.line("yield done")
+                self.source.line("done = 0")
 
     def has_records(self, cls: type[Message]) -> bool:
         return any(f.type == "records" or (f.struct and self.has_records(f.struct)) for f in cls.FIELDS)
@@ -193,6 +222,8 @@ class _DecoderWriter:
         source.line(f"{stop} = p + {count} * {size}")
         with source.block(f"if not p <= {stop} <= end"):
             source.line(f'raise {self.constant(bad_length)}("{field.name}", {count}, end - p)')
+        if self.in_steps:
+            source.line(f'done += {self.constant(check_array)}("{field.name}", {count}, {size})')
         if field.item_type == "uuid":
             raw = f"bytes(b[i:i + {size}])"
             source.line(f"{local} = [{self.constant(uuid_from_bytes)}({raw}) for i in range(p, {stop}, {size})]")
@@ -219,6 +250,7 @@ class _DecoderWriter:
             item = self.structure(field.struct) if field.struct else self.string(_text(field), False)
             self.flush()
             source.line(f"{local}.append({item})")
+            self.count("1")
 
     def rows(self, cls: type[Message], left: str, local: str) -> None:
         """Generate the reading of structures that may be read by their shape (see ``shapes``)."""
@@ -231,7 +263,13 @@ class _DecoderWriter:
         source.first(f"{read} = {'None' if arrays else f'{table}[()]'}")
         with source.block(f"while {left}"):
             with source.block(f"if {read} and {left} > 1"):  # a single row is faster field by field
-                source.line(f"p, {left} = {read}(b, p, end, {left}, {local})")
+                if self.in_steps:
+                    source.line(f"wanted = min({left}, {STEP})")
+                    source.line(f"p, rest = {read}(b, p, end, wanted, {local})")
+                    source.line(f"{left} -= wanted - rest")
+                    self.count("wanted - rest")
+                else:
+                    source.line(f"p, {left} = {read}(b, p, end, {left}, {local})")
                 with source.block(f"if not {left}"):
                     source.line("break")
             self.counts = []
@@ -239,6 +277,7 @@ class _DecoderWriter:
             self.flush()
             source.line(f"{local}.append({item})")
             source.line(f"{left} -= 1")
+            self.count("1")
             if arrays:
                 source.line(f"{read} = {table}[{', '.join(self.counts)},]")
 
@@ -273,6 +312,7 @@ class _DecoderWriter:
         with source.block(f"if {count}"):
             with source.block(f"if {count} > 127"):
                 source.line(f"{count}, p = {self.constant(read_uvarint)}(b, p - 1)")
+                source.line(f"{self.constant(check_tags)}({count})")
             source.line(f"{tag} = -1")
             with source.block(f"for _ in range({count})"):
                 source.line(f"{tag}, p, {stop} = {self.constant(read_tag)}(b, p, {tag})")

@@ -17,6 +17,8 @@ __all__ = [
     "SMALL_ARRAY",
     "SMALL_UNPACKERS",
     "bad_length",
+    "check_array",
+    "check_tags",
     "default_value",
     "read_string_length",
     "read_tag",
@@ -26,6 +28,19 @@ __all__ = [
 
 SMALL_ARRAY = 33
 """Shorter arrays of numbers are read by a precompiled struct."""
+
+MAX_TAGGED_FIELDS = 1_000
+"""Not a limit of Kafka's. The tagged fields that one structure may have. KIP-482 numbers the tags of a structure from 0
+on, and no structure of Kafka has ten.
+"""
+
+MAX_ARRAY_COST = 20_000
+"""Not a limit of Kafka's. The elements as which a large message may count one array of numbers, which is read without a
+pause: 320,000 numbers or 20,000 uuids.
+"""
+
+_NUMBERS_PER_ELEMENT = 16
+_UUID_BYTES = 16
 
 SMALL_UNPACKERS = {
     code: tuple(Struct(f">{count}{code}").unpack_from for count in range(SMALL_ARRAY))
@@ -56,6 +71,24 @@ def read_string_length(buffer: Buffer, position: int) -> tuple[int, int]:
     return length, position
 
 
+def check_array(name: str, count: int, size: int) -> int:
+    """Return the elements as which an array of ``count`` items of ``size`` bytes counts, by the time to read it.
+
+    Raises:
+        DecodeError: the array is longer than that of any honest request.
+    """
+    cost = count if size == _UUID_BYTES else count // _NUMBERS_PER_ELEMENT
+    if cost > MAX_ARRAY_COST:
+        raise DecodeError(f"{name} has {count} items, more than any request needs")
+    return cost
+
+
+def check_tags(count: int) -> None:
+    """Raise DecodeError if a structure has more tagged fields than any version of Kafka will define."""
+    if count > MAX_TAGGED_FIELDS:
+        raise DecodeError(f"{count} tagged fields; at most {MAX_TAGGED_FIELDS} are allowed")
+
+
 def read_tag(buffer: Buffer, position: int, last: int) -> tuple[int, int, int]:
     """Read the head of a tagged field. Return its tag, the position of its value and the position after the value."""
     tag, position = read_uvarint(buffer, position)
@@ -70,6 +103,7 @@ def read_tag(buffer: Buffer, position: int, last: int) -> tuple[int, int, int]:
 def skip_tags(buffer: Buffer, position: int) -> int:
     """Check and skip a structure's tagged fields, all of them unknown. Return the position after them."""
     count, position = read_uvarint(buffer, position)
+    check_tags(count)
     tag = -1
     for _ in range(count):
         tag, _value, position = read_tag(buffer, position, tag)

@@ -7,14 +7,16 @@ and not timed, so a simulated run repeats them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Generator
+from typing import Final, TypeVar, cast
 
 import attrs
 import trio
 
 SLICE_BYTES: Final = 32 * 1024
 """Not a Kafka setting. The bytes of records that a task replays before other tasks run: a few milliseconds of work."""
+
+T = TypeVar("T")
 
 _line: Final = trio.lowlevel.RunVar[trio.Lock]("kraft.world.turns")
 
@@ -53,8 +55,12 @@ class Turns:
             await give_turn()
 
 
-async def in_slices(work: Iterable[int], every: int = SLICE_BYTES) -> None:
-    """Iterate over ``work``, which yields the costs of its steps, and give the turn away after each slice."""
+async def in_slices(work: Generator[int, None, T], every: int = SLICE_BYTES) -> T:
+    """Run ``work``, which yields the costs of its steps, and give the turn away after each slice. Return its result."""
     turns = Turns(every)
-    for cost in work:
+    while True:
+        try:
+            cost = next(work)
+        except StopIteration as end:
+            return cast(T, end.value)
         await turns.spend(cost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import tracemalloc
 from uuid import UUID
@@ -12,18 +13,33 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.describe_topic_partitions_request import Cursor, DescribeTopicPartitionsRequest
+from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.request_header import RequestHeader
 from kraft.messages.topic_record import TopicRecord
-from kraft.wire.codec import decode, encode, encode_spliced
+from kraft.wire.codec import decode, decode_in_steps, encode, encode_spliced
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
+from kraft.wire.varint import uvarint
 from tests.messages.strategies import messages, pairs
 from tests.support.sweep import sweep
+
+
+def decoded_in_steps(cls: type[Message], version: int, data: bytes, max_elements: int = 10_000) -> tuple[Message, int]:
+    """``decode_in_steps`` until its end."""
+    steps = decode_in_steps(cls, version, data, max_elements=max_elements)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
 
 QUICK = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -38,6 +54,7 @@ def test_any_message_comes_back(cls: type[Message], version: int, data: st.DataO
     for kind in (bytes, bytearray, memoryview):
         assert decode(cls, version, kind(encoded)) == (message, len(encoded))
     assert decode(cls, version, b"\xff" * 3 + encoded + b"\xff", 3) == (message, len(encoded) + 3)
+    assert decoded_in_steps(cls, version, encoded) == (message, len(encoded))
 
 
 @sweep(("cls", "version"), pairs())
@@ -53,8 +70,11 @@ def test_bad_bytes_are_a_message_or_a_decode_error(cls: type[Message], version: 
     for broken in (bytes(encoded), data.draw(st.binary(max_size=40))):
         try:
             message, position = decode(cls, version, broken)
-        except DecodeError:
+        except DecodeError as error:
+            with pytest.raises(DecodeError, match=re.escape(str(error))):
+                decoded_in_steps(cls, version, broken)
             continue
+        assert decoded_in_steps(cls, version, broken) == (message, position)
         assert position <= len(broken)
         again = encode(message, version)
         assert encode(decode(cls, version, again)[0], version) == again
@@ -119,6 +139,53 @@ def test_unknown_tagged_fields_are_skipped() -> None:
     message, position = decode(ApiVersionsRequest, 3, b"\x02a\x02b\x02\x05\x01x\x87\x01\x00rest")
     assert message == ApiVersionsRequest("a", "b")
     assert position == 11
+
+
+def test_a_structure_has_a_bounded_number_of_tagged_fields() -> None:
+    """KIP-482 numbers the tags of a structure from 0 on. Each of millions would cost a tagged field of two bytes."""
+    tags = b"".join(uvarint(tag) + b"\0" for tag in range(1001))
+    assert decode(ApiVersionsRequest, 3, b"\x02a\x02b" + uvarint(1000) + tags)[0] == ApiVersionsRequest("a", "b")
+    with pytest.raises(DecodeError, match="1001 tagged fields; at most 1000 are allowed"):
+        decode(ApiVersionsRequest, 3, b"\x02a\x02b" + uvarint(1001) + tags)
+    with pytest.raises(DecodeError, match="1001 tagged fields; at most 1000 are allowed"):
+        decode(FetchRequest, 12, encode(FetchRequest(), 12)[:-1] + uvarint(1001) + tags)
+
+
+def steps_of(message: Message, version: int, max_elements: int = 10**6) -> list[int]:
+    return list(decode_in_steps(type(message), version, encode(message, version), max_elements=max_elements))
+
+
+@pytest.mark.parametrize(
+    ("message", "version"),
+    [
+        (MetadataRequest(topics=[MetadataRequestTopic(name="")] * 5000), 4),
+        (DeleteTopicsRequest(topic_names=["a"] * 5000), 5),
+        (FetchRequest(topics=[FetchTopic("a", partitions=[FetchPartition(1)] * 5000)]), 11),
+        (FetchRequest(topics=[FetchTopic("a", partitions=[FetchPartition(1)] * 5)] * 834), 11),
+    ],
+)
+def test_a_large_message_is_decoded_in_short_steps(message: Message, version: int) -> None:
+    """decode_in_steps: "in steps of about a millisecond. Yields the elements of arrays in each step.\""""
+    steps = steps_of(message, version)
+    assert sum(steps) in (5000, 5001, 5004)
+    assert max(steps) <= 1005
+
+
+def test_numbers_count_by_the_time_to_read_them() -> None:
+    """They are read by one call, so that one array of them has a bound."""
+    request = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", list(range(160_000)))])
+    assert sum(steps_of(request, 5)) == 10_001
+    request.topics[0].partition_indexes *= 3  # type: ignore[index]
+    with pytest.raises(DecodeError, match="480000 items, more than any request needs"):
+        steps_of(request, 5)
+
+
+def test_a_message_of_too_many_elements_is_refused() -> None:
+    """An element of one byte becomes an object of a hundred."""
+    request = MetadataRequest(topics=[MetadataRequestTopic(name="")] * 5000)
+    assert sum(steps_of(request, 4, 5000)) == 5000
+    with pytest.raises(DecodeError, match="MetadataRequest v4: more than 4999 elements"):
+        steps_of(request, 4, 4999)
 
 
 def test_a_tagged_value_must_have_the_size_it_claims() -> None:

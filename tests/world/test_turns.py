@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Generator
 
-import attrs
 import trio
 
 from kraft.world.turns import Turns, give_turn, in_slices
-
-
-@attrs.define(eq=False)
-class Steps(trio.abc.Instrument):
-    """Counts the steps of one task: a task that never gives its turn away has none inside the block."""
-
-    task: trio.lowlevel.Task
-    count: int = 0
-
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        self.count += task is self.task
-
-
-@asynccontextmanager
-async def steps_of_this_task() -> AsyncIterator[Steps]:
-    steps = Steps(trio.lowlevel.current_task())
-    trio.lowlevel.add_instrument(steps)
-    try:
-        yield steps
-    finally:
-        trio.lowlevel.remove_instrument(steps)
+from tests.support.steps import steps_of_this_task
 
 
 async def test_each_slice_ends_with_a_turn_for_other_tasks() -> None:
@@ -43,9 +21,14 @@ async def test_each_slice_ends_with_a_turn_for_other_tasks() -> None:
 
 async def test_the_costs_fill_the_slices() -> None:
     """in_slices counts what the work yields, not its steps: 10 of 10, 20 of 10, 10 of 10."""
+
+    def work() -> Generator[int, None, str]:
+        yield from (5, 5, 20, 1, 1, 8)
+        return "done"
+
     async with steps_of_this_task() as steps:
-        await in_slices([5, 5, 20, 1, 1, 8], every=10)
-        assert steps.count == 3
+        result = await in_slices(work(), every=10)
+        assert (steps.count, result) == (3, "done")
 
 
 async def test_one_of_many_long_tasks_continues_in_each_round() -> None:

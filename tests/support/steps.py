@@ -1,0 +1,30 @@
+"""Count how often a task gave its turn away: a bound on its work that does not depend on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import attrs
+import trio
+
+
+@attrs.define(eq=False)
+class Steps(trio.abc.Instrument):
+    """Counts the steps of one task: a task that never gives its turn away has none inside the block."""
+
+    task: trio.lowlevel.Task
+    count: int = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += task is self.task
+
+
+@asynccontextmanager
+async def steps_of_this_task() -> AsyncIterator[Steps]:
+    steps = Steps(trio.lowlevel.current_task())
+    trio.lowlevel.add_instrument(steps)
+    try:
+        yield steps
+    finally:
+        trio.lowlevel.remove_instrument(steps)
