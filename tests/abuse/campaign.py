@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import attrs
@@ -87,9 +87,8 @@ def ask_in_turn(friend: Neighbour, waits: Waits) -> None:
         waits.all.append(time.perf_counter() - began)
 
 
-def strike(address: Address, attack: Attack) -> Outcome:
-    """Send the frames of the attack on one connection, and read the answers."""
-    frames = list(attack.frames())
+def strike(address: Address, frames: Sequence[bytes]) -> Outcome:
+    """Send the frames of an attack on one connection, and read the answers."""
     began = time.perf_counter()
     answered = received = 0
     with socket.create_connection(address, timeout=PATIENCE_S) as connection:
@@ -128,6 +127,7 @@ def judge(node: NodeProcess, attack: Attack) -> Verdict:
     with neighbour(address) as friend, neighbour(address) as observer:
         friend.prepare()
         attack.prepare(friend)
+        frames = list(attack.frames())  # made before the neighbour's waits are measured in the same interpreter
         for _ in range(QUIET_REQUESTS):
             ask_in_turn(friend, quiet)
         epoch, before = quorum_epoch(observer), resident_mib(node)
@@ -141,7 +141,7 @@ def judge(node: NodeProcess, attack: Attack) -> Verdict:
         asking = threading.Thread(target=ask_until_the_end, name="neighbour", daemon=True)
         asking.start()
         try:
-            outcome = strike(address, attack)
+            outcome = strike(address, frames)
         finally:
             ended.set()
             asking.join(PATIENCE_S)

@@ -36,7 +36,7 @@ def friend(address: Address) -> Iterator[Neighbour]:
 def struck(address: Address, friend: Neighbour, attack: Attack) -> Iterator[Outcome]:
     """The outcome of an attack, after which the neighbour writes and reads its records."""
     attack.prepare(friend)
-    yield strike(address, attack)
+    yield strike(address, list(attack.frames()))
     friend.live()
 
 
