@@ -30,6 +30,9 @@ beyond the offset, or ``max_wait_ms`` is over.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import attrs
 import trio
 
 from kraft.api.context import BrokerContext
@@ -44,6 +47,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.FETCH,
@@ -56,6 +60,8 @@ READ_COMMITTED = 1
 FLEXIBLE_VERSION = 12
 TOPIC_IDS_VERSION = 13
 REPLICA_STATE_VERSION = 15
+PARTITIONS_PER_SLICE = 256
+"""Not a Kafka setting. How many partitions a request looks at before other tasks run: about a millisecond of work."""
 _STALE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 _NOTHING = b""
@@ -65,26 +71,25 @@ async def at_broker(broker: BrokerContext, request: Request, message: FetchReque
     by_id = request.api_version >= TOPIC_IDS_VERSION
     context = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now=broker.clock.now_s())
     poll = _Poll(broker, message, context, request.api_version)
-    answers, size, failed = poll.read(first=True)
-    if failed or size >= message.min_bytes or message.max_wait_ms <= 0 or not context.wanted:
-        return _respond(context, answers)
-    return Parked(poll.wait)
+    if len(context.wanted) >= PARTITIONS_PER_SLICE:
+        return Parked(poll.run)
+    await poll.read(first=True)
+    return poll.response() if poll.is_complete else Parked(poll.wait)
 
 
 at_controller = submit_to_quorum
 
 
-def _respond(context: FetchContext, answers: list[Answered]) -> FetchResponse:
-    session_id, topics = context.respond(answers)
-    return FetchResponse(session_id=session_id, responses=topics)
-
-
 class _Poll:
-    """One Fetch request until its response."""
+    """One Fetch request until its response.
+
+    A parked request keeps the sum of the bytes that its partitions have. After a wake it looks only at the partitions
+    that changed. Like Kafka's ``DelayedFetch``, it counts each partition alone. For the response it reads in the order
+    of the request, within ``max_bytes``, and keeps the answers of the partitions that have nothing new.
+    """
 
     def __init__(self, broker: BrokerContext, message: FetchRequest, context: FetchContext, version: int) -> None:
         self._broker = broker
-        self._message = message
         self._context = context
         self._version = version
         if version >= REPLICA_STATE_VERSION:
@@ -93,93 +98,153 @@ class _Poll:
             self._replica_id, self._broker_epoch = message.replica_id, ANY_BROKER_EPOCH
         self._is_follower = self._replica_id >= 0
         self._committed = message.isolation_level == READ_COMMITTED and not self._is_follower
+        self._may_wait = message.max_wait_ms > 0 and bool(context.wanted)
         self._deadline = trio.current_time() + message.max_wait_ms / 1000
+        self._max_bytes = min(message.max_bytes, broker.config.network.fetch_max_bytes)
+        self._min_bytes = min(message.min_bytes, self._max_bytes)
+        self._turns = Turns(PARTITIONS_PER_SLICE)
+        self._answers: list[Answered] = []
+        self._size = 0
+        self._failed = False
+        self._seen: list[tuple[HostedPartition, int]] = []
+        """Each partition with its number of changes at the first read."""
+        self._changed: set[int] = set()
+        """The positions of the partitions that changed since they were counted."""
+        self._woken = trio.Event()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the response can go out now."""
+        return self._failed or self._size >= self._min_bytes or not self._may_wait
+
+    def response(self) -> FetchResponse:
+        session_id, topics = self._context.respond(self._answers)
+        return FetchResponse(session_id=session_id, responses=topics)
+
+    async def run(self) -> FetchResponse:
+        """Read the partitions, and wait if they have too little."""
+        await self.read(first=True)
+        return self.response() if self.is_complete else await self.wait()
 
     async def wait(self) -> FetchResponse:
-        """Read again each time a partition grows, until there are ``min_bytes`` or ``max_wait_ms`` is over."""
-        while True:
-            grown = trio.Event()
-            stops = [partition.watch(grown, uncommitted=self._is_follower) for partition in self._partitions()]
-            try:
-                answers, size, failed = self.read()
-                if failed or size >= self._message.min_bytes:
-                    break
-                with trio.move_on_at(self._deadline) as scope:
-                    await grown.wait()
-                if scope.cancelled_caught:
-                    answers, _, _ = self.read()
-                    break
-            finally:
-                for stop in stops:
-                    stop()
-        return _respond(self._context, answers)
+        """Wait after the first read until there are ``min_bytes``, or an error, or ``max_wait_ms`` is over."""
+        stops: list[Callable[[], None]] = []
+        try:
+            for position, (partition, changes) in enumerate(self._seen):
+                await self._turns.spend()
+                stops.append(partition.watch(_Watcher(self, position), uncommitted=self._is_follower))
+                if partition.changes != changes:
+                    self._changed.add(position)
+            with trio.move_on_at(self._deadline):
+                await self._until_complete()
+        finally:
+            for stop in stops:
+                stop()
+        await self.read()
+        return self.response()
 
-    def _partitions(self) -> list[HostedPartition]:
-        found = []
-        for key, wanted in self._context.wanted:
-            try:
-                found.append(self._find(key, wanted))
-            except KafkaError:
-                continue
-        return found
+    async def _until_complete(self) -> None:
+        counted: dict[int, int] = {}
+        while not self.is_complete:
+            if not self._changed:
+                await self._woken.wait()
+                self._woken = trio.Event()
+            while self._changed:
+                position = self._changed.pop()
+                await self._turns.spend()
+                before = counted.get(position, _size_of(self._answers[position]))
+                counted[position] = self._count(*self._context.wanted[position])
+                self._size += counted[position] - before
+
+    def woken(self, position: int) -> None:
+        """Note that the partition at ``position`` has changed."""
+        self._changed.add(position)
+        self._woken.set()
+
+    def _count(self, key: TopicKey, wanted: FetchPartition) -> int:
+        """Return how many bytes a partition has for a response. Notes an error, which completes the request."""
+        try:
+            partition = self._find(key, wanted)
+            if _diverging(partition, wanted) is None:
+                return _length_of(self._records(partition, wanted, self._max_bytes, first=True))
+        except KafkaError:
+            pass
+        self._failed = True
+        return 0
 
     def _name(self, key: TopicKey) -> str:
         return self._broker.replicas.name_of(key.topic_id) if self._version >= TOPIC_IDS_VERSION else key.name
 
     def _find(self, key: TopicKey, wanted: FetchPartition) -> HostedPartition:
-        return self._broker.replicas.leader_of(self._name(key), wanted.partition)
+        """Return the partition if this reader may read it here. Raises KafkaError."""
+        partition = self._broker.replicas.leader_of(self._name(key), wanted.partition)
+        partition.check_epoch(wanted.current_leader_epoch)
+        if self._is_follower and partition.leadership is not None:
+            partition.leadership.check(self._replica_id, self._broker_epoch)
+        return partition
 
-    def read(self, *, first: bool = False) -> tuple[list[Answered], int, bool]:
-        """Read all partitions once; return the responses, their total bytes, and whether any has an error.
+    async def read(self, *, first: bool = False) -> None:
+        """Read all partitions in order, for the response.
 
         ``first`` says that this is the first read: only that one counts as a fetch of the follower.
         """
-        answers: list[Answered] = []
-        left = min(self._message.max_bytes, self._broker.config.network.fetch_max_bytes)
-        size = 0
-        failed = False
-        for key, wanted in self._context.wanted:
-            try:
-                partition = self._find(key, wanted)
-                partition.check_epoch(wanted.current_leader_epoch)
-                if self._is_follower and partition.leadership is not None:
-                    partition.leadership.check(self._replica_id, self._broker_epoch)
-                diverging = _diverging(partition, wanted)
-                if diverging is None:
-                    data = self._read_one(partition, wanted, left, first=size == 0, counts=first)
-                else:
-                    failed = True
-                    data = self._answer(partition, wanted, _NOTHING)
-                    data.diverging_epoch = diverging
-            except KafkaError as refused:
-                failed = True
-                data = self._refused(key, wanted, refused)
-            read = data.records.length if isinstance(data.records, FileSlice) else 0
-            size += read
-            left -= read
-            answers.append((key, data))
-        return answers, size, failed
+        former, self._answers = self._answers, []
+        self._size, self._failed = 0, False
+        for position, (key, wanted) in enumerate(self._context.wanted):
+            await self._turns.spend()
+            if first or not self._has_nothing_new(position, wanted):
+                data = self._answer_of(key, wanted, self._max_bytes - self._size, counts=first)
+                self._answers.append((key, data))
+                self._size += _length_of(data.records)
+            else:
+                self._answers.append(former[position])
 
-    def _read_one(
-        self, partition: HostedPartition, wanted: FetchPartition, left: int, *, first: bool, counts: bool
-    ) -> PartitionData:
-        log = partition.log
-        upper = partition.last_stable_offset if self._committed else partition.high_watermark
+    def _has_nothing_new(self, position: int, wanted: FetchPartition) -> bool:
+        partition, changes = self._seen[position]
+        return partition.changes == changes and wanted.fetch_offset == self._upper(partition)
+
+    def _answer_of(self, key: TopicKey, wanted: FetchPartition, left: int, *, counts: bool) -> PartitionData:
+        try:
+            partition = self._find(key, wanted)
+            diverging = _diverging(partition, wanted)
+            if diverging is None:
+                records = self._records(partition, wanted, left, first=self._size == 0)
+            else:
+                self._failed = True
+                records = _NOTHING
+        except KafkaError as refused:
+            self._failed = True
+            return self._refused(key, wanted, refused)
+        if counts:
+            if self._is_follower and diverging is None:
+                self._fetched(partition, wanted)
+            self._seen.append((partition, partition.changes))
+        data = self._answer(partition, wanted, records)
+        if diverging is not None:
+            data.diverging_epoch = diverging
+        return data
+
+    def _fetched(self, partition: HostedPartition, wanted: FetchPartition) -> None:
+        event = FollowerFetched(self._replica_id, self._broker_epoch, wanted.fetch_offset, wanted.log_start_offset)
+        partition.fetched(self._broker.clock.now_s(), event)
+
+    def _upper(self, partition: HostedPartition) -> int:
+        """Return the offset where the log ends for this reader."""
         if self._is_follower:
-            upper = log.log_end_offset
+            return partition.log.log_end_offset
+        return partition.last_stable_offset if self._committed else partition.high_watermark
+
+    def _records(self, partition: HostedPartition, wanted: FetchPartition, left: int, *, first: bool) -> Records:
+        log = partition.log
+        upper = self._upper(partition)
         if wanted.fetch_offset == upper:
-            records: Records = _NOTHING
-        elif not log.log_start_offset <= wanted.fetch_offset <= log.log_end_offset:
+            return _NOTHING
+        if not log.log_start_offset <= wanted.fetch_offset <= log.log_end_offset:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        elif wanted.fetch_offset > upper or (left <= 0 and not first):
-            records = _NOTHING
-        else:
-            size = max(0, min(left, wanted.partition_max_bytes))
-            records = log.read(wanted.fetch_offset, size, upper, min_one_message=first)
-        if self._is_follower and counts:
-            event = FollowerFetched(self._replica_id, self._broker_epoch, wanted.fetch_offset, wanted.log_start_offset)
-            partition.fetched(self._broker.clock.now_s(), event)
-        return self._answer(partition, wanted, records)
+        if wanted.fetch_offset > upper or (left <= 0 and not first):
+            return _NOTHING
+        size = max(0, min(left, wanted.partition_max_bytes))
+        return log.read(wanted.fetch_offset, size, upper, min_one_message=first)
 
     def _answer(self, partition: HostedPartition, wanted: FetchPartition, records: Records) -> PartitionData:
         return PartitionData(
@@ -203,6 +268,25 @@ class _Poll:
             leader, epoch = self._broker.replicas.known_leader(self._name(key), wanted.partition)
             answer.current_leader = LeaderIdAndEpoch(leader, epoch)
         return answer
+
+
+@attrs.frozen(eq=False)
+class _Watcher:
+    """Wakes a parked request, and names the partition that changed by its position in the request."""
+
+    poll: _Poll
+    position: int
+
+    def set(self) -> None:
+        self.poll.woken(self.position)
+
+
+def _size_of(answered: Answered) -> int:
+    return _length_of(answered[1].records)
+
+
+def _length_of(records: Records) -> int:
+    return records.length if isinstance(records, FileSlice) else 0
 
 
 def _diverging(partition: HostedPartition, wanted: FetchPartition) -> EpochEndOffset | None:

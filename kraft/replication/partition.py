@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator
+from typing import Protocol
 from uuid import UUID
 
 import attrs
@@ -25,6 +26,13 @@ logger = logging.getLogger("kraft.replicas")
 
 _READ_BYTES = 1 << 20
 _MAX_DECOMPRESSED_BYTES = 256 << 20
+
+
+class Watcher(Protocol):
+    """A task that waits for a change of a partition; often a ``trio.Event``."""
+
+    def set(self) -> None:
+        """Note the change, and wake the task."""
 
 
 def _keep(partition: HostedPartition, proposal: Proposal) -> None:
@@ -56,8 +64,10 @@ class HostedPartition:
     """When ``flush.ms`` last made the log durable."""
     produce_rules: tuple[LogConfig, ProduceRules] | None = None
     """The rules for produced records, with the configuration from which they were computed."""
-    _waiting: set[trio.Event] = attrs.Factory(set)
-    _waiting_for_more: set[trio.Event] = attrs.Factory(set)
+    changes: int = 0
+    """How often watchers were woken. While it stays the same, a read at the same offset returns the same answer."""
+    _waiting: set[Watcher] = attrs.Factory(set)
+    _waiting_for_more: set[Watcher] = attrs.Factory(set)
 
     @property
     def name(self) -> str:
@@ -226,9 +236,10 @@ class HostedPartition:
         self._set(self._waiting)
         self._set(self._waiting_for_more)
 
-    def _set(self, events: set[trio.Event]) -> None:
-        for event in events:
-            event.set()
+    def _set(self, watchers: set[Watcher]) -> None:
+        self.changes += 1
+        for watcher in watchers:
+            watcher.set()
 
     async def committed(self, offset: int) -> None:
         """Return once everything below ``offset``, which is in the log, is committed. The caller bounds the wait.
@@ -279,14 +290,14 @@ class HostedPartition:
         if self.leadership is not None and len(self.leadership.isr) < self.leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
-    def watch(self, event: trio.Event, *, uncommitted: bool = False) -> Callable[[], None]:
-        """Set ``event`` when more records become visible; with ``uncommitted`` already when they are appended.
+    def watch(self, watcher: Watcher, *, uncommitted: bool = False) -> Callable[[], None]:
+        """Set ``watcher`` when more records become visible; with ``uncommitted`` already when they are appended.
 
         Returns a function that ends the watch.
         """
         watchers = self._waiting_for_more if uncommitted else self._waiting
-        watchers.add(event)
-        return lambda: watchers.discard(event)
+        watchers.add(watcher)
+        return lambda: watchers.discard(watcher)
 
     def records(self) -> Iterator[Record]:
         """Yield every record of the log, from its start to its present end, without control records."""

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import tempfile
 import uuid
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 import trio
+import trio.testing
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kraft.api.context import BrokerContext
+from kraft.api.fetch import PARTITIONS_PER_SLICE, at_broker
 from kraft.messages.fetch_request import FetchRequest, ForgottenTopic
 from kraft.messages.fetch_response import FetchResponse, PartitionData
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.messages.registry import ApiKey
+from kraft.replication.replicas import Replicas
+from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.rpc.client import Connection, connect
 from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import ZERO_UUID
+from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration
+from tests.support.held import serving as serving_at
+from tests.support.held import topic as topic_records
 from tests.support.talk import (
     batch,
     create,
@@ -23,6 +42,7 @@ from tests.support.talk import (
     topic_id_of,
     values_in,
 )
+from tests.world.test_turns import steps_of_this_task
 
 KIB = 1024
 FOREVER_MS = 20_000
@@ -217,3 +237,179 @@ async def test_a_session_waits_too(kraft_shared_cluster: EmbeddedCluster, broker
             nursery.start_soon(wait)
             await produce(broker, topic, batch(b"a"))
     assert values_in(answers[0].responses[0].partitions[0]) == [b"a"]
+
+
+# Parked requests
+
+
+def _request(version: int = 12) -> Request:
+    info = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+    return Request(ApiKey.FETCH, version, 0, "test", b"", 0, info)
+
+
+@asynccontextmanager
+async def _leader(path: Path, partitions: int, *replicas: int) -> AsyncIterator[Broker]:
+    broker = broker_in(path, 1)
+    broker.replicas.registered(5)
+    records = topic_records(*(replicas or (1,)), leader=1, partitions=partitions)
+    await broker.hear(registration(1, 5), registration(2, 6), *records)
+    yield broker
+    for partition in broker.replicas.all():
+        partition.log.abandon()
+
+
+async def _answer_to(context: BrokerContext, message: FetchRequest) -> FetchResponse:
+    reply = await at_broker(context, _request(), message)
+    response = await reply.wait() if isinstance(reply, Parked) else reply
+    assert isinstance(response, FetchResponse)
+    return response
+
+
+def _append(broker: Broker, index: int, size: int) -> None:
+    broker.replicas.partitions[TOPIC][index].append(bytearray(batch(bytes(size))), 0)
+
+
+async def test_a_wake_looks_only_at_the_partitions_that_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``DelayedFetch`` adds up bytes. The work of an append does not grow with the partitions that others wait for."""
+    looked_up: Counter[int] = Counter()
+    leader_of = Replicas.leader_of
+
+    def counting(replicas: Replicas, name: str, index: int) -> Any:
+        looked_up[index] += 1
+        return leader_of(replicas, name, index)
+
+    async with _leader(tmp_path, 300) as broker, trio.open_nursery() as nursery:
+        context = serving_at(broker.replicas)
+        message = fetch_request(TOPIC, partitions=tuple(range(300)), min_bytes=1 << 19, max_wait_ms=FOREVER_MS)
+        for _ in range(5):
+            nursery.start_soon(_answer_to, context, message)
+        await trio.testing.wait_all_tasks_blocked()
+        monkeypatch.setattr(Replicas, "leader_of", counting)
+        for _ in range(3):
+            _append(broker, 7, 100)
+            await trio.testing.wait_all_tasks_blocked()
+        assert looked_up == {7: 15}
+        _append(broker, 8, 1 << 19)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not nursery.child_tasks
+    # When it is counted, and for the response. The other 298 are as they were.
+    assert looked_up == {7: 15 + 5, 8: 10}
+
+
+async def test_many_partitions_are_read_in_slices(tmp_path: Path) -> None:
+    """A handler is free again at once, and other tasks run after each slice."""
+    count = PARTITIONS_PER_SLICE + 10
+    async with _leader(tmp_path, count) as broker:
+        message = fetch_request(TOPIC, partitions=tuple(range(count)), min_bytes=0)
+        reply = await at_broker(serving_at(broker.replicas), _request(), message)
+        assert isinstance(reply, Parked)
+        async with steps_of_this_task() as steps:
+            response = await reply.wait()
+        assert steps.count >= 1
+    assert isinstance(response, FetchResponse)
+    assert len(response.responses[0].partitions) == count
+
+
+async def test_a_change_between_the_first_read_and_the_wait_counts(tmp_path: Path) -> None:
+    """The connection's task begins to wait some time after the handler has read."""
+    async with _leader(tmp_path, 2) as broker:
+        message = fetch_request(TOPIC, partitions=(0, 1), min_bytes=1, max_wait_ms=FOREVER_MS)
+        reply = await at_broker(serving_at(broker.replicas), _request(), message)
+        assert isinstance(reply, Parked)
+        _append(broker, 1, 100)
+        with trio.fail_after(FOREVER_MS / 2000):
+            response = await reply.wait()
+    assert isinstance(response, FetchResponse)
+    assert [bool(each.records) for each in response.responses[0].partitions] == [False, True]
+
+
+async def test_more_min_bytes_than_max_bytes_do_not_wait(tmp_path: Path) -> None:
+    """KafkaApis: "fetchMinBytes = Math.min(fetchRequest.minBytes, fetchMaxBytes)"."""
+    async with _leader(tmp_path, 1) as broker:
+        _append(broker, 0, 100)
+        message = fetch_request(TOPIC, min_bytes=1 << 20, max_bytes=100, max_wait_ms=FOREVER_MS)
+        assert isinstance(await at_broker(serving_at(broker.replicas), _request(), message), FetchResponse)
+
+
+_CHANGES = st.tuples(
+    st.sampled_from(["append", "append", "append", "fetch", "fetch", "delete records", "elect", "follow", "lead"]),
+    st.integers(0, 1),
+    st.sampled_from([10, 100, 300]),
+)
+
+
+async def _change(broker: Broker, kind: str, index: int, size: int) -> None:
+    partition = broker.replicas.partitions[TOPIC][index]
+    state = partition.state
+    change = PartitionChangeRecord(partition_id=index, topic_id=TOPIC_ID)
+    if kind == "append" and partition.is_leader:
+        _append(broker, index, size)
+    elif kind == "delete records" and partition.is_leader:
+        partition.log.delete_records(partition.high_watermark)
+        partition.wake()
+    elif kind == "fetch" and partition.is_leader:
+        follower = fetch_request(TOPIC, partition.log.log_end_offset, partitions=(index,), replica_id=2)
+        await _answer_to(serving_at(broker.replicas), follower)
+    elif kind == "elect":
+        await broker.hear(attrs.evolve(change, leader=state.leader))
+    elif kind in ("follow", "lead"):
+        await broker.hear(attrs.evolve(change, leader=2 if kind == "follow" else 1))
+
+
+def _alone(message: FetchRequest) -> Any:
+    """The same request for each of its partitions alone, without waiting."""
+    for wanted in message.topics[0].partitions:
+        alone = attrs.evolve(message.topics[0], partitions=[wanted])
+        yield attrs.evolve(message, topics=[alone], max_wait_ms=0)
+
+
+@given(
+    changes=st.lists(_CHANGES, max_size=12),
+    replicas=st.sampled_from([(1,), (1, 2)]),
+    replica_id=st.sampled_from([-1, 2]),
+    min_bytes=st.integers(1, 1000),
+    partition_max_bytes=st.sampled_from([1, 200, 1 << 20]),
+    epoch=st.sampled_from([-1, 0]),
+)
+def test_a_parked_fetch_ends_when_its_partitions_have_enough(
+    changes: list[tuple[str, int, int]],
+    replicas: tuple[int, ...],
+    replica_id: int,
+    min_bytes: int,
+    partition_max_bytes: int,
+    epoch: int,
+) -> None:
+    """``fetch.min.bytes``, against a new read of every partition alone after each change."""
+
+    async def main(path: Path) -> None:
+        async with _leader(path, 2, *replicas) as broker, trio.open_nursery() as nursery:
+            context, answers = serving_at(broker.replicas), []
+            message = fetch_request(
+                TOPIC,
+                partitions=(0, 1),
+                min_bytes=min_bytes,
+                max_wait_ms=FOREVER_MS,
+                replica_id=replica_id,
+                partition_max_bytes=partition_max_bytes,
+                epoch=epoch,
+            )
+
+            async def parked() -> None:
+                answers.append(await _answer_to(context, message))
+
+            nursery.start_soon(parked)
+            for change in [("nothing", 0, 0), *changes]:
+                await _change(broker, *change)
+                await trio.testing.wait_all_tasks_blocked()
+                alone = [(await _answer_to(context, each)).responses[0].partitions[0] for each in _alone(message)]
+                enough = sum(len(each.records or b"") for each in alone) >= min_bytes
+                assert bool(answers) == (enough or any(each.error_code for each in alone))
+                if answers:
+                    assert answers == [await _answer_to(context, attrs.evolve(message, max_wait_ms=0))]
+                    break
+            nursery.cancel_scope.cancel()
+
+    with tempfile.TemporaryDirectory() as path:
+        trio.run(main, Path(path))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import attrs
 
+from kraft.api.context import BrokerContext
+from kraft.broker.fetch_session import FetchSessionCache
+from kraft.config.properties import from_mapping
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from kraft.messages.topic_record import TopicRecord
@@ -17,6 +20,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
+from kraft.testing.embedded import SETTINGS
 from kraft.world.world import World
 
 TOPIC, TOPIC_ID = "topic", UUID(int=77)
@@ -56,6 +60,16 @@ def broker_in(path: Path, node_id: int) -> Broker:
     return Broker(Replicas(node_id, World(), [directory], {}))
 
 
+def serving(replicas: Replicas) -> BrokerContext:
+    """The context of Produce, Fetch and ListOffsets at these replicas, without groups and a controller."""
+    config = from_mapping(SETTINGS).config
+    absent = cast(Any, None)
+    sessions = FetchSessionCache(10, new_id=lambda: replicas.world.random.randrange(1, 2**31))
+    return BrokerContext(
+        config, "cluster", replicas.world.clock, replicas, absent, absent, absent, absent, fetch_sessions=sessions
+    )
+
+
 def registration(node_id: int, epoch: int, port: int = 1, *, fenced: bool = False) -> RegisterBrokerRecord:
     return RegisterBrokerRecord(
         broker_id=node_id,
@@ -66,10 +80,16 @@ def registration(node_id: int, epoch: int, port: int = 1, *, fenced: bool = Fals
     )
 
 
-def topic(*replicas: int, leader: int) -> tuple[TopicRecord, PartitionRecord]:
-    """A topic of one partition, all of whose replicas are in sync, in leader epoch 0."""
-    partition = PartitionRecord(
-        partition_id=0,
+def topic(*replicas: int, leader: int, partitions: int = 1) -> tuple[TopicRecord | PartitionRecord, ...]:
+    """A topic whose replicas are all in sync, in leader epoch 0."""
+    return TopicRecord(name=TOPIC, topic_id=TOPIC_ID), *(
+        _partition(index, replicas, leader) for index in range(partitions)
+    )
+
+
+def _partition(index: int, replicas: tuple[int, ...], leader: int) -> PartitionRecord:
+    return PartitionRecord(
+        partition_id=index,
         topic_id=TOPIC_ID,
         replicas=list(replicas),
         isr=list(replicas),
@@ -78,4 +98,3 @@ def topic(*replicas: int, leader: int) -> tuple[TopicRecord, PartitionRecord]:
         partition_epoch=0,
         directories=[UUID(int=100)] * len(replicas),
     )
-    return TopicRecord(name=TOPIC, topic_id=TOPIC_ID), partition
