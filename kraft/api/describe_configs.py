@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from kraft.api.context import BrokerContext, ControllerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
-from kraft.controller.topic_name import is_valid_topic_name
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -21,6 +20,7 @@ from kraft.messages.describe_configs_response import (
 )
 from kraft.messages.registry import ApiKey
 from kraft.metadata.image import ResourceType
+from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 

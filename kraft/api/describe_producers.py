@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.controller.topic_name import is_valid_topic_name
 from kraft.messages.describe_producers_request import DescribeProducersRequest
 from kraft.messages.describe_producers_response import (
     DescribeProducersResponse,
@@ -13,6 +12,7 @@ from kraft.messages.describe_producers_response import (
     TopicResponse,
 )
 from kraft.messages.registry import ApiKey
+from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 

@@ -11,7 +11,6 @@ from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import TOPIC_OPERATIONS
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.controller.topic_name import is_valid_topic_name
 from kraft.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from kraft.messages.describe_topic_partitions_response import (
     Cursor,
@@ -21,6 +20,7 @@ from kraft.messages.describe_topic_partitions_response import (
 )
 from kraft.messages.registry import ApiKey
 from kraft.metadata.partitions import NO_LEADER, Partition
+from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal

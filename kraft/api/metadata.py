@@ -28,7 +28,6 @@ from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.controller.topic_name import is_valid_topic_name
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import (
     MetadataResponse,
@@ -38,6 +37,7 @@ from kraft.messages.metadata_response import (
 from kraft.messages.registry import ApiKey
 from kraft.metadata.image import Image, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
+from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal

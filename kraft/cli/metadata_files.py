@@ -1,7 +1,8 @@
 """Load the metadata in a snapshot or a log directory, without locking or writing anything.
 
 A live node may add and delete files meanwhile. The newest snapshot is loaded, and the complete batches of the log after
-it are replayed. The files do not record the high watermark, so uncommitted records are included.
+it are replayed, up to the first that contradicts the metadata. The files do not record the high watermark, so
+uncommitted records are included.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import os
 import re
 from collections.abc import Iterator
 from typing import Any
+
+import click
 
 from kraft.metadata.delta import Delta, MetadataError
 from kraft.metadata.frame import decode_record
@@ -106,15 +109,21 @@ def _replay(path: str, loader: Loader, start_offset: int) -> bool:
     end.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    offset = start_offset
     try:
         for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
             if header.base_offset >= start_offset and not header.is_control:
+                offset = header.base_offset
                 records = list(_records(fd, position, header))
                 loader.load(records, header.last_offset, header.leader_epoch, header.max_timestamp)
     except CorruptBatch:
         return False  # an incomplete last batch: a live node is writing it, or a crash cut it
     except MetadataError as error:
-        raise StorageError(f"{path}: {error}") from None
+        what = f"{path}: at offset {offset}: {error}"
+        if loader.image.offset < 0:
+            raise StorageError(what) from None
+        click.echo(f"{what}; this is the metadata before that offset", err=True)
+        return False
     finally:
         os.close(fd)
     return True

@@ -1,42 +1,24 @@
-"""The rules for names of topics."""
+"""Refusals of names of topics: illegal ones, and those that collide in metrics."""
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 
 from kraft.metadata.image import Image
+from kraft.metadata.topic_name import topic_name_fault
 from kraft.wire.errors import ErrorCode, KafkaError
 
-MAX_LENGTH = 249
 #: With so many of '.' and '_' a name collides with 2**8 - 1 others: looking these up costs less than a scan of all
 #: topics.
 _FEW_SEPARATORS = 8
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def check_topic_name(name: str) -> None:
     """Raise KafkaError INVALID_TOPIC_EXCEPTION, with the reason, if no topic may have this name."""
-    if not name:
-        _refuse("the empty string is not allowed")
-    if name in (".", ".."):
-        _refuse(f"'{name}' is not allowed")
-    if len(name) > MAX_LENGTH:
-        _refuse(f"the length of '{name[:MAX_LENGTH]}...' is longer than the max allowed length {MAX_LENGTH}")
-    if not _LEGAL.fullmatch(name):
-        _refuse(
-            f"'{name.encode('unicode_escape').decode()}' contains one or more characters other than ASCII "
-            "alphanumerics, '.', '_' and '-'"
-        )
-
-
-def is_valid_topic_name(name: str) -> bool:
-    try:
-        check_topic_name(name)
-    except KafkaError:
-        return False
-    return True
+    fault = topic_name_fault(name)
+    if fault is not None:
+        _refuse(fault)
 
 
 class Collisions:

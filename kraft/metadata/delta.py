@@ -43,6 +43,7 @@ from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
 from kraft.metadata.image import DIRECTORY_MIGRATING, Broker, BrokerEndpoint, ConfigResource, Image, ResourceType, Topic
 from kraft.metadata.index import IndexChange
 from kraft.metadata.partitions import MAX_PARTITIONS, Partition, Partitions, shared_partition
+from kraft.metadata.topic_name import topic_name_fault
 
 #: The field values of a PartitionChangeRecord that mean "unchanged".
 LEADER_UNCHANGED = -2
@@ -269,6 +270,9 @@ class Delta:
     # Topics and partitions.
 
     def _topic(self, record: TopicRecord) -> None:
+        fault = topic_name_fault(record.name)
+        if fault is not None:
+            raise MetadataError(f"TopicRecord has a name that no topic may have: {fault}")
         alive = record.topic_id in self._before.topics and record.topic_id not in self._deleted
         if record.name in self._topic_ids or record.topic_id in self._topics or alive:
             raise MetadataError(f"TopicRecord creates {record.name!r} with id {record.topic_id}, which exists")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Iterator
 
 import attrs
 
@@ -201,19 +200,18 @@ def _load(path: str, snapshot: SnapshotId) -> Image:
     timestamp_ms = snapshot_timestamp(path)
     require_supported_file(path)
     delta = Delta(Image())
+    offset = 1  # behind the header
     try:
-        for record in _records(path, snapshot.epoch):
-            delta.replay(record)
+        for value in read_snapshot(path, epoch=snapshot.epoch):
+            delta.replay(decode_record(value))
+            offset += 1
     except UnsupportedMetadata as error:
         raise UnsupportedFormat(f"{path}: {error}") from error
     except MetadataError as error:
-        raise StorageError(f"{path}: {error}; restore it from a copy, or from another controller") from error
+        advice = "restore it from a copy, or from another controller"
+        raise StorageError(f"{path}: at offset {offset}: {error}; {advice}") from error
     image, _ = delta.finish(snapshot.end_offset - 1, snapshot.epoch, timestamp_ms)
     return image
-
-
-def _records(path: str, epoch: int) -> Iterator[object]:
-    return map(decode_record, read_snapshot(path, epoch=epoch))
 
 
 def _append(download: _Download, data: bytes | memoryview) -> None:

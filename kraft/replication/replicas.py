@@ -28,6 +28,7 @@ from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
 from kraft.storage.directory import LogDirectory
+from kraft.storage.errors import StorageError
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -258,6 +259,10 @@ class Replicas:
             return
         assert topic is not None
         assert state is not None
+        other = self.partitions.get(name, {}).get(index)
+        if other is not None:
+            what = f"{path}: {other.log.directory} is a log of the same partition"
+            raise StorageError(f"{what}; move one of the two away, that of the directory that failed if one did")
         partition = self._host(topic, index, state, directory, checkpoints)
         if partition.log.recovery:
             logger.warning("%s: %s", path, partition.log.recovery)

@@ -355,8 +355,20 @@ def test_damage_is_one_line(snapshot: Path, tmp_path: Path) -> None:
     assert complaint("--directory", tmp_path / "nowhere") == f"{tmp_path / 'nowhere'}: No such file or directory"
     contradiction = batch(0, PartitionRecord(partition_id=0, topic_id=TOPIC, replicas=[1], isr=[1], leader=1))
     (empty / "00000000000000000000.log").write_bytes(contradiction)
-    assert "names topic" in complaint("--directory", empty)
+    assert f"{empty}/00000000000000000000.log: at offset 0: PartitionRecord names topic" in complaint(
+        "--directory", empty
+    )
     assert complaint() == "Give one of --snapshot and --directory."
+
+
+def test_a_record_that_no_node_would_replay_ends_the_view(tmp_path: Path) -> None:
+    """The record ends a node. The view shows all metadata before it, and names its place."""
+    good = batch(0, TopicRecord(name="orders", topic_id=TOPIC))
+    bad = batch(1, TopicRecord(name="../../pwned", topic_id=UUID(int=8)))
+    (tmp_path / "00000000000000000000.log").write_bytes(good + bad)
+    result = run("--directory", tmp_path, "ls", "/image/topics/byName")
+    assert result.stdout == "orders\n"
+    assert f"{tmp_path}/00000000000000000000.log: at offset 1: TopicRecord has a name" in result.stderr
 
 
 @pytest.mark.interop

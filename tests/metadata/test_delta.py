@@ -173,6 +173,7 @@ def test_clearing_eligible_leaders_changes_no_partition(topic: str) -> None:
         FeatureLevelRecord(name="metadata.version", feature_level=22),
         RemoveTopicRecord(topic_id=UUID(int=1)),
         TopicRecord(name="t", topic_id=UUID(int=2)),
+        *(TopicRecord(name=name, topic_id=UUID(int=2)) for name in ("../../pwned", "a/b", "..", "", "\0", "a" * 250)),
         UnregisterBrokerRecord(broker_id=1, broker_epoch=1),
         object(),
     ],

@@ -27,6 +27,7 @@ from kraft.metadata.frame import decode_record, encode_record
 from kraft.metadata.image import Image
 from kraft.metadata.levels import record_version
 from kraft.metadata.records_of import records_of
+from kraft.metadata.topic_name import is_valid_topic_name
 from tests.messages.strategies import messages, versions
 
 # Eligible leader replicas (version 2) are of higher levels than any here.
@@ -73,7 +74,9 @@ def by_name(record: Any) -> Any:
 @st.composite
 def clusters(draw: st.DrawFn) -> list[Any]:
     """All facts about a cluster, each once."""
-    topics = draw(statements(TopicRecord, lambda r: r.topic_id).filter(lambda rs: len({r.name for r in rs}) == len(rs)))
+    legal = st.text("ab._-", min_size=1, max_size=249).filter(is_valid_topic_name)
+    named = statements(TopicRecord, lambda r: r.topic_id, name=legal)
+    topics = draw(named.filter(lambda rs: len({r.name for r in rs}) == len(rs)))
     levels = statements(FeatureLevelRecord, lambda r: r.name, feature_level=st.integers(1, 100))
     quotas = statements(ClientQuotaRecord, lambda r: r.key, remove=st.just(False))
     records = [

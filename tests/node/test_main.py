@@ -11,18 +11,28 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 import trio
 
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.partition_record import PartitionRecord
+from kraft.messages.topic_record import TopicRecord
+from kraft.metadata.frame import encode_record
+from kraft.metadata.levels import record_version
 from kraft.node.__main__ import main
+from kraft.raft.events import LeaderChange
+from kraft.raft.messages import SnapshotId
 from kraft.rpc.client import connect
 from kraft.storage.directory import LogDirectory
 from kraft.storage.format import format_directories
+from kraft.storage.snapshot import write_snapshot
 from kraft.wire.codec import encode
 from tests.support.eventually import eventually
+from tests.support.metadata_logs import append_records, open_log
 from tests.support.node_process import NodeProcess, free_ports
 from tests.support.nodes import CLUSTER_ID, node_in
 from tests.support.talk import batch, create, fetch_request, produce
@@ -172,6 +182,44 @@ def test_a_damaged_bootstrap_checkpoint(node: NodeProcess, capsys: pytest.Captur
     data[100] ^= 1
     path.write_bytes(data)
     assert str(path) in refusal(node, capsys)
+
+
+# Names that become paths
+
+PWNED = (
+    FeatureLevelRecord(name="metadata.version", feature_level=DEFAULT_METADATA_LEVEL),
+    TopicRecord(name="../../pwned", topic_id=UUID(int=7)),
+    PartitionRecord(partition_id=0, topic_id=UUID(int=7), replicas=[1], isr=[1], leader=1, directories=[UUID(int=100)]),
+)
+
+
+def write_log(node: NodeProcess, *records: object) -> Path:
+    """A metadata log with these records, as a controller that checks no names would write it; its file."""
+    log = open_log(node.log_directory)
+    log.append_leader_change(LeaderChange(1, 1, (1,), (1,)), 1000)
+    append_records(log, records, 1, 1000)
+    log.close()
+    return Path(log.directory) / "00000000000000000000.log"
+
+
+def test_a_topic_whose_name_is_a_path_is_refused_at_replay(
+    node: NodeProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kafka's ``Topic.validate`` runs at creation only; a record may come from elsewhere."""
+    path = write_log(node, *PWNED)
+    line = refusal(node, capsys)
+    assert line.startswith(f"{path}: damaged at offset 1: TopicRecord has a name that no topic may have: '../../pwned'")
+    assert not list(node.directory.parent.rglob("pwned*"))
+
+
+def test_such_a_name_in_a_snapshot_is_refused(node: NodeProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = node.log_directory / "__cluster_metadata-0"
+    directory.mkdir()
+    values = [encode_record(record, record_version(record)) for record in PWNED]
+    path = write_snapshot(directory, SnapshotId(9, 1), values, timestamp=1)
+    line = refusal(node, capsys)
+    assert line.startswith(f"{path}: at offset 2: TopicRecord has a name that no topic may have: '../../pwned'")
+    assert not list(node.directory.parent.rglob("pwned*"))
 
 
 # Files after a stop or a crash

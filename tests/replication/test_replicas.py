@@ -20,9 +20,14 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.image import ResourceType
 from kraft.replication.checkpoints import FILES, Checkpoints
+from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection
 from kraft.storage.checkpoint import HIGH_WATERMARK, LOG_START_OFFSET, write_offsets
+from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.errors import StorageError
+from kraft.storage.meta_properties import MetaProperties
 from kraft.storage.partition_metadata import read_topic_id
+from kraft.world.world import World
 from tests.support.held import TOPIC_ID, broker_in, registration, topic
 from tests.support.nodes import node_in
 from tests.support.talk import EARLIEST, batch, create, list_offset, produce, values
@@ -284,3 +289,22 @@ async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
     assert not broker.partition.is_start_durable
     await broker.replicas.write_start_offsets()
     assert broker.partition.is_start_durable
+
+
+async def test_two_logs_of_one_partition_end_the_start(tmp_path: Path) -> None:
+    """Kafka's ``LogManager`` refuses duplicate log directories: a replica moved between directories may be in both, and
+    only a person knows which one is whole.
+    """
+    paths = [tmp_path / name for name in ("a", "b")]
+    for path in paths:
+        path.mkdir()
+        one = broker_in(path, 1)
+        one.replicas.registered(5)
+        await one.hear(registration(1, 5), *topic(1, leader=1))
+        one.partition.append(bytearray(batch(b"record")), 1000)
+        one.partition.log.close()
+    directories = [LogDirectory(str(path), -1, MetaProperties("cluster", 1), LastStop.CLEAN) for path in paths]
+    both = Replicas(1, World(), directories, {})
+    with pytest.raises(StorageError, match=f"{paths[1]}/topic-0: {paths[0]}/topic-0 is a log of the same partition"):
+        await both.load(one.loader.image)
+    assert all((path / "topic-0").is_dir() for path in paths)
