@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import attrs
+
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint
 from kraft.config.topic import LogConfig
@@ -29,7 +31,8 @@ def controller_plane_of(config: NodeConfig) -> Plane:
 
 
 def data_plane_of(config: NodeConfig) -> Plane:
-    return _plane("data", config, config.listeners.broker)
+    plane = _plane("data", config, config.listeners.broker)
+    return attrs.evolve(plane, request_bytes=config.network.queued_max_request_bytes)
 
 
 def _plane(name: str, config: NodeConfig, listeners: tuple[Endpoint, ...], metric_prefix: str = "") -> Plane:

@@ -18,6 +18,7 @@ from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import request_header_version, response_class, response_header_version
 from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
+from kraft.rpc.memory_pool import MemoryPool
 from kraft.wire.codec import decode, encode_spliced
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -91,7 +92,7 @@ class Connection:
 
     def __init__(self, transport: Transport, client_id: str | None, timeout_s: float) -> None:
         self._transport = transport
-        self._frames = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), MAX_RESPONSE_BYTES)
+        self._frames = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), MAX_RESPONSE_BYTES, MemoryPool())
         self._client_id = None if client_id is None else client_id.encode()
         self._timeout_s = timeout_s
         self._sending = _held(trio.Lock())

@@ -16,6 +16,7 @@ from kraft.rpc.channel import CLOSE, NO_RESPONSE, SHOWN_CLIENT_ID, Parked, Reque
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.header import Apis, encode_response, parse_request
+from kraft.rpc.memory_pool import MemoryPool
 from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics, ProcessorMetrics
 from kraft.rpc.trace import RequestTrace
@@ -43,6 +44,7 @@ class ProcessorContext:
     rejections: RejectionLog
     table: ConnectionTable
     scratch: memoryview
+    memory: MemoryPool
     plane_metrics: PlaneMetrics
     trace: RequestTrace
     metrics: ProcessorMetrics
@@ -51,8 +53,9 @@ class ProcessorContext:
 async def serve_connection(live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
     """Serve until the peer closes, the peer breaks the protocol, or the connection is cancelled (idle, quota, stop)."""
     peer = live.info
+    frames = FrameReader(transport, context.scratch, context.settings.request_max_bytes, context.memory)
     try:
-        await _serve(live, transport, context)
+        await _serve(live, frames, transport, context)
     except (InvalidFrame, DecodeError) as error:
         context.rejections.closed(peer, error)
     except (ConnectionEnded, OSError) as error:
@@ -61,10 +64,11 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
         logger.debug("%s %s: closed: no handler is left", peer.listener, peer.name)
     except Exception:
         logger.exception("%s %s: closed: internal error", peer.listener, peer.name)
+    finally:
+        frames.release()
 
 
-async def _serve(live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
-    frames = FrameReader(transport, context.scratch, context.settings.request_max_bytes)
+async def _serve(live: LiveConnection, frames: FrameReader, transport: Transport, context: ProcessorContext) -> None:
     table, metrics, requests = context.table, context.metrics, context.requests
     clock = context.plane_metrics.clock
     while not live.draining:

@@ -2,7 +2,8 @@
 
 A small frame costs one ``recv`` into a buffer that all connections of a processor share, and one copy out of it. A
 large frame is received into its own bytearray, which grows with the bytes that arrive: a peer that only announces 100
-MiB costs 64 KiB.
+MiB costs 64 KiB. The memory pool counts the whole length from the beginning, as in KIP-72: a frame that has begun to
+arrive never waits for memory that another one holds.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import struct
 
 from kraft.rpc.foreign import foreign_protocol
+from kraft.rpc.memory_pool import UNCOUNTED_BYTES, MemoryPool
 from kraft.world.transport import Transport
 
 SCRATCH_BYTES = 65_536
@@ -33,15 +35,25 @@ class FrameReader:
 
     Other readers in the same thread may share ``scratch``: it holds nothing across a checkpoint. A cancelled ``read``
     may have taken part of a frame, so the caller must close the connection.
+
+    A large frame takes its bytes from ``memory``, and gives them back at the next ``read`` or ``release``.
     """
 
-    __slots__ = ("_arrived", "_max_bytes", "_scratch", "_transport")
+    __slots__ = ("_arrived", "_max_bytes", "_memory", "_scratch", "_taken", "_transport")
 
-    def __init__(self, transport: Transport, scratch: memoryview, max_bytes: int) -> None:
+    def __init__(self, transport: Transport, scratch: memoryview, max_bytes: int, memory: MemoryPool) -> None:
         self._transport = transport
         self._scratch = scratch
         self._max_bytes = max_bytes
+        self._memory = memory
+        self._taken = 0
         self._arrived = memoryview(b"")
+
+    def release(self) -> None:
+        """Give back the memory of the last frame."""
+        if self._taken:
+            taken, self._taken = self._taken, 0
+            self._memory.give_back(taken)
 
     async def read(self) -> bytes | bytearray | None:
         """Return the next frame without its length; None if the stream ends between two frames.
@@ -51,6 +63,7 @@ class FrameReader:
             ConnectionEnded: the stream ends inside a frame.
             OSError: the connection was lost.
         """
+        self.release()
         arrived = self._arrived
         scratch = self._scratch
         while len(arrived) < 4:
@@ -74,7 +87,14 @@ class FrameReader:
             self._arrived = memoryview(bytes(rest)) if rest.obj is scratch.obj else rest
             return frame
         self._arrived = memoryview(b"")
-        return await self._read_large(size, arrived[4:])
+        head = arrived[4:]
+        if size > UNCOUNTED_BYTES:
+            if not self._memory.has_room:
+                head = memoryview(bytes(head))  # another connection uses the shared buffer while this task waits
+                await self._memory.room()
+            self._memory.take(size)
+            self._taken = size
+        return await self._read_large(size, head)
 
     async def _read_large(self, size: int, head: memoryview) -> bytearray:
         filled = len(head)

@@ -24,9 +24,10 @@ class Plane:
     """Listeners that share a request queue and its handlers.
 
     ``processors`` is the number for each listener (``num.network.threads``); ``listener_processors`` overrides it for
-    the listeners that it names. ``queue_capacity`` is in requests (``queued.max.requests``). ``handlers`` is the number
-    of requests that are handled at the same time (``num.io.threads``). ``metric_prefix`` precedes the metric names, as
-    in Kafka: empty for the data plane, ``ControlPlane`` for the control plane.
+    the listeners that it names. ``queue_capacity`` is in requests (``queued.max.requests``). ``request_bytes`` is the
+    memory for large requests (``queued.max.request.bytes``), without a limit if it is -1. ``handlers`` is the number of
+    requests that are handled at the same time (``num.io.threads``). ``metric_prefix`` precedes the metric names, as in
+    Kafka: empty for the data plane, ``ControlPlane`` for the control plane.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Plane:
     handlers: int = 8
     metric_prefix: str = ""
     listener_processors: Mapping[str, int] = attrs.Factory(dict)
+    request_bytes: int = -1
 
     def processors_of(self, listener: str) -> int:
         return self.listener_processors.get(listener, self.processors)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from kraft.messages.registry import request_class
 from kraft.metrics import Counter, Histogram, IdleMeter, Meter, Registry
 from kraft.rpc.channel import Request
+from kraft.rpc.memory_pool import MemoryPool
 from kraft.rpc.plane import Plane
 
 _MILLISECONDS_PER_MICROSECOND = 0.001
@@ -74,6 +75,12 @@ class PlaneMetrics:
     def watch_queue(self, size: Callable[[], int]) -> None:
         """Declare the gauge of the queue; ``size`` returns the number of requests that wait for a handler."""
         self._registry.gauge(_NETWORK, "RequestChannel", f"{self.plane.metric_prefix}RequestQueueSize", size)
+
+    def watch_memory(self, memory: MemoryPool) -> None:
+        """Declare the gauges of the memory for large requests."""
+        prefix = self.plane.metric_prefix
+        self._registry.gauge(_NETWORK, "SocketServer", f"{prefix}MemoryPoolAvailable", lambda: memory.available)
+        self._registry.gauge(_NETWORK, "SocketServer", f"{prefix}MemoryPoolUsed", lambda: memory.used)
 
     def processor(self, listener: str, number: int) -> ProcessorMetrics:
         processor = ProcessorMetrics(self._registry, self.plane, listener, number)

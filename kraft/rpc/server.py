@@ -30,6 +30,7 @@ from kraft.rpc.connection import ErrorResponse, ProcessorContext, failed_reply, 
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.frames import SCRATCH_BYTES
 from kraft.rpc.header import Apis
+from kraft.rpc.memory_pool import MemoryPool
 from kraft.rpc.plane import PENDING_CONNECTIONS_PER_PROCESSOR, Plane
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.rejections import RejectionLog
@@ -91,12 +92,14 @@ async def serve(
         async with trio.open_nursery() as nursery:
             send, receive = trio.open_memory_channel[Request](plane.queue_capacity)
             metrics.watch_queue(lambda: receive.statistics().current_buffer_used)
+            memory = MemoryPool(plane.request_bytes)
+            metrics.watch_memory(memory)
             with send, receive:
                 for number in range(plane.handlers):
                     nursery.start_soon(_run_handler, receive.clone(), service, metrics, name=f"handler {number}")
                 owners = (each for each, _ in listening for _ in range(plane.processors_of(each.listener)))
                 processors = [
-                    _Processor.create(number, endpoint, send.clone(), service, metrics)
+                    _Processor.create(number, endpoint, send.clone(), service, metrics, memory)
                     for number, endpoint in enumerate(owners)
                 ]
             for processor in processors:
@@ -134,6 +137,7 @@ class _Processor:
         requests: trio.MemorySendChannel[Request],
         service: Service,
         metrics: PlaneMetrics,
+        memory: MemoryPool,
     ) -> _Processor:
         arriving, pending = trio.open_memory_channel[Accepted](PENDING_CONNECTIONS_PER_PROCESSOR)
         context = ProcessorContext(
@@ -144,6 +148,7 @@ class _Processor:
             rejections=service.rejections,
             table=ConnectionTable(),
             scratch=memoryview(bytearray(SCRATCH_BYTES)),
+            memory=memory,
             plane_metrics=metrics,
             trace=RequestTrace.of(service.trace, metrics.plane, service.sampler),
             metrics=metrics.processor(endpoint.listener, number),

@@ -35,6 +35,17 @@ def test_the_two_planes_of_a_node_have_metrics_of_their_own() -> None:
     assert (data_plane_of(config).metric_prefix, controller_plane_of(config).metric_prefix) == ("", "Controller")
 
 
+def test_the_memory_for_requests_is_that_of_the_data_plane() -> None:
+    """``queued.max.request.bytes`` must not let a client's requests hold up the quorum (KIP-291, KIP-72)."""
+    both = {
+        "process.roles": "broker,controller",
+        "listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093",
+        "queued.max.request.bytes": "200000000",
+    }
+    config = node_config({**CONTROLLER, **both})
+    assert (data_plane_of(config).request_bytes, controller_plane_of(config).request_bytes) == (200_000_000, -1)
+
+
 def test_the_controller_has_the_settings_of_voters_and_balancing() -> None:
     config = node_config(
         {

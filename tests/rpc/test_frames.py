@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
+from kraft.rpc.memory_pool import MemoryPool
 from kraft.wire.splice import FileSlice
 
 MAX_BYTES = 104_857_600
@@ -52,7 +53,7 @@ class Chunks:
 
 def read_all(transport: Chunks, max_bytes: int = MAX_BYTES) -> list[bytes]:
     async def main() -> list[bytes]:
-        reader = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), max_bytes)
+        reader = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), max_bytes, MemoryPool())
         frames = []
         while (frame := await reader.read()) is not None:
             frames.append(frame)
