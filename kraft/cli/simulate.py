@@ -44,7 +44,9 @@ _LOG_INTERVAL_S = 30.0
     metavar="MASTER",
     help="With --seeds: run them on Spark, such as local[*] or spark://host:7077.",
 )
-@click.option("--into", metavar="DIR", help="With --spark: write the verdicts as Parquet files below this directory.")
+@click.option(
+    "--into", metavar="DIR", help="With --spark: add the verdicts to the tables of this directory (see kraft pipeline)."
+)
 @click.option("--seed", type=click.IntRange(0), help="Run one seed.")
 @click.option("--trace", is_flag=True, help="With --seed: print every event.")
 @click.option(
@@ -164,13 +166,14 @@ def _on_spark(seeds: range, master: str, into: str | None) -> Iterator[Iterable[
     """Run the seeds on Spark. The room of Spark is imported here, because most campaigns do not need it."""
     try:
         from kraft.spark.campaign import CampaignError, campaign_on
+        from kraft.spark.pipeline.store import StoreError
         from kraft.spark.session import JavaMissing
     except ImportError as error:
         raise click.ClickException(str(error)) from None
     try:
         with campaign_on(master, seeds, into) as results:
             yield results
-    except (JavaMissing, CampaignError) as error:
+    except (JavaMissing, CampaignError, StoreError, OSError) as error:
         raise click.ClickException(str(error)) from None
 
 

@@ -2,7 +2,8 @@
 
 A result is a pure function of the code and the seed. So a task that Spark runs again, or twice at the same time, does
 no harm: its rows are the same, and Spark returns the rows of one attempt. A sample of the seeds is run again in other
-tasks. If the trace hash of one differs, the code is not deterministic, and the campaign fails.
+tasks. If the trace hash of one differs, the code is not deterministic, and the campaign fails. For the same reason the
+tables have each seed once for one code, however often it runs.
 
 A campaign is a sequence of waves, two of them under way at any time: while the last tasks of one run, the next one
 occupies the other cores. A finished wave is what an interrupted campaign keeps.
@@ -10,7 +11,7 @@ occupies the other cores. A finished wave is what an interrupted campaign keeps.
 
 from __future__ import annotations
 
-import platform
+import hashlib
 import re
 import signal
 import subprocess
@@ -18,21 +19,33 @@ import tempfile
 import threading
 import zipfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import kraft
 from kraft.simulation.campaign import SeedResult, run_seed
+from kraft.spark.campaign_rows import (
+    RUNS,
+    RUNS_DDL,
+    VERDICTS,
+    Run,
+    SeedsOfTask,
+    first_and_second_runs,
+    runner,
+    seed_result,
+)
+from kraft.spark.pipeline.batches import Pipeline
+from kraft.spark.pipeline.store import ParquetStore, StoreError, TableStore, batch_name, locked
 from kraft.spark.session import is_local, session_on
 
 SEEDS_PER_TASK = 64
@@ -41,37 +54,19 @@ TASKS_PER_CORE = 4
 """Of one wave."""
 WAVES_UNDER_WAY = 2
 SAMPLE_EVERY = 100
-"""Of so many seeds, one is run again."""
+"""Of so many seeds of a wave, one is run again."""
 
 _TAG = "kraft-campaign"
-PASSED, FAILED = "passed", "failed"
+#: The query whose batches are the waves.
+_QUERY = "campaign"
+_ANSWER = "campaigns"
 
-COLUMNS = (
-    "seed bigint, commit string, python string, verdict string, invariant string, text string, events bigint, "
-    "simulated_s double, committed bigint, trace_hash string, coverage map<string, bigint>"
-)
-"""The columns of a result's row. The first three determine the others."""
-SCHEMA = pa.schema(
-    [
-        ("seed", pa.int64()),
-        ("commit", pa.string()),
-        ("python", pa.string()),
-        ("verdict", pa.string()),
-        ("invariant", pa.string()),
-        ("text", pa.string()),
-        ("events", pa.int64()),
-        ("simulated_s", pa.float64()),
-        ("committed", pa.int64()),
-        ("trace_hash", pa.string()),
-        ("coverage", pa.map_(pa.string(), pa.int64())),
-    ]
-)
-
+_PACKAGE = Path(kraft.__file__).parent
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_HASH_DIGITS = 12
 _CAUSE = "Caused by: "
 _PYTHON_ERROR = re.compile(r"\w+(Error|Exception): ")
 _SPARK_ERRORS = (PySparkException, Py4JError)
-
-Run = Callable[[int], SeedResult]
 
 
 class CampaignError(Exception):
@@ -82,22 +77,23 @@ class CampaignError(Exception):
 class Campaign:
     """The campaign over ``seeds``. ``run`` runs on the executors; ``commit`` names its code.
 
-    With ``into``, each wave's rows become a Parquet file below that directory, in a directory for the wave. A wave that
-    is run again replaces its file. Ranges that overlap leave equal rows of the same seed, commit and Python.
+    With ``store``, each wave is a batch of the table ``campaign_verdicts``. A seed that the table has of the same code
+    is compared with it, and not added again.
     """
 
     spark: SparkSession
     seeds: range
     commit: str
-    into: str | None = None
+    store: TableStore | None = None
     run: Run = run_seed
-    _hashes: dict[int, str] = attrs.field(factory=dict, init=False)
+    _writing: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
-    def results(self) -> Iterator[SeedResult]:
-        """Yield the result of each seed once, in order; then run the sample again.
+    def results(self) -> Generator[SeedResult, None, None]:
+        """Yield the result of each seed once, in order.
 
         Raises:
             CampaignError: the trace hashes of a seed differ, or a task failed for good.
+            StoreError: the table cannot be written.
         """
         parallelism = self.spark.sparkContext.defaultParallelism
         waves = deque(_waves(self.seeds, parallelism))
@@ -106,55 +102,79 @@ class Campaign:
             while waves or under_way:
                 while waves and len(under_way) < WAVES_UNDER_WAY:
                     under_way.append(_started(self._wave, waves.popleft(), parallelism))
-                table = under_way.popleft().result()
-                yield from map(self._noted, table.to_pylist())
-            self._check_sample(parallelism)
+                yield from map(seed_result, under_way.popleft().result().to_pylist())
         except _SPARK_ERRORS as error:
             raise CampaignError(f"Spark: {cause_in(str(error))}") from error
         finally:
             with suppress(*_SPARK_ERRORS):
                 self.spark.interruptTag(_TAG)
 
+    def answer(self) -> None:
+        """Make the table ``campaigns`` again from the verdicts.
+
+        Raises:
+            CampaignError: Spark could not.
+            StoreError: the table cannot be written.
+        """
+        if self.store is not None:
+            try:
+                with self._writing:
+                    Pipeline(self.store).answer(names=(_ANSWER,))
+            except _SPARK_ERRORS as error:
+                raise CampaignError(f"Spark: {cause_in(str(error))}") from error
+
     def _wave(self, wave: range, parallelism: int) -> pa.Table:
-        """Run the seeds of a wave, each in one task, and write their rows."""
+        """Run the seeds of a wave, each in one task and the sample in another, and write their rows."""
         self.spark.addTag(_TAG)
-        tasks = max(min(len(wave), parallelism), -(-len(wave) // SEEDS_PER_TASK))
-        rows = self._rows(wave, tasks).sort_by("seed")
-        if rows.column("seed").to_pylist() != list(wave):
-            raise CampaignError(f"Spark returned {rows.num_rows} rows for the seeds {wave.start} to {wave.stop - 1}")
-        if self.into is not None:
-            path = f"{self.into.rstrip('/')}/wave={self.commit}-{wave.start}-{wave.stop}"
-            self.spark.createDataFrame(rows).coalesce(1).write.mode("overwrite").parquet(path)
+        sample = wave[::SAMPLE_EVERY]
+        tasks = [*_tasks(wave, parallelism, again=False), *_tasks(sample, parallelism, again=True)]
+        numbers = self.spark.range(0, len(tasks), 1, len(tasks))  # a partition, and so a task, for each number
+        found = numbers.mapInArrow(runner(self.run, self.commit, tasks), RUNS_DDL).toArrow().cast(RUNS)
+        rows, hashes = first_and_second_runs(found)
+        if rows.column("seed").to_pylist() != list(wave) or found.num_rows != len(wave) + len(sample):
+            raise CampaignError(f"Spark returned {found.num_rows} rows for the seeds {wave.start} to {wave.stop - 1}")
+        if self.store is not None:
+            with self._writing:
+                self._add(self.store, rows)
+        for row in rows.select(["seed", "trace_hash", "agreed"]).to_pylist():
+            if row["agreed"] is False:
+                raise _not_deterministic(row["seed"], row["trace_hash"], f"{hashes[row['seed']]} in another task")
         return rows
 
-    def _rows(self, seeds: range, tasks: int) -> pa.Table:
-        ids = self.spark.range(seeds.start, seeds.stop, seeds.step, tasks)
-        return ids.mapInArrow(_runner(self.run, self.commit), COLUMNS).toArrow().cast(SCHEMA)
+    def _add(self, store: TableStore, rows: pa.Table) -> None:
+        """Add the rows that the table does not have yet. Raises CampaignError if it has another trace of a seed."""
+        campaigns, seeds = rows.column("campaign").unique().to_pylist(), rows.column("seed").to_pylist()
+        span = F.col("campaign").isin(campaigns) & F.col("seed").between(min(seeds), max(seeds))
+        stored = store.read(VERDICTS).where(span).select("campaign", "seed", "trace_hash").toArrow().to_pylist()
+        known = {(row["campaign"], row["seed"]): row["trace_hash"] for row in stored}
+        new = []
+        for row in rows.select(["campaign", "seed", "trace_hash"]).to_pylist():
+            before = known.get((row["campaign"], row["seed"]))
+            new.append(before is None)
+            if before not in (None, row["trace_hash"]):
+                raise _not_deterministic(row["seed"], row["trace_hash"], f"{before} in the tables")
+        if any(new):
+            batch = batch_name(_QUERY, 1 + store.last_number(VERDICTS, _QUERY))
+            store.append(VERDICTS, batch, self.spark.createDataFrame(rows.filter(pa.array(new))).coalesce(1))
+            store.compact(VERDICTS)
 
-    def _noted(self, row: dict[str, Any]) -> SeedResult:
-        if row["seed"] in self._sample:
-            self._hashes[row["seed"]] = row["trace_hash"]
-        return _result(row)
 
-    @property
-    def _sample(self) -> range:
-        return self.seeds[::SAMPLE_EVERY]
+def _tasks(seeds: range, parallelism: int, *, again: bool) -> Iterator[SeedsOfTask]:
+    count = max(min(len(seeds), parallelism), -(-len(seeds) // SEEDS_PER_TASK))
+    for number in range(count):
+        yield SeedsOfTask(seeds[number * len(seeds) // count : (number + 1) * len(seeds) // count], again)
 
-    def _check_sample(self, parallelism: int) -> None:
-        sample = self._sample
-        tasks = max(min(len(sample), parallelism), -(-len(sample) // SEEDS_PER_TASK))
-        again = self._rows(sample, tasks)
-        for seed, second in zip(again.column("seed").to_pylist(), again.column("trace_hash").to_pylist(), strict=True):
-            if second != self._hashes[seed]:
-                raise CampaignError(
-                    f"seed {seed} has the trace {self._hashes[seed]}, and {second} in another task: "
-                    "the code is not deterministic, or two executors run different code"
-                )
+
+def _not_deterministic(seed: int, trace: str, other: str) -> CampaignError:
+    return CampaignError(
+        f"seed {seed} has the trace {trace}, and {other}: "
+        "the code is not deterministic, or two executors run different code"
+    )
 
 
 @contextmanager
 def campaign_on(master: str, seeds: range, into: str | None) -> Iterator[Iterator[SeedResult]]:
-    """Run a campaign in a session of its own: the block gets the results.
+    """Run a campaign in a session of its own: the block gets the results. With ``into``, the tables there get them too.
 
     The executors of a cluster get this package from here, so that they run the driver's code. They need Python of the
     driver's version, with attrs and PyArrow.
@@ -162,7 +182,24 @@ def campaign_on(master: str, seeds: range, into: str | None) -> Iterator[Iterato
     Raises:
         JavaMissing: no Java runs here, or it is too old for Spark.
         CampaignError: also of the block.
+        StoreError: another program writes the tables, or they cannot be written.
     """
+    lock: AbstractContextManager[None] = nullcontext() if into is None else locked(into, None)
+    with lock, _session(master) as spark:
+        campaign = Campaign(spark, seeds, code_version(), None if into is None else ParquetStore(spark, into))
+        try:
+            with closing(campaign.results()) as results:
+                yield results
+        except BaseException:
+            with suppress(CampaignError, StoreError):  # the finished waves, too, have an answer
+                campaign.answer()
+            raise
+        campaign.answer()
+
+
+@contextmanager
+def _session(master: str) -> Iterator[SparkSession]:
+    """Start Spark on ``master``, with this package on the executors, and stop it in the end."""
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         spark = session_on(master, "kraft simulate")
@@ -176,7 +213,7 @@ def campaign_on(master: str, seeds: range, into: str | None) -> Iterator[Iterato
                 path = Path(directory) / "kraft.zip"
                 package_zip(path)
                 spark.sparkContext.addPyFile(str(path))
-            yield Campaign(spark, seeds, code_version(), into).results()
+            yield spark
         finally:
             with suppress(*_SPARK_ERRORS):
                 spark.stop()
@@ -205,33 +242,6 @@ def _waves(seeds: range, parallelism: int) -> Iterator[range]:
         yield range(start, min(start + size, seeds.stop))
 
 
-def _runner(run: Run, commit: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function of a task: it runs the seeds of each batch."""
-
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        python = platform.python_version()
-        for batch in batches:
-            results = map(run, batch.column(0).to_pylist())
-            yield pa.RecordBatch.from_pylist([_row(result, commit, python) for result in results], SCHEMA)
-
-    return task
-
-
-def _row(result: SeedResult, commit: str, python: str) -> dict[str, Any]:
-    return {
-        **attrs.asdict(result, recurse=False),
-        "commit": commit,
-        "python": python,
-        "verdict": PASSED if result.invariant is None else FAILED,
-        "coverage": list(result.coverage.items()),
-    }
-
-
-def _result(row: dict[str, Any]) -> SeedResult:
-    fields = {field.name: row[field.name] for field in attrs.fields(SeedResult)}
-    return SeedResult(**{**fields, "coverage": dict(row["coverage"])})
-
-
 def cause_in(text: str) -> str:
     """Return the line of an error of Spark that names its cause.
 
@@ -244,21 +254,34 @@ def cause_in(text: str) -> str:
 
 
 def code_version() -> str:
-    """Return the commit of this package, with ``-dirty`` if files were changed, or the version of an installed one."""
-    directory = Path(kraft.__file__).parent
-    git = ["git", "-C", str(directory)]
+    """Return a name of this package's code: its commit, or its version if it is installed.
+
+    Where files may differ from those of that name, a hash of the files is added.
+    """
+    git = ["git", "-C", str(_PACKAGE)]
     try:
         subprocess.run([*git, "ls-files", "--error-unmatch", "__init__.py"], capture_output=True, check=True)
         describe = [*git, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-        told = subprocess.run(describe, capture_output=True, text=True, check=True)
+        name = subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        return version("kraft")
-    return told.stdout.strip()
+        name = version("kraft")
+    return name if _COMMIT.fullmatch(name) else f"{name}-{_hash_of_sources()}"
+
+
+def _sources() -> list[Path]:
+    return sorted(_PACKAGE.rglob("*.py"))
+
+
+def _hash_of_sources() -> str:
+    digest = hashlib.sha256()
+    for source in _sources():
+        digest.update(f"{source.relative_to(_PACKAGE)} {source.stat().st_size}\n".encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:_HASH_DIGITS]
 
 
 def package_zip(path: Path) -> None:
     """Write this package to a zip file, from which Python can import it."""
-    package = Path(kraft.__file__).parent
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for source in sorted(package.rglob("*.py")):
-            archive.write(source, source.relative_to(package.parent))
+        for source in _sources():
+            archive.write(source, source.relative_to(_PACKAGE.parent))

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
+import platform
 import re
 import signal
 import subprocess
 import sys
+from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from click.testing import CliRunner
 
+from kraft.cli.main import cli
 from kraft.simulation.campaign import SeedResult, Tally, run_seed
-from kraft.spark import campaign
+from kraft.simulation.plan import draw_knobs
+from kraft.spark import campaign, campaign_rows
+from kraft.spark.pipeline.store import ParquetStore, locked
+from kraft.spark.pipeline.tables import TABLES
 from tests.simulation.hunt import recorded
 from tests.simulation.mutants import MUTANTS
+from tests.support.browser import open_page
 from tests.support.node_process import environment
 
 if TYPE_CHECKING:
@@ -46,21 +54,81 @@ def without_a_world(seed: int) -> SeedResult:
     raise LookupError(f"seed {seed} has no world")
 
 
+def verdicts(store: ParquetStore) -> list[Any]:
+    return store.read(campaign_rows.VERDICTS).orderBy("commit", "seed").collect()
+
+
 def test_the_results_are_those_of_plain_processes(spark: SparkSession, tmp_path: Path) -> None:
     """ "every verdict a pure function of commit and seed": in order, each once, and in the table too."""
-    into = str(tmp_path / "results")
+    store = ParquetStore(spark, str(tmp_path))
     plain = list(map(run_seed, SEEDS))
-    assert list(campaign.Campaign(spark, SEEDS, "c0ffee", into).results()) == plain
-    rows = spark.read.parquet(into).orderBy("seed").collect()
-    assert [row.seed for row in rows] == list(SEEDS)
-    assert {(row.commit, row.verdict, row.invariant) for row in rows} == {("c0ffee", "passed", None)}
-    assert [(row.trace_hash, row.coverage) for row in rows] == [(each.trace_hash, each.coverage) for each in plain]
+    assert list(campaign.Campaign(spark, SEEDS, "c0ffee", store).results()) == plain
+    rows = verdicts(store)
+    assert [campaign_rows.seed_result(row) for row in rows] == plain
+    assert {(row.campaign, row.verdict) for row in rows} == {(f"c0ffee/{platform.python_version()}", "passed")}
+    assert [(row.profile, row.voters, row.observers) for row in rows] == [
+        (knobs.profile.value, knobs.voters, knobs.observers) for knobs in map(draw_knobs, SEEDS)
+    ]
+    assert [row.seed for row in rows if row.agreed] == [SEEDS.start]
+    assert all(row.cpu_seconds > 0 for row in rows)
 
 
-def test_a_wave_that_is_run_again_replaces_its_rows(spark: SparkSession, tmp_path: Path) -> None:
-    for _ in range(2):
-        list(campaign.Campaign(spark, range(2), "c0ffee", str(tmp_path / "results")).results())
-    assert spark.read.parquet(str(tmp_path / "results")).count() == 2
+def test_the_table_has_each_seed_of_one_code_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Commit, Python and seed determine a verdict, so a repetition adds nothing. Another commit is other code."""
+    store = ParquetStore(spark, str(tmp_path))
+    for seeds, commit in ((range(4), "c0ffee"), (range(2, 6), "c0ffee"), (range(5, 6), "facade")):
+        assert [result.seed for result in campaign.Campaign(spark, seeds, commit, store).results()] == list(seeds)
+    assert [(row.commit, row.seed) for row in verdicts(store)] == [
+        *(("c0ffee", seed) for seed in range(6)),
+        ("facade", 5),
+    ]
+    assert len(store.batches(campaign_rows.VERDICTS)) == 3
+
+
+def test_a_verdict_that_contradicts_the_table_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """A trace is a function of commit and seed, so one of the two codes is not that of the commit."""
+    store = ParquetStore(spark, str(tmp_path))
+    seed = recorded()[MUTANT].seed
+    seeds = range(seed, seed + 1)
+    list(campaign.Campaign(spark, seeds, "c0ffee", store).results())
+    with pytest.raises(
+        campaign.CampaignError, match=rf"^seed {seed} has the trace \w{{32}}, and \w{{32}} in the tables: "
+    ):
+        list(campaign.Campaign(spark, seeds, "c0ffee", store, with_a_planted_bug).results())
+    assert [campaign_rows.seed_result(row) for row in verdicts(store)] == [run_seed(seed)]
+
+
+@pytest.mark.timeout(300)
+def test_a_planted_bug_is_in_the_tables_and_on_the_page(spark: SparkSession, tmp_path: Path) -> None:
+    """ "results land in the same tables and report": with the reason and the command that repeats each failure."""
+    store, page_path = ParquetStore(spark, str(tmp_path)), tmp_path / "report.html"
+    first = recorded()[MUTANT].seed
+    seeds = range(first, first + 8)
+    planted = campaign.Campaign(spark, seeds, "badc0de", store, with_a_planted_bug)
+    with MUTANTS[MUTANT].planted():
+        plain = list(map(run_seed, seeds))
+    assert list(planted.results()) == plain
+    failed = [result for result in plain if result.invariant is not None]
+    assert failed[0].seed == first
+    planted.answer()
+    (row,) = store.read(TABLES["campaigns"]).collect()
+    assert (row.commit, row.seeds, row.first_seed, row.last_seed) == ("badc0de", 8, first, first + 7)
+    assert (row.failed, row.run_again, row.disagreed) == (len(failed), 1, 0)
+    assert row.invariants == Counter(result.invariant for result in failed)
+    assert (row.events, row.committed) == (sum(r.events for r in plain), sum(r.committed for r in plain))
+    arguments = ["pipeline", "report", "--into", str(tmp_path), "--output", str(page_path)]
+    done = CliRunner(catch_exceptions=False).invoke(cli, arguments)
+    assert done.exit_code == 0, done.output
+    page = open_page(page_path)
+    assert page.console == []
+    assert page.body.attributes["data-failed"] == "0"
+    assert page.drawn("campaigns", f"badc0de with Python {platform.python_version()}: {len(failed)} of 8 seeds failed")
+    drawn = page.drawn("campaigns", "failed: ")
+    assert sum(int(bar.label.split()[1]) for bar in drawn) == len(failed)
+    cells = page.texts("failed-seeds", "td")
+    for result in failed:
+        assert f"kraft simulate --seed {result.seed} --trace" in cells
+        assert result.text in cells
 
 
 def test_several_waves_have_the_sums_of_one_process(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,18 +143,13 @@ def test_several_waves_have_the_sums_of_one_process(spark: SparkSession, monkeyp
     assert tally == plain
 
 
-def test_a_seed_that_fails_is_reported(spark: SparkSession) -> None:
-    seed = recorded()[MUTANT].seed
-    (result,) = campaign.Campaign(spark, range(seed, seed + 1), "c0ffee", run=with_a_planted_bug).results()
-    with MUTANTS[MUTANT].planted():
-        assert result == run_seed(seed)
-    assert result.invariant is not None
-
-
-def test_two_tasks_that_disagree_are_an_error(spark: SparkSession) -> None:
-    """A result that is no function of the seed is worth nothing: a retry would give another."""
+@pytest.mark.parametrize("seeds", [range(7, 8), range(7, 9)])
+def test_two_tasks_that_disagree_are_an_error(spark: SparkSession, tmp_path: Path, seeds: range) -> None:
+    """A result that is no function of the seed is worth nothing: a retry would give another. The table says so too."""
+    store = ParquetStore(spark, str(tmp_path))
     with pytest.raises(campaign.CampaignError, match=r"^seed 7 has the trace 0{20}\w{12}, and 0{20}\w{12} in another"):
-        list(campaign.Campaign(spark, range(7, 9), "c0ffee", run=of_this_task).results())
+        list(campaign.Campaign(spark, seeds, "c0ffee", store, of_this_task).results())
+    assert [row.agreed for row in verdicts(store)] == [False, None][: len(seeds)]
 
 
 def test_a_task_that_fails_is_one_line(spark: SparkSession) -> None:
@@ -116,8 +179,9 @@ def test_the_command_reports_what_a_campaign_without_spark_reports(tmp_path: Pat
     assert told["spark"][1][:-1] == told["plain"][1][:-1]
 
 
-def test_ctrl_c_reports_the_seeds_of_finished_waves() -> None:
-    arguments = ["simulate", "--seeds", "0:1000000", "--spark", "local[2]"]
+def test_ctrl_c_reports_the_seeds_of_finished_waves(spark: SparkSession, tmp_path: Path) -> None:
+    """The tables keep them, and have an answer about them."""
+    arguments = ["simulate", "--seeds", "0:1000000", "--spark", "local[2]", "--into", str(tmp_path)]
     command = [sys.executable, "-c", EAGER, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
         assert process.stderr is not None
@@ -129,7 +193,25 @@ def test_ctrl_c_reports_the_seeds_of_finished_waves() -> None:
         finally:
             process.kill()
     assert process.returncode == 130, errors.decode()
-    assert re.search(rb"\n[1-9][0-9]* of 1000000 seeds, 0 failed: ", output)
+    reported = re.search(rb"\n([1-9][0-9]*) of 1000000 seeds, 0 failed: ", output)
+    assert reported is not None, output
+    (row,) = ParquetStore(spark, str(tmp_path)).read(TABLES["campaigns"]).collect()
+    assert row.seeds >= int(reported[1])
+    assert row.commit == campaign.code_version()
+
+
+def test_a_directory_in_use_is_an_error_before_spark_starts(tmp_path: Path) -> None:
+    """One writer at a time; and a URL is no directory of this machine."""
+    runner = CliRunner(catch_exceptions=False)
+    command = ["simulate", "--seeds", "0:1", "--spark", "local[1]", "--into"]
+    with locked(str(tmp_path), None):
+        busy = runner.invoke(cli, [*command, str(tmp_path)])
+    assert (busy.exit_code, busy.output.count("writes here")) == (1, 1), busy.output
+    remote = runner.invoke(cli, [*command, "hdfs:///verdicts"])
+    assert (remote.exit_code, remote.output.splitlines()) == (
+        1,
+        ["Error: hdfs:///verdicts: the tables need a directory that is mounted here; give its path"],
+    )
 
 
 def test_the_package_that_is_sent_to_executors_is_whole(tmp_path: Path) -> None:
@@ -177,8 +259,23 @@ def test_the_cause_of_an_error_is_one_line_of_it(lines: list[str], cause: str) -
     assert campaign.cause_in("\n".join(lines)) == cause
 
 
-def test_the_commit_names_the_code() -> None:
-    """A commit of this checkout, or the version of an installed package."""
-    told = campaign.code_version()
-    assert told
-    assert os.sep not in told
+def test_a_clean_checkout_is_named_by_its_commit_and_others_by_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name determines the code: a changed file would have the verdicts of the commit otherwise."""
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@t"]
+    module = tmp_path / "__init__.py"
+    monkeypatch.setattr(campaign, "_PACKAGE", tmp_path)
+    names = []
+    for text in ("installed", "installed and changed"):
+        module.write_text(f"# {text}\n")
+        names.append(campaign.code_version())
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message=c"]):
+        subprocess.run([*git, *command], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    assert campaign.code_version() == commit
+    for text in ("one change", "another"):
+        module.write_text(f"# {text}\n")
+        names.append(campaign.code_version())
+    assert len(set(names)) == 4
+    assert [re.sub("-[0-9a-f]{12}$", "", name) for name in names] == [*[version("kraft")] * 2, *[f"{commit}-dirty"] * 2]

@@ -7,13 +7,14 @@ after a crash at any point the batch runs again, and completes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kraft.spark.pipeline import answers, quorum_answers, raw
+from kraft.spark.pipeline.campaigns import campaigns
 from kraft.spark.pipeline.changes import changes
 from kraft.spark.pipeline.store import TableStore, newest_batches
 from kraft.spark.pipeline.tables import BATCH, TABLES, Layer, tables_of
@@ -23,7 +24,7 @@ LATENESS_S = 600
 """A request is late if its time is this much before the newest one."""
 
 RAW = ("raw_metadata", "raw_events")
-
+_ANSWERS = tuple(table.name for table in tables_of(Layer.ANSWERS))
 
 Progress = Callable[[str], object]
 
@@ -88,9 +89,11 @@ class Pipeline:
         assert mark is not None, "an aggregate without groups has one row"
         return rows.withColumn("late", F.coalesce(F.col("time") < F.lit(mark["mark"]).cast("timestamp"), F.lit(False)))
 
-    def answer(self, progress: Progress = silent) -> None:
-        """Make all answers again from the typed tables. ``progress`` is called with each table before it is written."""
+    def answer(self, progress: Progress = silent, names: Container[str] = _ANSWERS) -> None:
+        """Make the answers ``names`` again. ``progress`` is called with each table before it is written."""
         for table in tables_of(Layer.ANSWERS):
+            if table.name not in names:
+                continue
             progress(table.name)
             rows = self._answer(table.name)
             self.store.replace(table, rows.select(*(F.col(each.name).cast(each.type) for each in table.columns)))
@@ -132,6 +135,8 @@ class Pipeline:
                 return quorum_answers.controller_failovers(self._leaders(), *tables)
             case "plane_latency":
                 return quorum_answers.plane_latency(read("requests"), self.lateness_s)
+            case "campaigns":
+                return campaigns(read("campaign_verdicts"))
         assert name == "changes", f"{name} is an answer"
         return changes(committed, read)
 

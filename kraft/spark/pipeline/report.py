@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from kraft.spark.pipeline.campaigns import campaigns, event_spread
 from kraft.spark.pipeline.store import StoreError, TableStore
 from kraft.spark.pipeline.tables import TABLES
 from kraft.story.quorum_timeline import JournalLine, merged
@@ -21,13 +22,17 @@ from kraft.story.report.model import (
     Change,
     ClusterNode,
     ClusterReport,
+    EventSpread,
+    FailedSeed,
     LatencyWindow,
     LeadershipPeriod,
     NotableEvent,
     Quarantined,
+    SimulationCampaign,
     Unavailability,
 )
 
+MAX_CAMPAIGNS = 100
 MAX_ROWS = 100_000
 """The newest rows of a table that the page gets. The page itself shows fewer, and says so."""
 _MINUTE_MS = 60_000
@@ -38,6 +43,7 @@ _STATES = {
     "controlled shutdown": BrokerState.CONTROLLED_SHUTDOWN,
     "fenced": BrokerState.FENCED,
 }
+_CAMPAIGN_COUNTS = ("seeds", "first_seed", "last_seed", "failed", "run_again", "disagreed", "events", "committed")
 _JOURNAL = ("start", "transition", "verdict", "fatal", "stop")
 
 
@@ -47,7 +53,14 @@ def cluster_report(store: TableStore, cluster_id: str) -> ClusterReport:
     Raises StoreError: they have nothing.
     """
     tables = _Tables(store)
-    start_ms, end_ms = tables.span()
+    simulated = list(tables.campaigns())
+    span = tables.span()
+    if span is None and simulated:
+        begins, ends = [each.start_ms for each in simulated], [each.end_ms for each in simulated]
+        return ClusterReport(None, min(begins), max(ends), campaigns=simulated)
+    if span is None:
+        raise StoreError("The tables are empty; fill them with kraft pipeline run or kraft pipeline backfill")
+    start_ms, end_ms = span
     lines = tables.journal()
     history = quorum_history(lines)
     leadership = list(tables.leadership())
@@ -66,6 +79,7 @@ def cluster_report(store: TableStore, cluster_id: str) -> ClusterReport:
         quarantined=list(tables.quarantined()),
         events=list(tables.events()),
         partitions=len({(each.topic, each.partition) for each in leadership}),
+        campaigns=simulated,
     )
 
 
@@ -80,8 +94,8 @@ class _Tables:
         rows: list[Any] = self._read(name).orderBy(F.col(order).desc()).limit(MAX_ROWS).collect()
         return rows
 
-    def span(self) -> tuple[int, int]:
-        """Return the time of the first and of the last record or line."""
+    def span(self) -> tuple[int, int] | None:
+        """Return the time of the first and of the last record or line. None if there is none."""
         times = [
             self._read(name)
             .where("error is null")
@@ -91,9 +105,7 @@ class _Tables:
         ]
         first = [_ms(each["first"]) for each in times if each is not None and each["first"] is not None]
         last = [_ms(each["last"]) for each in times if each is not None and each["last"] is not None]
-        if not first:
-            raise StoreError("The tables are empty; fill them with kraft pipeline run or kraft pipeline backfill")
-        return min(first), max(last)
+        return (min(first), max(last)) if first else None
 
     def journal(self) -> list[JournalLine]:
         """Return the lines of the quorum's journals, in the order in which each node wrote them."""
@@ -158,6 +170,41 @@ class _Tables:
         """The begins of broker outages."""
         for row in self._newest("broker_unavailability", "started"):
             yield NotableEvent(_ms(row["started"]), f"broker {row['broker']}: {row['why']}", row["broker"])
+
+    def campaigns(self) -> Iterator[SimulationCampaign]:
+        if not self._store.batches(TABLES["campaign_verdicts"]):
+            return
+        verdicts = self._read("campaign_verdicts")
+        newest = campaigns(verdicts).orderBy(F.col("ended").desc()).limit(MAX_CAMPAIGNS).collect()
+        verdicts = verdicts.where(F.col("campaign").isin([row["campaign"] for row in newest]))
+        failures = _by_campaign(verdicts.where("verdict = 'failed'").orderBy("seed").limit(MAX_ROWS))
+        spread = _by_campaign(event_spread(verdicts))
+        for row in newest:
+            failed = [
+                FailedSeed(each["seed"], each["profile"], each["invariant"], each["reason"])
+                for each in failures.get(row["campaign"], ())
+            ]
+            events = [
+                EventSpread(each["quarter"], each["kind"], each["seeds"]) for each in spread.get(row["campaign"], ())
+            ]
+            yield SimulationCampaign(
+                commit=row["commit"],
+                python=row["python"],
+                start_ms=_ms(row["started"]),
+                end_ms=_ms(row["ended"]),
+                **{name: row[name] for name in _CAMPAIGN_COUNTS},
+                simulated_s=row["simulated_seconds"],
+                cpu_s=row["cpu_seconds"],
+                failures=failed,
+                spread=events,
+            )
+
+
+def _by_campaign(rows: DataFrame) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for row in rows.collect():
+        found.setdefault(row["campaign"], []).append(row)
+    return found
 
 
 def _ms(time: datetime) -> int:

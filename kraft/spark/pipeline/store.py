@@ -256,8 +256,10 @@ def locked(path: str, cluster_id: str | None) -> Iterator[None]:
 
     The directory is for one cluster, because two clusters may have the same offsets and node ids.
 
-    Raises StoreError: another pipeline has the lock, or the directory is another cluster's.
+    Raises StoreError: another pipeline has the lock, the directory is another cluster's, or the path is a URL.
     """
+    if "://" in path:
+        raise StoreError(f"{path}: the tables need a directory that is mounted here; give its path")
     create_private_directory(path)
     with os.fdopen(open_or_create(os.path.join(path, _LOCK), os.O_RDWR), "r+", encoding="utf-8") as file:
         try:

@@ -81,6 +81,12 @@ _END = Column("ended", "timestamp", "End of the interval; null while it lasts.")
 _SECONDS = Column("seconds", "double", "Length of the interval in seconds; null while it lasts.")
 _INTERVAL = (_START, _END, _SECONDS)
 
+_OF_CAMPAIGN = (
+    Column("campaign", "string", "Id of the campaign: `commit` and `python`, with a slash between."),
+    Column("commit", "string", "Commit of the code, with a hash of its files if they may differ."),
+    Column("python", "string", "Version of Python on the executors."),
+)
+
 _RAW = (
     TableSchema(
         "raw_metadata",
@@ -120,6 +126,30 @@ _RAW = (
             Column("bytes", "binary", "The bytes as they came."),
         ),
         ("raw_metadata", "raw_events"),
+    ),
+    TableSchema(
+        "campaign_verdicts",
+        Layer.RAW,
+        "The seeds of simulation campaigns, each once. Campaign and seed determine all columns, except `time`, "
+        "`cpu_seconds` and `agreed`.",
+        (
+            Column("time", "timestamp", "Time at which the seed ended, by the clock of its executor."),
+            *_OF_CAMPAIGN,
+            Column("seed", "bigint", "The seed."),
+            Column("profile", "string", "The profile of faults that the seed draws, such as `elections`."),
+            Column("voters", "int", "Number of simulated voters."),
+            Column("observers", "int", "Number of simulated observers."),
+            Column("verdict", "string", "`passed` or `failed`."),
+            Column("invariant", "string", "The invariant that the seed broke; null if it passed."),
+            Column("reason", "string", "The failure in words; empty if the seed passed."),
+            Column("events", "bigint", "Number of simulated events."),
+            Column("committed", "bigint", "Number of records committed."),
+            Column("simulated_seconds", "double", "Length of the simulated time."),
+            Column("trace_hash", "string", "Hash of all events. Equal seeds of a campaign have equal ones."),
+            Column("cpu_seconds", "double", "CPU time that the seed took."),
+            Column("agreed", "boolean", "Whether another task found the same trace; null if no other ran the seed."),
+            Column("coverage", "map<string,bigint>", "How often the seed reached each state."),
+        ),
     ),
 )
 
@@ -468,6 +498,29 @@ _ANSWERS = (
             "quorum_transitions",
             "requests",
         ),
+    ),
+    TableSchema(
+        "campaigns",
+        Layer.ANSWERS,
+        "Simulation campaigns. A campaign is all seeds that ran with the same code, whenever they ran.",
+        (
+            *_OF_CAMPAIGN,
+            Column("started", "timestamp", "Time at which the first of its seeds ended."),
+            Column("ended", "timestamp", "Time at which the last of its seeds ended."),
+            Column("seeds", "bigint", "Number of seeds."),
+            Column("first_seed", "bigint", "The least seed."),
+            Column("last_seed", "bigint", "The greatest seed."),
+            Column("failed", "bigint", "Number of seeds that broke an invariant."),
+            Column("invariants", "map<string,bigint>", "The broken invariants, each with its number of seeds."),
+            Column("run_again", "bigint", "Number of seeds that ran again in another task."),
+            Column("disagreed", "bigint", "Those of which the second run had another trace."),
+            Column("events", "bigint", "Sum of the events."),
+            Column("committed", "bigint", "Sum of the committed records."),
+            Column("simulated_seconds", "double", "Sum of the simulated times."),
+            Column("cpu_seconds", "double", "Sum of the CPU times."),
+            Column("seeds_per_cpu_second", "double", "Seeds per second of CPU time."),
+        ),
+        ("campaign_verdicts",),
     ),
 )
 

@@ -193,6 +193,50 @@ class Quarantined:
 
 
 @attrs.frozen
+class FailedSeed:
+    """A simulated seed that broke an invariant. ``reason`` has the failure in words."""
+
+    seed: int
+    profile: str
+    invariant: str
+    reason: str = ""
+
+
+@attrs.frozen
+class EventSpread:
+    """The number of seeds of one kind that had 2^(``quarter``/4) to below 2^((``quarter``+1)/4) events.
+
+    The kind is ``failed``, or the profile of seeds that passed.
+    """
+
+    quarter: int
+    kind: str
+    seeds: int
+
+
+@attrs.frozen
+class SimulationCampaign:
+    """All simulated seeds that ran with one code. ``failed`` counts all failures; ``failures`` may be some of them."""
+
+    commit: str
+    python: str
+    start_ms: int
+    end_ms: int = attrs.field(validator=_not_before_start)
+    seeds: int
+    first_seed: int
+    last_seed: int
+    failed: int
+    run_again: int
+    disagreed: int
+    events: int
+    committed: int
+    simulated_s: float
+    cpu_s: float
+    failures: Sequence[FailedSeed] = ()
+    spread: Sequence[EventSpread] = ()
+
+
+@attrs.frozen
 class NotableEvent:
     """An event that the caller knows, such as "broker 2 was killed". It becomes a vertical mark in all timelines.
 
@@ -211,9 +255,11 @@ class ClusterReport:
 
     ``partitions`` counts all of the cluster. It may be more than those in ``leadership`` if the caller selected some;
     the page then says how many are left out. None: the count of ``leadership``.
+
+    Without a ``cluster_id`` the page is about simulation campaigns alone.
     """
 
-    cluster_id: str
+    cluster_id: str | None
     start_ms: int
     end_ms: int = attrs.field(validator=_not_before_start)
     nodes: Sequence[ClusterNode] = ()
@@ -227,3 +273,4 @@ class ClusterReport:
     quarantined: Sequence[Quarantined] = ()
     events: Sequence[NotableEvent] = ()
     partitions: int | None = None
+    campaigns: Sequence[SimulationCampaign] = ()

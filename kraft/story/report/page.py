@@ -4,8 +4,8 @@ The page holds plotly.js once (some 5 MB), the figures as JSON, and for each fig
 allows its own two scripts and nothing from elsewhere, so a name from a client cannot become code.
 
 Bounds keep size and drawing time from growing with the cluster: 40 rows of partitions with 400 bars each, 60 brokers,
-4 planes with 720 windows each, 2,000 events of elections, 2,000 changes, 26 marks, and 200 rows in each table. The
-page says how many of each kind it leaves out.
+4 planes with 720 windows each, 2,000 events of elections, 2,000 changes, 26 marks, 12 campaigns, and 200 rows in each
+table. The page says how many of each kind it leaves out.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from kraft.story.report.palette import Palette
 from kraft.story.report.section import Figure, FigureTable, Section, left_out_note
 from kraft.story.report.sections import (
     brokers,
+    campaigns,
     changes,
     failovers,
     latency,
@@ -35,6 +36,7 @@ from kraft.story.report.sections import (
 from kraft.story.report.words import clean, clock, count, duration, moment, timestamp
 
 HINT = "Point at a bar to see its reason. Drag across a timeline to zoom all of them; double-click to see all again."
+CAMPAIGNS_HINT = "Point at a bar to see its figures."
 FOOTER = "Times are UTC, by the clock of the node that wrote them. Made by kraft."
 
 
@@ -55,13 +57,13 @@ def render(report: ClusterReport) -> str:
     empty = [section for section in found if section.table is None]
     figures = [figure for section in contents for figure in section.figures]
     return Template(_resource("page.html")).substitute(
-        title=html.escape(f"What happened in cluster {clean(report.cluster_id, 60)}"),
+        title=html.escape(_title(report)),
         policy=_policy(plotly, script),
         style=_resource("page.css"),
         span=html.escape(_span(report)),
         tiles=_tiles(summary.tiles(report)),
-        events=_events(marks),
-        hint=html.escape(HINT),
+        events="" if report.cluster_id is None else _events(marks),
+        hint=html.escape(CAMPAIGNS_HINT if report.cluster_id is None else HINT),
         nav=" ".join(f'<a href="#{each.id}">{html.escape(each.title)}</a>' for each in contents),
         sections="\n".join([*_numbered(contents), *_empty(empty)]),
         footer=html.escape(FOOTER),
@@ -73,6 +75,9 @@ def render(report: ClusterReport) -> str:
 
 def sections(report: ClusterReport, marks: Marks) -> list[Section]:
     """Return the sections of the page, in order."""
+    simulated = [campaigns.section(report), campaigns.failures(report)] if report.campaigns else []
+    if report.cluster_id is None:
+        return simulated
     palette = Palette(summary.node_ids(report))
     return [
         quorum.section(report, palette, marks),
@@ -83,6 +88,7 @@ def sections(report: ClusterReport, marks: Marks) -> list[Section]:
         changes.section(report, marks),
         failovers.section(report),
         changes.quarantine(report),
+        *simulated,
     ]
 
 
@@ -111,6 +117,12 @@ def _json(figures: Sequence[Figure]) -> str:
     """Return JSON that cannot end the script element in which it stands."""
     text = json.dumps(figures, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _title(report: ClusterReport) -> str:
+    if report.cluster_id is None:
+        return "Simulation campaigns"
+    return f"What happened in cluster {clean(report.cluster_id, 60)}"
 
 
 def _span(report: ClusterReport) -> str:

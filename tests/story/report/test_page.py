@@ -11,6 +11,7 @@ import pytest
 from kraft.story.report.model import ClusterReport
 from kraft.story.report.page import PlotlyMissing, render
 from tests.story.report.conftest import PLOTLY
+from tests.story.report.sections.test_campaigns import FAILED, report
 from tests.support.report_stories import HOSTILE, hostile, large, two_kills
 
 
@@ -75,6 +76,16 @@ def test_an_empty_report_says_so_for_each_section() -> None:
     assert page.count("<dd id=") == 8
     assert page.count("<table>") == 0
     assert "No broker was fenced and no controller changed in this time." in page
+
+
+@pytest.mark.usefixtures("_plotly")
+def test_a_page_of_campaigns_does_not_speak_of_a_cluster() -> None:
+    page = render(report(FAILED))
+    assert "<h1>Simulation campaigns</h1>" in page
+    assert "<strong>2,000</strong><span>simulated seeds</span>" in page
+    assert "<strong>2</strong><span>of them failed</span>" in page
+    assert "No broker was fenced" not in page
+    assert "Nothing to show" not in page
 
 
 @pytest.mark.usefixtures("_plotly")

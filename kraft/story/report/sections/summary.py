@@ -37,7 +37,8 @@ def tiles(report: ClusterReport) -> list[tuple[str, str]]:
     chosen = []
     if brokers or partitions:
         chosen = [(f"{len(brokers):,}", f"{plural(len(brokers), 'broker')}, {count(partitions, 'partition')}")]
-    return [*chosen, *_quorum(report), *_availability(report, partitions), *_fenced(report), *_latency(report)]
+    cluster = [*_quorum(report), *_availability(report, partitions), *_fenced(report), *_latency(report)]
+    return [*chosen, *cluster, *_campaigns(report)]
 
 
 def _quorum(report: ClusterReport) -> Iterator[tuple[str, str]]:
@@ -73,3 +74,11 @@ def _latency(report: ClusterReport) -> Iterator[tuple[str, str]]:
     if windows:
         worst = max(windows, key=lambda window: window.p99_ms)
         yield duration(worst.p99_ms), f"the worst p99, on the {clean(worst.plane, 30)} plane"
+
+
+def _campaigns(report: ClusterReport) -> Iterator[tuple[str, str]]:
+    if report.campaigns:
+        seeds = sum(campaign.seeds for campaign in report.campaigns)
+        failed = sum(campaign.failed for campaign in report.campaigns)
+        yield f"{seeds:,}", f"simulated {plural(seeds, 'seed')}"
+        yield f"{failed:,}", "of them failed"
