@@ -11,7 +11,7 @@ import trio
 from kraft.client.blocking import BlockingCluster
 from kraft.client.cluster import TIMEOUT_S, Cluster
 from kraft.client.fetching import PartitionFetcher, WholeBatches
-from kraft.client.retry import GaveUp
+from kraft.client.retry import GaveUp, passes
 from kraft.records.batch import CorruptBatch
 from kraft.spark.arrow_records import HEADERS, RECORD_SCHEMA, Columns, decode
 from kraft.spark.options import Options
@@ -37,6 +37,8 @@ MAX_BATCH_BYTES = 256 * 2**20
 """The most bytes that one record batch may decompress to."""
 FETCH_WAIT_S = 0.5
 """``fetch.max.wait.ms``"""
+LOOK_S = 5.0
+"""After this time without a leader the reader looks whether the topic still exists."""
 FETCHES_AHEAD = 2
 _TIMESTAMP_MS_MAX = 2**63 // 1000 - 1
 
@@ -65,7 +67,8 @@ def read_range(options: Options, wanted: OffsetRange) -> Iterator[pa.RecordBatch
     """Yield the records of a range, in order.
 
     Raises:
-        DataLoss: the log does not reach back to the range, or ends before it, and ``failOnDataLoss`` is true.
+        DataLoss: the log does not reach back to the range, or ends before it, or the topic was deleted; and
+            ``failOnDataLoss`` is true.
         KafkaError: the leader refused a fetch, or a batch is damaged (CORRUPT_MESSAGE).
         GaveUp: no leader of the partition responded within ``kafkaConsumer.pollTimeoutMs``.
         ClusterUnreachable: no broker accepts a connection.
@@ -76,8 +79,15 @@ def read_range(options: Options, wanted: OffsetRange) -> Iterator[pa.RecordBatch
                 yield from _read(client, options, wanted)
             except _OutOfRange as gap:
                 wanted = _after_gap(client, options, wanted._replace(start=gap.offset))
+            except TopicDeleted as deleted:
+                data_loss(options, str(deleted))
+                return
             else:
                 return
+
+
+class TopicDeleted(Exception):
+    """The topic of a range was deleted after the query was planned. The text names it and the offsets."""
 
 
 class _OutOfRange(Exception):
@@ -95,26 +105,46 @@ def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable
         wanted.start,
         isolation_level=isolation_level(options),
         max_bytes=options[FETCH_MAX_BYTES],
-        retry_timeout_s=timeout_s,
+        retry_timeout_s=min(LOOK_S, timeout_s),
     )
 
     async def advance() -> WholeBatches | None:
         if fetcher.offset >= wanted.end:
             return None
         before, deadline = fetcher.offset, trio.current_time() + timeout_s
-        try:
-            while trio.current_time() < deadline:
+        failure = f"the query ends at {wanted.end}"
+        while trio.current_time() < deadline:
+            try:
                 fetched = await fetcher.next(FETCH_WAIT_S)
+            except GaveUp as error:
+                failure = str(error)
+                if await _is_deleted(cluster, wanted.topic):
+                    raise TopicDeleted(
+                        f"cannot read offsets {before} to {wanted.end} of {wanted.topic}-{wanted.partition}: "
+                        f"topic {wanted.topic} does not exist any more"
+                    ) from None
+            except KafkaError as error:
+                if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                    raise _OutOfRange(before) from error
+                raise
+            else:
                 if fetcher.offset > before:
                     return fetched
-        except KafkaError as error:
-            if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
-                raise _OutOfRange(before) from error
-            raise
         where = f"offset {before} of {wanted.topic}-{wanted.partition}"
-        raise GaveUp(f"no record at {where} within {timeout_s:g} seconds, although the query ends at {wanted.end}")
+        raise GaveUp(f"no record at {where} within {timeout_s:g} seconds: {failure}")
 
     return advance
+
+
+async def _is_deleted(cluster: Cluster, topic: str) -> bool:
+    """Whether a broker of the cluster says that the topic does not exist."""
+    try:
+        await cluster.leaders(topic)
+    except Exception as error:
+        if not passes(error):
+            raise
+        return isinstance(error, KafkaError) and error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return False
 
 
 def _read(client: BlockingCluster, options: Options, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pyarrow as pa
 import pytest
 import trio
@@ -13,8 +14,8 @@ from kraft.records.record import Record, encode_batch
 from kraft.spark.arrow_records import RECORD_SCHEMA, Columns, decode
 from kraft.spark.topic_options import topic_options
 from kraft.spark.topic_plan import OffsetRange
-from kraft.spark.topic_read import SCHEMA_WITH_HEADERS, fetches, to_arrow
-from kraft.wire.errors import KafkaError
+from kraft.spark.topic_read import LOOK_S, SCHEMA_WITH_HEADERS, TopicDeleted, fetches, to_arrow
+from kraft.wire.errors import ErrorCode, KafkaError
 from tests.client.talk import TOPIC, FakeCluster, batch, log
 
 OPTIONS = topic_options(
@@ -66,7 +67,45 @@ def test_a_log_that_lost_its_end_is_not_waited_for_without_bound() -> None:
     async def read() -> None:
         await fetches(FakeCluster({0: log(0)}), OPTIONS, OffsetRange(TOPIC, 0, 5, 8))()
 
-    with pytest.raises(
-        GaveUp, match="no record at offset 5 of orders-0 within 30 seconds, although the query ends at 8"
-    ):
+    with pytest.raises(GaveUp, match="no record at offset 5 of orders-0 within 30 seconds: the query ends at 8"):
         trio.run(read, clock=MockClock(rate=1e6))
+
+
+@attrs.define
+class WithoutTopic(FakeCluster):
+    """A cluster whose topic is gone ``deleted_s`` seconds after the first question for its leaders."""
+
+    deleted_s: float = 0.0
+    since: float | None = None
+
+    async def leaders(self, topic: str) -> dict[int, int]:
+        self.since = trio.current_time() if self.since is None else self.since
+        gone = trio.current_time() >= self.since + self.deleted_s
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if gone else ErrorCode.LEADER_NOT_AVAILABLE)
+
+
+@pytest.mark.parametrize("deleted_s", [0.0, 2 * LOOK_S])
+def test_a_topic_deleted_during_a_batch_is_noticed_soon(deleted_s: float) -> None:
+    """Guide, failOnDataLoss: "e.g., topics are deleted". The connector waits for the poll timeout instead."""
+
+    async def read() -> None:
+        began = trio.current_time()
+        with pytest.raises(
+            TopicDeleted, match="cannot read offsets 5 to 8 of orders-0: topic orders does not exist any more"
+        ):
+            await fetches(WithoutTopic({}, deleted_s=deleted_s), OPTIONS, OffsetRange(TOPIC, 0, 5, 8))()
+        assert trio.current_time() - began < deleted_s + 2 * LOOK_S
+
+    trio.run(read, clock=MockClock(autojump_threshold=0))
+
+
+def test_a_partition_without_a_leader_is_waited_for_as_long_as_asked() -> None:
+    """``kafkaConsumer.pollTimeoutMs`` bounds the wait, and the error has the reason."""
+
+    async def read() -> None:
+        began = trio.current_time()
+        with pytest.raises(GaveUp, match=r"within 30 seconds: fetch from orders-0: .*LEADER_NOT_AVAILABLE"):
+            await fetches(WithoutTopic({}, deleted_s=1e9), OPTIONS, OffsetRange(TOPIC, 0, 5, 8))()
+        assert 30 <= trio.current_time() - began < 30 + LOOK_S
+
+    trio.run(read, clock=MockClock(autojump_threshold=0))

@@ -163,6 +163,26 @@ def test_lost_records_fail_a_batch_or_are_logged(
     lenient.stop()
 
 
+def test_a_topic_deleted_during_a_batch_fails_it_or_is_logged(topics: Topics, caplog: pytest.LogCaptureFixture) -> None:
+    """Guide, failOnDataLoss: "e.g., topics are deleted, or offsets are out of range". Within seconds, not the 120 of
+    the poll timeout.
+    """
+    topics.create("brief")
+    topics.values("brief", ["a0", "a1"])
+    strict = TopicStreamReader(topics.options(subscribe="brief"))
+    lenient = TopicStreamReader(topics.options(subscribe="brief", failOnDataLoss="false"))
+    planned = strict.partitions({"brief": {"0": 0}}, {"brief": {"0": 2}})
+    topics.delete("brief")
+    says = "cannot read offsets 0 to 2 of brief-0: topic brief does not exist any more"
+    with pytest.raises(DataLoss, match=says):
+        list(strict.read(planned[0]))
+    with caplog.at_level(logging.WARNING, "kraft.spark"):
+        assert list(lenient.read(planned[0])) == []
+    assert says in caplog.text
+    strict.stop()
+    lenient.stop()
+
+
 def test_a_latest_offset_that_goes_backwards_is_read_again(
     topics: Topics, orders: str, caplog: pytest.LogCaptureFixture
 ) -> None:
