@@ -182,6 +182,33 @@ def test_compaction_survives_a_kill_between_any_two_steps(
     assert store.last_number(SMALL, "events1") == COMPACT_FROM
 
 
+def test_a_killed_process_that_still_writes_changes_no_batch(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The JVM outlives ``kill -9`` of its Python for a moment. Meanwhile the next process runs the same batch."""
+    batch, rows, publish = batch_name("events1", 0), numbers(spark, [7]), files.publish
+
+    def written() -> Path:
+        (file,) = tmp_path.rglob("part-*.parquet")
+        return file
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "publish", Killer(0).change(files.publish))
+        with pytest.raises(Killed):
+            ParquetStore(spark, str(tmp_path)).append(SMALL, batch, rows)
+    late, bytes_of_it = written(), written().read_bytes()
+
+    def publish_later(staged: str, path: str) -> None:
+        late.parent.mkdir(parents=True, exist_ok=True)
+        late.with_name("part-late.parquet").write_bytes(bytes_of_it)
+        publish(staged, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "publish", publish_later)
+        ParquetStore(spark, str(tmp_path)).append(SMALL, batch, rows)
+    assert contents(ParquetStore(spark, str(tmp_path)).read(SMALL).select("n")) == [(7,)]
+
+
 def test_an_older_table_is_read_and_appended_to(spark: SparkSession, tmp_path: Path) -> None:
     """Schema evolution: new columns are null in old rows; the columns of a later version outlive a compaction."""
     older, store = SMALL, ParquetStore(spark, str(tmp_path))
@@ -212,8 +239,10 @@ def test_one_writer_and_one_cluster(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"are of cluster cluster-a, not of cluster-b; write into another directory"):
         with locked(path, "cluster-b"):
             pass
+    left = tmp_path / "tables" / "_staging" / "of-a-killed-process"
+    left.mkdir(parents=True)
     with locked(path, "cluster-a"):
-        pass
+        assert not left.exists()
 
 
 def event(ms: int, node: int, kind: str, **fields: Any) -> dict[str, Any]:

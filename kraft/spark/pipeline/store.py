@@ -5,7 +5,7 @@ A table is a directory of parquet files, and ``spark.read.parquet`` reads it:
     TABLE/batch=metadata-1f0c-000012/day=2026-11-22/part-….parquet
     TABLE/_manifest.json
 
-- ``append`` writes a batch into ``_staging`` and publishes it by one rename. So a batch is there as a whole or not at
+- ``append`` writes a batch below ``_staging`` and publishes it by one rename. So a batch is there as a whole or not at
   all. A batch that is there already is not written again: its rows follow from the raw batch of the same name.
 - ``replace`` publishes a batch instead of all others. The manifest first names the batches that the new one hides; then
   comes the rename; then the hidden batches are deleted. A reader through the store sees the old rows before the rename
@@ -33,6 +33,7 @@ from pyspark.sql import functions as F
 from kraft.spark.pipeline import files
 from kraft.spark.pipeline.tables import BATCH, DAY, TableSchema
 from kraft.storage.creation import create_private_directory, open_or_create
+from kraft.world.uuids import random_uuid
 
 _STAGING = "_staging"
 _MANIFEST = "_manifest.json"
@@ -122,6 +123,8 @@ class ParquetStore:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
         self._path = path
+        # The JVM of a killed process may write for another moment, so no process uses the place of another.
+        self._staging = os.path.join(path, _STAGING, random_uuid().hex)
 
     def append(self, table: TableSchema, batch: str, rows: DataFrame) -> None:
         manifest = self._recovered(table)
@@ -206,7 +209,7 @@ class ParquetStore:
         return reader.parquet(*paths)
 
     def _stage(self, table: TableSchema, batch: str, rows: DataFrame) -> str:
-        staged = os.path.join(self._path, _STAGING, table.name, _PREFIX + batch)
+        staged = os.path.join(self._staging, table.name, _PREFIX + batch)
         if table.dated:
             rows = rows.withColumn(DAY.name, F.to_date("time"))
             rows.write.mode("overwrite").partitionBy(DAY.name).parquet(staged)
@@ -271,6 +274,7 @@ def locked(path: str, cluster_id: str | None) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         _claim(path, cluster_id)
+        files.remove(os.path.join(path, _STAGING))  # left by killed processes
         yield
 
 
