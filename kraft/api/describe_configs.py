@@ -2,6 +2,8 @@
 
 Versions 1 to 4: 1 has sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible. A
 controller's listener has it too (KIP-919).
+
+A resource that a request names again is in the response once: a few bytes of it request some kilobytes.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from kraft.metadata.image import ResourceType
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_CONFIGS,
@@ -30,20 +33,30 @@ ROW = Api(
     permissions=((Operation.DESCRIBE_CONFIGS, Resource.CLUSTER), (Operation.DESCRIBE_CONFIGS, Resource.TOPIC)),
 )
 
+_SLICE_SETTINGS = 350
+
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
-    return _describe(broker, request, message)
+    return await _describe(broker, request, message)
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
-    return _describe(controller, request, message)
+    return await _describe(controller, request, message)
 
 
-def _describe(
+async def _describe(
     node: BrokerContext | ControllerContext, request: Request, message: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
     says_default = request.api_version == 0  # later versions have the source of each value instead
-    results = [_one(node, resource, message, says_default) for resource in message.resources]
+    distinct = {
+        (each.resource_type, each.resource_name, tuple(each.configuration_keys or ())): each
+        for each in message.resources
+    }
+    turns = Turns(_SLICE_SETTINGS)
+    results = []
+    for resource in distinct.values():
+        results.append(_one(node, resource, message, says_default))
+        await turns.spend(1 + len(results[-1].configs))
     return DescribeConfigsResponse(results=results)
 
 

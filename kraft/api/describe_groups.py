@@ -17,6 +17,7 @@ from kraft.messages.describe_groups_response import DescribedGroup, DescribeGrou
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_GROUPS,
@@ -24,10 +25,14 @@ ROW = Api(
     permissions=((Operation.DESCRIBE, Resource.GROUP),),
 )
 
+_SLICE_GROUPS = 50
+
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeGroupsRequest) -> Reply:
     response = DescribeGroupsResponse()
-    for group_id in message.groups:
+    turns = Turns(_SLICE_GROUPS)
+    for group_id in dict.fromkeys(message.groups):  # a group that is named again is described once
+        await turns.spend()
         try:
             shard = broker.groups.shard_of(group_id)
         except KafkaError as refused:

@@ -15,6 +15,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_PRODUCERS,
@@ -22,16 +23,20 @@ ROW = Api(
     permissions=((Operation.READ, Resource.TOPIC),),
 )
 
+_SLICE_PRODUCERS = 500
+
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:
-    return DescribeProducersResponse(
-        topics=[
-            TopicResponse(
-                name=topic.name, partitions=[_one(broker, topic.name, index) for index in topic.partition_indexes]
-            )
-            for topic in message.topics
-        ]
-    )
+    topics: dict[str, TopicResponse] = {}
+    turns = Turns(_SLICE_PRODUCERS)
+    # A partition that is named again is described once: it may have thousands of producers.
+    for name, index in dict.fromkeys(
+        (topic.name, index) for topic in message.topics for index in topic.partition_indexes
+    ):
+        answer = _one(broker, name, index)
+        topics.setdefault(name, TopicResponse(name)).partitions.append(answer)
+        await turns.spend(1 + len(answer.active_producers))
+    return DescribeProducersResponse(topics=list(topics.values()))
 
 
 def _one(broker: BrokerContext, topic: str, index: int) -> PartitionResponse:

@@ -60,15 +60,16 @@ _OFFSET_NOT_AVAILABLE_SINCE = 5
 
 async def at_broker(broker: BrokerContext, request: Request, message: ListOffsetsRequest) -> Reply:
     bound = _Bound(message.isolation_level == READ_COMMITTED, message.replica_id >= 0)
+    times = Counter((topic.name, wanted.partition_index) for topic in message.topics for wanted in topic.partitions)
     topics = []
     for topic in message.topics:
-        times = Counter(wanted.partition_index for wanted in topic.partitions)
         answers = [
             _one(broker, topic.name, wanted, request.api_version, bound)
             for wanted in topic.partitions
-            if times[wanted.partition_index] == 1
+            if times[topic.name, wanted.partition_index] == 1
         ]
-        twice = [index for index, count in times.items() if count > 1]
+        indexes = dict.fromkeys(wanted.partition_index for wanted in topic.partitions)
+        twice = [index for index in indexes if times[topic.name, index] > 1]
         answers += [ListOffsetsPartitionResponse(index, ErrorCode.INVALID_REQUEST) for index in twice]
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
     return ListOffsetsResponse(topics=topics)

@@ -10,6 +10,8 @@ Versions 1 to 9.
 | 7 | may request offsets that no open transaction can change (KIP-447) |
 | 8 | several groups in one request (KIP-709) |
 | 9 | member id and epoch of KIP-848 |
+
+A group, and a partition of it, that a request names again is in the response once.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from kraft.messages.offset_fetch_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns, in_slices
 
 ROW = Api(
     ApiKey.OFFSET_FETCH,
@@ -38,22 +41,30 @@ ROW = Api(
     permissions=((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
 )
 
+_SLICE_PARTITIONS = 1000
+_SLICE_GROUPS = 50
 GROUPS_VERSION = 8
 TOP_ERROR_VERSION = 2
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetchRequest) -> Reply:
     if request.api_version >= GROUPS_VERSION:
-        return OffsetFetchResponse(groups=[_fetch(broker, wanted) for wanted in message.groups])
-    return _single(_fetch(broker, _as_group(message)))
+        distinct = {wanted.group_id: wanted for wanted in message.groups}
+        turns = Turns(_SLICE_GROUPS)
+        groups = []
+        for wanted in distinct.values():
+            await turns.spend()
+            groups.append(await _fetch(broker, wanted))
+        return OffsetFetchResponse(groups=groups)
+    return _single(await _fetch(broker, _as_group(message)))
 
 
-def _fetch(broker: BrokerContext, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+async def _fetch(broker: BrokerContext, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
     try:
         shard = broker.groups.shard_of(wanted.group_id)
     except KafkaError as refused:
         return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=refused.code)
-    return fetched(shard.core.offsets, wanted)
+    return await in_slices(fetched(shard.core.offsets, wanted), _SLICE_PARTITIONS)
 
 
 def _as_group(message: OffsetFetchRequest) -> OffsetFetchRequestGroup:

@@ -92,7 +92,10 @@ class Groups:
         """Begin to coordinate a partition: at once if its log is empty, otherwise once it is loaded."""
         partition = self.replicas.leader_of(OFFSETS_TOPIC, index)
         core = GroupCoordinator(
-            self.settings, lambda: str(self.world.new_uuid()), lambda: _has_enough_in_sync(partition)
+            self.settings,
+            lambda: str(self.world.new_uuid()),
+            lambda: _has_enough_in_sync(partition),
+            lambda: partition.log.config.max_message_bytes,
         )
         shard = Shard(index, partition, core, self.world.clock)
         shard.is_active = partition.log.log_start_offset == partition.log.log_end_offset

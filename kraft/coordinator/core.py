@@ -18,7 +18,7 @@ from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.group import NO_DEADLINE, Group, GroupState
 from kraft.coordinator.join import join
 from kraft.coordinator.offsets import Offsets
-from kraft.coordinator.rebalance import CoordinatorSettings, Step, prepare, time_passed
+from kraft.coordinator.rebalance import MAX_BATCH_BYTES, CoordinatorSettings, Step, prepare, time_passed
 from kraft.coordinator.records import CoordinatorRecord, OffsetRecord, decode_group, decode_record
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
@@ -83,11 +83,12 @@ def coordinator_partition(group_id: str, partitions: int) -> int:
 
 @attrs.define
 class GroupCoordinator:
-    """All groups of one partition. :class:`Step` describes ``may_write``."""
+    """All groups of one partition. :class:`Step` describes ``may_write`` and ``max_batch_bytes``."""
 
     settings: CoordinatorSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
+    max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
     groups: dict[str, Group] = attrs.Factory(dict)
     offsets: Offsets = attrs.Factory(Offsets)
     _timers: list[tuple[float, str]] = attrs.Factory(list)
@@ -97,7 +98,7 @@ class GroupCoordinator:
     _timer_of: dict[str, float] = attrs.Factory(dict)
 
     def step(self, now: float, event: Event) -> CoordinatorEffects:
-        step = Step(now, self.settings, self.new_uuid, self.may_write)
+        step = Step(now, self.settings, self.new_uuid, self.may_write, self.max_batch_bytes)
         match event:
             case GroupRequest():
                 self._request(step, event)

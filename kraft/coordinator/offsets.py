@@ -7,7 +7,7 @@ appended records. Retention and expiry are counted in milliseconds, as timestamp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from itertools import islice
 
 import attrs
@@ -39,7 +39,10 @@ MAX_TOMBSTONES = 5_000
 repeats the event for the rest.
 """
 NO_OFFSET = -1
+_RECORD_BYTES = 42
+"""The size of a commit's record without its texts."""
 _LAST_TIMESTAMP = 2**63 - 1
+_NOTHING_COMMITTED = CommittedOffset(NO_OFFSET, -1, "", NO_TIMESTAMP)
 
 
 @attrs.define
@@ -86,38 +89,28 @@ class Offsets:
         return partitions
 
 
-def fetched(offsets: Offsets, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    """Return the committed offsets of one group, -1 for a partition without one. Null topics request all."""
+def fetched(offsets: Offsets, wanted: OffsetFetchRequestGroup) -> Generator[int, None, OffsetFetchResponseGroup]:
+    """Return the committed offsets of one group, -1 for a partition without one. Null topics request all.
+
+    A partition that is named twice is returned once: each has metadata of up to ``offset.metadata.max.bytes``. After
+    each partition it yields 1, so that the caller can pause.
+    """
     table = offsets.of(wanted.group_id)
-    response = OffsetFetchResponseGroup(group_id=wanted.group_id)
+    topics: dict[str, OffsetFetchResponseTopics] = {}
     if wanted.topics is None:
-        wanted_indexes: dict[str, list[int]] = {}
-        for name, index in sorted(table):
-            wanted_indexes.setdefault(name, []).append(index)
-        topics = list(wanted_indexes.items())
+        named: Iterable[TopicPartition] = sorted(table)
     else:
-        topics = [(topic.name, topic.partition_indexes) for topic in wanted.topics]
-    for name, indexes in topics:
-        topic_response = OffsetFetchResponseTopics(name=name)
-        response.topics.append(topic_response)
-        for index in indexes:
-            committed = table.get((name, index))
-            if committed is None:
-                topic_response.partitions.append(
-                    OffsetFetchResponsePartitions(
-                        partition_index=index, committed_offset=NO_OFFSET, committed_leader_epoch=-1, metadata=""
-                    )
-                )
-            else:
-                topic_response.partitions.append(
-                    OffsetFetchResponsePartitions(
-                        partition_index=index,
-                        committed_offset=committed.offset,
-                        committed_leader_epoch=committed.leader_epoch,
-                        metadata=committed.metadata,
-                    )
-                )
-    return response
+        named = ((topic.name, index) for topic in wanted.topics for index in topic.partition_indexes)
+        topics = {topic.name: OffsetFetchResponseTopics(topic.name) for topic in wanted.topics}
+    for key in dict.fromkeys(named):
+        name, index = key
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = OffsetFetchResponseTopics(name)
+        found = table.get(key, _NOTHING_COMMITTED)
+        topic.partitions.append(OffsetFetchResponsePartitions(index, found.offset, found.leader_epoch, found.metadata))
+        yield 1
+    return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=list(topics.values()))
 
 
 def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
@@ -127,6 +120,8 @@ def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: Grou
         _check_committer(step, groups, request)
         if not step.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if _batch_bytes(message) > step.max_batch_bytes():
+            raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
         if message.group_id not in groups:
             groups[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
         refused = ErrorCode.NONE
@@ -142,6 +137,16 @@ def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: Grou
                 OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
             )
     step.reply_once_committed(request.token, response)
+
+
+def _batch_bytes(message: OffsetCommitRequest) -> int:
+    """Return the size of a commit's batch: each record has the group's id, which the request has once."""
+    texts = sum(
+        len(topic.partitions) * len(topic.name) + sum(len(each.committed_metadata or "") for each in topic.partitions)
+        for topic in message.topics
+    )
+    count = sum(len(topic.partitions) for topic in message.topics)
+    return texts + count * (len(message.group_id) + _RECORD_BYTES)
 
 
 def _check_committer(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:

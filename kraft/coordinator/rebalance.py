@@ -19,6 +19,9 @@ from kraft.messages.join_group_response import JoinGroupResponse, JoinGroupRespo
 from kraft.messages.sync_group_response import SyncGroupResponse
 from kraft.wire.errors import ErrorCode
 
+MAX_BATCH_BYTES = 1_048_588
+"""Kafka's default of ``message.max.bytes``."""
+
 
 @attrs.frozen
 class CoordinatorSettings:
@@ -37,13 +40,15 @@ class CoordinatorSettings:
 class Step:
     """One step of the coordinator: its time, the settings, and the effects so far.
 
-    ``may_write`` returns whether the partition has enough replicas in sync for an append with ``acks=all``.
+    ``may_write`` returns whether the partition has enough replicas in sync for an append with ``acks=all``, and
+    ``max_batch_bytes`` its ``max.message.bytes``.
     """
 
     now: float
     settings: CoordinatorSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
+    max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
     effects: CoordinatorEffects = attrs.Factory(CoordinatorEffects)
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kraft.config.topic import TOPIC_CONFIGS
+from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 from tests.api.configs import (
@@ -65,3 +67,10 @@ async def test_a_broker_describes_the_settings_of_its_file(own: Connection) -> N
     assert found["node.id"].read_only
     topic = (await describe(own, TOPIC, "orders", "retention.ms", synonyms=True)).configs[0]
     assert (topic.value, topic.config_source) == ("18000000", STATIC)
+
+
+async def test_a_resource_that_is_named_again_is_described_once(broker: Connection, topic: str) -> None:
+    """ "A resource that a request names again is in the response once: a few bytes of it request some kilobytes.\""""
+    whole, one = DescribeConfigsResource(TOPIC, topic, None), DescribeConfigsResource(TOPIC, topic, ["retention.ms"])
+    response = await broker.request(DescribeConfigsRequest([whole, one] * 1000), 4)
+    assert [len(each.configs) for each in response.results] == [len(TOPIC_CONFIGS), 1]

@@ -18,3 +18,12 @@ async def test_describe_producers(broker: Connection, topic: str) -> None:
     assert (producer.coordinator_epoch, producer.current_txn_start_offset) == (-1, -1)
     assert producer.last_timestamp > 1_600_000_000_000
     assert (unknown.error_code, unknown.active_producers) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
+
+
+async def test_a_partition_that_is_named_again_is_described_once(broker: Connection, topic: str) -> None:
+    """A partition may have thousands of producers, and its name costs four bytes."""
+    await produce(broker, topic, batch(b"a", producer_id=77, producer_epoch=3, base_sequence=0))
+    request = DescribeProducersRequest(topics=[TopicRequest(topic, [0] * 1000), TopicRequest(topic, [0, 1])])
+    (found,) = (await broker.request(request, 0)).topics
+    assert [each.partition_index for each in found.partitions] == [0, 1]
+    assert len(found.partitions[0].active_producers) == 1

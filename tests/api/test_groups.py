@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_response import JoinGroupResponse
@@ -106,3 +107,9 @@ async def test_groups_and_offsets_survive(tmp_path: Path, kill: bool) -> None:
         assert (found.group_state, [each.member_id for each in found.members]) == ("Stable", [joined.member_id])
         assert await heartbeat(node.broker, "readers", joined) == 0, "the member goes on as if nothing had been"
         assert found.members[0].member_assignment == joined.member_id.encode()
+
+
+async def test_a_group_that_is_named_again_is_described_once(broker: Connection, group: str) -> None:
+    """A group may have thousands of members, and its name costs a few bytes."""
+    response = await broker.request(DescribeGroupsRequest(groups=[group, "other"] * 1000), 5)
+    assert [each.group_id for each in response.groups] == [group, "other"]

@@ -78,3 +78,15 @@ async def test_several_partitions(broker: Connection, filled: str) -> None:
     topics = [ListOffsetsTopic(filled, wanted), ListOffsetsTopic("nowhere", wanted)]
     response = await broker.request(ListOffsetsRequest(replica_id=-1, topics=topics), 9)
     assert [(each.name, each.partitions[0].offset) for each in response.topics] == [(filled, 4), ("nowhere", -1)]
+
+
+async def test_a_partition_that_is_named_again_is_not_looked_up(broker: Connection, topic: str) -> None:
+    """Kafka's ListOffsetsRequest collects the duplicates of all topics, and each gets INVALID_REQUEST.
+
+    A look-up by time decompresses and reads a batch.
+    """
+    twice = [ListOffsetsTopic(topic, [ListOffsetsPartition(0, timestamp=1)])] * 2
+    other = ListOffsetsTopic(topic, [ListOffsetsPartition(7, timestamp=1)])
+    response = await broker.request(ListOffsetsRequest(replica_id=-1, topics=[*twice, other]), 5)
+    codes = [[each.error_code for each in found.partitions] for found in response.topics]
+    assert codes == [[ErrorCode.INVALID_REQUEST]] * 2 + [[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]]

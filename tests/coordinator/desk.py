@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from kraft.coordinator.core import Committed, Event, ExpireOffsets, GroupCoordinator, GroupDeadlineReached
 from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
@@ -26,6 +26,8 @@ from kraft.messages.offset_commit_request import (
 from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup
 from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kraft.wire.codec import encode
+
+T = TypeVar("T")
 
 SESSION_S = 10.0
 REBALANCE_S = 60.0
@@ -234,7 +236,7 @@ class Desk:
 
     def committed(self) -> dict[tuple[str, int], int]:
         """Return all committed offsets of the group by OffsetFetch."""
-        answer = fetched(self.core.offsets, OffsetFetchRequestGroup(group_id=GROUP, topics=None))
+        answer = result(fetched(self.core.offsets, OffsetFetchRequestGroup(group_id=GROUP, topics=None)))
         return {
             (topic.name, each.partition_index): each.committed_offset
             for topic in answer.topics
@@ -264,3 +266,12 @@ class Desk:
         assignments = {each.member_id: each.member_id.encode() for each in leader.members}
         self.sync(leader.member_id, leader.generation_id, assignments, protocol_name=leader.protocol_name)
         return [leader.member_id, *others]
+
+
+def result(work: Generator[int, None, T]) -> T:
+    """Run work that its driver would do in slices."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return cast(T, end.value)

@@ -8,9 +8,14 @@ from kraft.coordinator import offsets
 from kraft.coordinator.core import Committed, ForgetTopics
 from kraft.coordinator.group import GroupState
 from kraft.coordinator.records import CommittedOffset
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import GROUP, Desk, subscription
+from tests.coordinator.desk import GROUP, Desk, result, subscription
 
 DAY_S = 24 * 3600.0
 RETENTION_S = 7 * DAY_S
@@ -25,17 +30,17 @@ class TestFetch:
     def test_an_uncommitted_offset_is_minus_one(self, desk: Desk) -> None:
         desk.commit(5)
         wanted = OffsetFetchRequestGroup(GROUP, topics=[OffsetFetchRequestTopics("t", partition_indexes=[0, 1])])
-        [topic] = offsets.fetched(desk.core.offsets, wanted).topics
+        [topic] = result(offsets.fetched(desk.core.offsets, wanted)).topics
         found = [(each.committed_offset, each.committed_leader_epoch, each.metadata) for each in topic.partitions]
         assert found == [(5, -1, ""), (-1, -1, "")]
 
     def test_an_unknown_group_has_committed_nothing(self, desk: Desk) -> None:
-        assert offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup("x", topics=None)).topics == []
+        assert result(offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup("x", topics=None))).topics == []
 
     def test_null_requests_all(self, desk: Desk) -> None:
         for topic, partition in (("b", 1), ("a", 0), ("b", 0)):
             desk.commit(1, topic=topic, partition=partition)
-        topics = offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup(GROUP, topics=None)).topics
+        topics = result(offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup(GROUP, topics=None))).topics
         assert [(each.name, len(each.partitions)) for each in topics] == [("a", 1), ("b", 2)]
 
 
@@ -91,6 +96,22 @@ class TestCommit:
         """``offset.metadata.max.bytes``."""
         assert desk.commit(1, metadata="x" * length) == code
         assert bool(desk.committed()) == (code == ErrorCode.NONE)
+
+    @pytest.mark.parametrize(
+        ("partitions", "code"), [(100, ErrorCode.NONE), (105, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)]
+    )
+    def test_a_commit_that_would_be_too_large_a_batch_is_refused(
+        self, desk: Desk, partitions: int, code: ErrorCode
+    ) -> None:
+        """GroupMetadataManager: MESSAGE_TOO_LARGE of the append is INVALID_COMMIT_OFFSET_SIZE for the client.
+
+        The group's id is in each record, so the batch may be a thousand times larger than the request.
+        """
+        offsets = [OffsetCommitRequestPartition(number, 1, committed_metadata="") for number in range(partitions)]
+        request = OffsetCommitRequest("g" * 10_000, -1, "", topics=[OffsetCommitRequestTopic("t", partitions=offsets)])
+        answer = desk.ask(request, 8)
+        assert [each.error_code for each in answer.topics[0].partitions] == [code] * partitions
+        assert bool(desk.written) == (code is ErrorCode.NONE)
 
     def test_no_note_is_an_empty_one(self, desk: Desk) -> None:
         assert desk.commit(1, metadata=None) == ErrorCode.NONE

@@ -16,6 +16,7 @@ NOT_SERVED = "This node does not advertise APIs and versions that it does not se
 TIERED = "This node has no tiered storage, so it does not know the topic settings of tiered storage."
 DOWN_CONVERSION = "This node knows message.downconversion.enable, as Kafka 3.9 does; Kafka 4 removed it."
 EMPTY_TOPICS = "This node returns a topic that was requested without partitions; Apache Kafka omits it."
+ONCE = "A group, a partition or a configuration resource that a request names again is described once."
 CRASHES = (
     "Apache Kafka answers an invalid request with UNKNOWN_SERVER_ERROR; this node answers with a specific error code."
 )
@@ -202,6 +203,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "delete_records": [Allowed("*: nothing", "topics", EMPTY_TOPICS)],
     "describe_topic_configs": [
         Allowed("*: kind 8 of 1", "*", "This node does not serve the levels of loggers."),
+        Allowed("*: twice", "results", ONCE),
         *_TOPIC_SETTINGS,
         Allowed(
             "*: all with synonyms",
@@ -238,13 +240,14 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*", "*errorMessage", TEXTS),
         Allowed("*: 1 *", "*errorCode", NO_TRANSACTIONS),
     ],
-    "offsets": [Allowed("*: no partitions", "topics", EMPTY_TOPICS)],
+    "offsets": [Allowed("*: no partitions", "topics", EMPTY_TOPICS), Allowed("*: several", "groups", ONCE)],
     "inspected": [
+        Allowed("DESCRIBE_GROUPS *: twice", "groups", ONCE),
         Allowed(
             "*: all True",
             "*.authorizedOperations",
             "Groups have no settings to describe or alter here, as in Kafka 3.9.",
-        )
+        ),
     ],
     "replica_fetch": [
         *(
