@@ -77,7 +77,7 @@ async def at_controller(controller: ControllerContext, request: Request, message
             if refusal(failure).code is ErrorCode.NOT_CONTROLLER:
                 raise
             reply = error_reply(inner, failure, error_response)
-        return reply if isinstance(reply, ResponseAction) else wrap_response(inner, reply)
+        return reply if isinstance(reply, ResponseAction) else await wrap_response(inner, reply)
 
     return Parked(answer)
 
@@ -122,9 +122,9 @@ def _principal(data: bytes | None) -> str:
     return f"{principal.type}:{principal.name}"
 
 
-def wrap_response(request: Request, response: Message) -> EnvelopeResponse:
+async def wrap_response(request: Request, response: Message) -> EnvelopeResponse:
     """Return an EnvelopeResponse with the bytes of the client's response."""
-    data, pieces = encode_response(request, response)
+    data, pieces = await encode_response(request, response)
     assert not pieces, "no forwarded response has records"
     return EnvelopeResponse(bytes(data[_FRAME_LENGTH_BYTES:]))
 

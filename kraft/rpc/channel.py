@@ -70,9 +70,9 @@ class ConnectionInfo:
 
 LARGE_FRAME_BYTES: Final = 16 * 1024
 """A frame of this size may have so many elements that it is decoded in slices."""
-MAX_ELEMENTS: Final = 500_000
-"""Not a Kafka setting. The elements of all arrays of one request. Those of a client that fetches 100,000 partitions, or
-creates 10,000, are a fifth of it. Decoded they take some 100 MB at most.
+MAX_ELEMENTS: Final = 100_000
+"""Not a Kafka setting. The elements of all arrays of one request. The largest honest requests name some 10,000 topics
+or partitions, and a controller creates 10,000 partitions at most.
 """
 _SLICE_ELEMENTS = 1_000
 

@@ -109,7 +109,7 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
     if reply is NO_RESPONSE:
         _finish(request, resumed_at, ready_at, ready_at, context)
         return True
-    data, pieces = encode_response(request, reply)
+    data, pieces = await encode_response(request, reply)
     metrics.responses.count += 1
     try:
         if pieces:

@@ -16,11 +16,12 @@ from kraft.messages.registry import (
     response_header_version,
 )
 from kraft.rpc.channel import ConnectionInfo, Request
-from kraft.wire.codec import encode_spliced
+from kraft.wire.codec import encode_in_steps
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.reading import skip_tags
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
+from kraft.world.turns import give_turn
 
 Apis = Mapping[int, tuple[int, int]]
 """The APIs that a listener offers: key to (lowest, highest version)."""
@@ -87,13 +88,19 @@ def _client_id(frame: bytes | bytearray) -> tuple[str | None, int]:
     return frame[start : start + length].decode(errors="replace"), start + length
 
 
-def encode_response(request: Request, message: Message) -> tuple[bytearray, list[tuple[int, FileSlice]]]:
-    """Return the response frame without its file slices, and the slices with their offsets in it."""
+async def encode_response(request: Request, message: Message) -> tuple[bytearray, list[tuple[int, FileSlice]]]:
+    """Return the response frame without its file slices, and the slices with their offsets in it.
+
+    While a large response is encoded other tasks have their turns; a small one is encoded without a checkpoint.
+    """
     flexible = response_header_version(request.api_key, request.response_version)
     if flexible:
         prefix = _RESPONSE_PREFIX[1].pack(0, request.correlation_id, 0)
     else:
         prefix = _RESPONSE_PREFIX[0].pack(0, request.correlation_id)
-    data, pieces = encode_spliced(message, request.response_version, prefix)
+    data = bytearray(prefix)
+    pieces: list[tuple[int, FileSlice]] = []
+    for _ in encode_in_steps(message, request.response_version, data, pieces):
+        await give_turn()
     _FRAME_LENGTH.pack_into(data, 0, len(data) - 4 + sum(piece.length for _, piece in pieces))
     return data, pieces

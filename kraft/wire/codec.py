@@ -12,18 +12,20 @@ from typing import TypeVar
 
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.decoder import Decoder, SteppedDecoder, write_decoder, write_stepped_decoder
-from kraft.wire.encoder import Encoder, write_encoder
+from kraft.wire.encoder import Encoder, SteppedEncoder, write_encoder, write_stepped_encoder
+from kraft.wire.reading import too_many
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
 
-__all__ = ["decode", "decode_in_steps", "encode", "encode_spliced"]
+__all__ = ["decode", "decode_in_steps", "encode", "encode_in_steps", "encode_spliced"]
 
 M = TypeVar("M", bound=Message)
 
 _decoders: dict[tuple[type[Message], int], Decoder] = {}
 _stepped_decoders: dict[tuple[type[Message], int], SteppedDecoder] = {}
 _encoders: dict[tuple[type[Message], int], Encoder] = {}
+_stepped_encoders: dict[tuple[type[Message], int], SteppedEncoder] = {}
 
 
 def encode(message: Message, version: int) -> bytes:
@@ -55,6 +57,21 @@ def encode_spliced(
     return out, splices
 
 
+def encode_in_steps(
+    message: Message, version: int, out: bytearray, splices: list[tuple[int, FileSlice]]
+) -> Generator[None, None, None]:
+    """Append to ``out`` and ``splices`` what :func:`encode_spliced` returns, in steps of about a millisecond.
+
+    A small message has one step, and the generator yields nothing. Raises UnsupportedVersionError as ``encode`` does.
+    """
+    key = (message.__class__, version)
+    encoder = _stepped_encoders.get(key)
+    if encoder is None:
+        _check_version(*key)
+        encoder = _stepped_encoders[key] = write_stepped_encoder(*key)
+    return encoder(message, out, splices)
+
+
 def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
     """Read a message at a position of the buffer. Return it and the position after it.
 
@@ -82,7 +99,7 @@ def decode_in_steps(
     if key not in _stepped_decoders:
         _check_version(cls, version)
         _stepped_decoders[key] = write_stepped_decoder(cls, version)
-    steps = _stepped_decoders[key](buffer, position)
+    steps = _stepped_decoders[key](buffer, position, max_elements)
     left = max_elements
     while True:
         try:
@@ -92,7 +109,7 @@ def decode_in_steps(
         except (IndexError, struct.error, UnicodeDecodeError, DecodeError) as error:
             raise _malformed(cls, version, error) from None
         if left < 0:
-            raise _malformed(cls, version, DecodeError(f"more than {max_elements} elements"))
+            raise _malformed(cls, version, too_many(max_elements))
         yield elements
 
 

@@ -23,12 +23,12 @@ from kraft.wire.reading import (
     SMALL_ARRAY,
     SMALL_UNPACKERS,
     bad_length,
-    check_array,
     check_tags,
     default_value,
     read_string_length,
     read_tag,
     skip_tags,
+    too_many,
     unpacker,
 )
 from kraft.wire.schema import FIXED, Field, Message, present_fields
@@ -41,8 +41,10 @@ __all__ = ["Decoder", "SteppedDecoder", "write_decoder", "write_stepped_decoder"
 
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
 """Reads a message at a position. Returns it and the position after it."""
-SteppedDecoder = Callable[[Buffer, int], Generator[int, None, tuple[Any, int]]]
-"""The same in steps. Yields the number of elements in each."""
+SteppedDecoder = Callable[[Buffer, int, int], Generator[int, None, tuple[Any, int]]]
+"""The same in steps. Yields the number of elements in each. Raises DecodeError for an array of more numbers than the
+third argument.
+"""
 
 STEP = 1000
 """The elements of a step: about a millisecond of work."""
@@ -64,7 +66,7 @@ class _DecoderWriter:
         self.version = version
         self.in_steps = in_steps
         self.flexible = version >= cls.FLEXIBLE_FROM
-        self.source = Source("decode(b, p)")
+        self.source = Source("decode(b, p, most)" if in_steps else "decode(b, p)")
         self.run: list[tuple[str, str]] = []
         self.counts: list[str] = []
 
@@ -223,7 +225,8 @@ class _DecoderWriter:
         with source.block(f"if not p <= {stop} <= end"):
             source.line(f'raise {self.constant(bad_length)}("{field.name}", {count}, end - p)')
         if self.in_steps:
-            source.line(f'done += {self.constant(check_array)}("{field.name}", {count}, {size})')
+            with source.block(f"if {count} > most"):
+                source.line(f"raise {self.constant(too_many)}(most)")
         if field.item_type == "uuid":
             raw = f"bytes(b[i:i + {size}])"
             source.line(f"{local} = [{self.constant(uuid_from_bytes)}({raw}) for i in range(p, {stop}, {size})]")
@@ -234,6 +237,7 @@ class _DecoderWriter:
             with source.block("else"):
                 source.line(f'{local} = list({self.constant(unpack_from)}(f">{{{count}}}{code}", b, p))')
         source.line(f"p = {stop}")
+        self.count(count)
 
     def items(self, field: Field, count: str, local: str) -> None:
         """Generate the reading of an array of strings or structures."""

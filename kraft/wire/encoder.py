@@ -3,11 +3,14 @@
 The generated function appends to a ``bytearray``. Consecutive fixed-size fields, length prefixes and arrays of numbers
 form a *run*, which one ``struct`` call writes. A run with arrays has one ``struct`` per combination of their counts
 (``Packers``). A compact length of one byte is part of the run; a longer one splits it.
+
+An encoder in steps is a generator for responses of any size: it does the same, and yields after each ``STEP`` elements
+of arrays, so that its caller can let other tasks run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import lru_cache
 from struct import Struct, pack
 from typing import Any
@@ -20,17 +23,27 @@ from kraft.wire.source import Source
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import uvarint
 
-__all__ = ["Encoder", "write_encoder"]
+__all__ = ["Encoder", "SteppedEncoder", "write_encoder", "write_stepped_encoder"]
 
 Encoder = Callable[[Any, bytearray, list[tuple[int, FileSlice]]], None]
 """Appends a message to the bytes, and each file slice, with its offset in the bytes, to the list."""
 
+SteppedEncoder = Callable[[Any, bytearray, list[tuple[int, FileSlice]]], Generator[None, None, None]]
+"""The same in steps."""
+
 MAX_STRING_BYTES = 0x7FFF
+STEP = 1000
+"""The elements of a step: about a millisecond of work."""
 
 
 def write_encoder(cls: type[Message], version: int) -> Encoder:
     """Return the encoder of ``cls`` at ``version``, which must be valid."""
-    return _EncoderWriter(cls, version).write()
+    return _EncoderWriter(cls, version, in_steps=False).write()
+
+
+def write_stepped_encoder(cls: type[Message], version: int) -> SteppedEncoder:
+    """Return the encoder of ``cls`` at ``version`` in steps."""
+    return _EncoderWriter(cls, version, in_steps=True).write()
 
 
 @lru_cache(maxsize=1024)
@@ -94,18 +107,24 @@ class _Part:
 
 
 class _EncoderWriter:
-    def __init__(self, cls: type[Message], version: int) -> None:
+    def __init__(self, cls: type[Message], version: int, *, in_steps: bool) -> None:
         self.cls = cls
         self.version = version
+        self.in_steps = in_steps
         self.flexible = version >= cls.FLEXIBLE_FROM
         self.source = Source("encode(m, out, splices)")
         self.run: list[_Part] = []
 
-    def write(self) -> Encoder:
+    def write(self) -> Callable[..., Any]:
+        if self.in_steps:
+            self.source.line("done = 0")
         self.structure(self.cls, "m")
         self.flush()
         self.source.line("return")
-        return self.source.compile("encode", f"<encoder of {self.cls.__name__} v{self.version}>")
+        if self.in_steps:
+            self.source.line("yield")  # never reached: it makes the function a generator
+        kind = "stepped encoder" if self.in_steps else "encoder"
+        return self.source.compile("encode", f"<{kind} of {self.cls.__name__} v{self.version}>")
 
     def structure(self, cls: type[Message], var: str) -> None:
         plain, tagged = present_fields(cls, self.version, self.flexible)
@@ -219,6 +238,11 @@ class _EncoderWriter:
             else:
                 self.string(attrs.evolve(field, name="text", type=kind), item, False)
             self.flush()
+            if self.in_steps:
+                self.source.line("done += 1")
+                with self.source.block(f"if done == {STEP}"):
+                    self.source.line("yield")
+                    self.source.line("done = 0")
 
     def nested(self, field: Field, value: str, nullable: bool) -> None:
         local = self.source.local(field.name)

@@ -17,12 +17,12 @@ __all__ = [
     "SMALL_ARRAY",
     "SMALL_UNPACKERS",
     "bad_length",
-    "check_array",
     "check_tags",
     "default_value",
     "read_string_length",
     "read_tag",
     "skip_tags",
+    "too_many",
     "unpacker",
 ]
 
@@ -33,14 +33,6 @@ MAX_TAGGED_FIELDS = 1_000
 """Not a limit of Kafka's. The tagged fields that one structure may have. KIP-482 numbers the tags of a structure from 0
 on, and no structure of Kafka has ten.
 """
-
-MAX_ARRAY_COST = 20_000
-"""Not a limit of Kafka's. The elements as which a large message may count one array of numbers, which is read without a
-pause: 320,000 numbers or 20,000 uuids.
-"""
-
-_NUMBERS_PER_ELEMENT = 16
-_UUID_BYTES = 16
 
 SMALL_UNPACKERS = {
     code: tuple(Struct(f">{count}{code}").unpack_from for count in range(SMALL_ARRAY))
@@ -71,16 +63,9 @@ def read_string_length(buffer: Buffer, position: int) -> tuple[int, int]:
     return length, position
 
 
-def check_array(name: str, count: int, size: int) -> int:
-    """Return the elements as which an array of ``count`` items of ``size`` bytes counts, by the time to read it.
-
-    Raises:
-        DecodeError: the array is longer than that of any honest request.
-    """
-    cost = count if size == _UUID_BYTES else count // _NUMBERS_PER_ELEMENT
-    if cost > MAX_ARRAY_COST:
-        raise DecodeError(f"{name} has {count} items, more than any request needs")
-    return cost
+def too_many(most: int) -> DecodeError:
+    """Return the error for a message with more elements than its reader takes."""
+    return DecodeError(f"more than {most} elements")
 
 
 def check_tags(count: int) -> None:

@@ -45,7 +45,7 @@ async def test_the_controller_of_this_node_answers_directly() -> None:
 
 
 async def test_the_client_gets_the_response_of_the_envelope() -> None:
-    broker = Broker(wrap_response(REQUEST, CREATED))
+    broker = Broker(await wrap_response(REQUEST, CREATED))
     assert await forwarded(broker) == CREATED
     assert broker.envelope is not None
     assert (broker.envelope.request_data, broker.envelope.client_host_address) == (REQUEST.frame, b"\xc0\0\2\7")

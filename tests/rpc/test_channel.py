@@ -36,5 +36,5 @@ async def test_other_tasks_run_while_a_large_request_is_decoded() -> None:
 
 async def test_a_request_of_too_many_elements_is_malformed() -> None:
     request = metadata(MAX_ELEMENTS + 1)
-    with pytest.raises(DecodeError, match="MetadataRequest v4: more than 500000 elements"):
+    with pytest.raises(DecodeError, match="MetadataRequest v4: more than 100000 elements"):
         await request.decode()

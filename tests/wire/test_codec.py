@@ -22,7 +22,7 @@ from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchR
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.request_header import RequestHeader
 from kraft.messages.topic_record import TopicRecord
-from kraft.wire.codec import decode, decode_in_steps, encode, encode_spliced
+from kraft.wire.codec import decode, decode_in_steps, encode, encode_in_steps, encode_spliced
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
@@ -55,6 +55,9 @@ def test_any_message_comes_back(cls: type[Message], version: int, data: st.DataO
         assert decode(cls, version, kind(encoded)) == (message, len(encoded))
     assert decode(cls, version, b"\xff" * 3 + encoded + b"\xff", 3) == (message, len(encoded) + 3)
     assert decoded_in_steps(cls, version, encoded) == (message, len(encoded))
+    out = bytearray(b"prefix")
+    assert list(encode_in_steps(message, version, out, [])) == []
+    assert out == b"prefix" + encoded
 
 
 @sweep(("cls", "version"), pairs())
@@ -171,13 +174,27 @@ def test_a_large_message_is_decoded_in_short_steps(message: Message, version: in
     assert max(steps) <= 1005
 
 
-def test_numbers_count_by_the_time_to_read_them() -> None:
-    """They are read by one call, so that one array of them has a bound."""
-    request = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", list(range(160_000)))])
-    assert sum(steps_of(request, 5)) == 10_001
-    request.topics[0].partition_indexes *= 3  # type: ignore[index]
-    with pytest.raises(DecodeError, match="480000 items, more than any request needs"):
-        steps_of(request, 5)
+@pytest.mark.parametrize(
+    ("message", "version", "steps"),
+    [
+        (FetchResponse(responses=[FetchableTopicResponse("t", partitions=[PartitionData()] * 4999)]), 12, 5),
+        (FetchResponse(responses=[FetchableTopicResponse("t", partitions=[PartitionData()] * 9)] * 500), 12, 5),
+        (DeleteTopicsRequest(topic_names=["a"] * 5000), 5, 5),
+    ],
+)
+def test_a_large_message_is_encoded_in_short_steps(message: Message, version: int, steps: int) -> None:
+    """encode_in_steps: "in steps of about a millisecond", of 1,000 elements each."""
+    out = bytearray()
+    assert len(list(encode_in_steps(message, version, out, []))) == steps
+    assert out == encode(message, version)
+
+
+def test_numbers_are_elements_too() -> None:
+    """One call reads an array of numbers, so its length is checked before."""
+    request = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", list(range(5000)))])
+    assert sum(steps_of(request, 5)) == 5001
+    with pytest.raises(DecodeError, match="OffsetFetchRequest v5: more than 4999 elements"):
+        steps_of(request, 5, 4999)
 
 
 def test_a_message_of_too_many_elements_is_refused() -> None:
