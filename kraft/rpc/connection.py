@@ -102,7 +102,9 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
     resumed_at = ready_at = clock()
     metrics = context.metrics
     if isinstance(reply, Parked):
+        live.is_parked = True
         reply = await _parked(reply, request, context)
+        live.is_parked = False
         ready_at = clock()
     if reply is CLOSE:
         return False

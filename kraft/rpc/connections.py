@@ -3,6 +3,9 @@
 A request costs one ``move_to_end``. One timer serves all connections of a processor. Activity is a complete request
 that arrived or a complete response that was sent. So a peer is idle that sends single bytes, reads no response, or
 waits for a response that never comes.
+
+A connection reads nothing while its request is parked, perhaps for minutes. So the timer also looks whether the peers
+of parked requests are still there. Kafka notices that only when it sends the response.
 """
 
 from __future__ import annotations
@@ -15,8 +18,12 @@ import trio
 
 from kraft.metrics import Clock, Counter
 from kraft.rpc.channel import ConnectionInfo, CurrentRequest
+from kraft.world.transport import Transport
 
 _SHORTEST_SLEEP_S = 0.001
+PEER_CHECK_S = 1.0
+"""Not a Kafka setting. The time between two looks at the peers of parked requests."""
+_PEERS_IN_A_ROW = 500
 
 
 @attrs.define(eq=False)
@@ -24,11 +31,14 @@ class LiveConnection:
     """A connection as its processor sees it. ``scope`` is that of its task: cancelling it closes the connection."""
 
     info: ConnectionInfo
+    transport: Transport
     scope: trio.CancelScope
     last_active_at: float
     current: CurrentRequest
     draining: bool = False
     """The connection closes after the response in flight."""
+    is_parked: bool = False
+    """Its request waits for something else than a handler."""
 
     @property
     def in_flight(self) -> bool:
@@ -37,7 +47,7 @@ class LiveConnection:
 
 
 class ConnectionTable:
-    """The only owner of the order. All methods except ``expire_idle`` are synchronous."""
+    """The only owner of the order. All methods except ``expire`` are synchronous."""
 
     def __init__(self) -> None:
         self._by_activity: OrderedDict[LiveConnection, None] = OrderedDict()
@@ -78,17 +88,32 @@ class ConnectionTable:
             if not connection.in_flight:
                 connection.scope.cancel(reason="plane is stopping")
 
-    async def expire_idle(self, max_idle_s: float, killed: Counter, clock: Clock) -> None:
-        """Close connections that are idle for longer than ``max_idle_s`` by ``clock``, until cancelled."""
+    async def expire(self, max_idle_s: float, killed: Counter, clock: Clock) -> None:
+        """Close connections that are idle for longer than ``max_idle_s`` by ``clock``, and parked ones without a peer,
+        until cancelled.
+        """
         while True:
             now = clock()
-            next_at = now + max_idle_s
+            next_at = now + min(PEER_CHECK_S, max_idle_s)
             for connection in self._by_activity:
                 expires_at = connection.last_active_at + max_idle_s
                 if expires_at > now:
-                    next_at = expires_at
+                    next_at = min(next_at, expires_at)
                     break
                 if not connection.scope.cancel_called:
                     killed.count += 1
                     connection.scope.cancel(reason="connections.max.idle.ms")
             await trio.sleep(max(_SHORTEST_SLEEP_S, next_at - now))
+            await self._close_abandoned(clock)
+
+    async def _close_abandoned(self, clock: Clock) -> None:
+        """Close the connections whose request has been parked for a while and whose peer is gone."""
+        since = clock() - PEER_CHECK_S
+        parked = [each for each in self._by_activity if each.is_parked and each.last_active_at <= since]
+        for number, connection in enumerate(parked, 1):
+            # Another task ran since the list was made: the connection may have gone on, or be closed.
+            is_still = connection in self._by_activity and connection.is_parked
+            if is_still and connection.transport.is_abandoned():
+                connection.scope.cancel(reason="the peer has closed the connection")
+            if number % _PEERS_IN_A_ROW == 0:
+                await trio.lowlevel.checkpoint()

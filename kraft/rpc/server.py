@@ -5,7 +5,7 @@
     serve
     ├── acceptor PLAINTEXT           hands each socket to a processor that has room (20 pending)
     ├── processor 0 PLAINTEXT        owns the nursery of its connections
-    │   ├── expiry 0 PLAINTEXT       closes idle ones
+    │   ├── expiry 0 PLAINTEXT       closes idle ones, and parked ones without a peer
     │   └── connection 10.0.0.7:5123
     └── handler 0                    takes requests from the plane's one bounded queue
 
@@ -168,7 +168,7 @@ class _Processor:
                 if self.context.settings.max_idle_ms >= 0:
                     max_idle_s = self.context.settings.max_idle_ms / 1000
                     killed, clock = self.context.plane_metrics.expired, self.context.plane_metrics.clock
-                    nursery.start_soon(table.expire_idle, max_idle_s, killed, clock, name=f"expiry {self.name}")
+                    nursery.start_soon(table.expire, max_idle_s, killed, clock, name=f"expiry {self.name}")
                 async with trio.open_nursery() as connections:
                     with ExitStack() as cleanup:
                         cleanup.callback(self._discard_pending)
@@ -198,7 +198,7 @@ class _Processor:
             with trio.CancelScope() as scope:
                 current = CurrentRequest(self.context.plane_metrics.plane.name)
                 current_request.set(current)
-                live = LiveConnection(info, scope, self.context.plane_metrics.clock(), current)
+                live = LiveConnection(info, accepted.transport, scope, self.context.plane_metrics.clock(), current)
                 table.add(live)
                 try:
                     await serve_connection(live, accepted.transport, self.context)

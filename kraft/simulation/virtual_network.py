@@ -250,6 +250,9 @@ class VirtualTransport:
     async def send_file(self, piece: FileSlice) -> None:
         raise NotImplementedError("virtual nodes have the controller role alone, which sends no files")
 
+    def is_abandoned(self) -> bool:
+        return self._inward.source_closed
+
     def close(self) -> None:
         self._outward.source_closed = True
         self._inward.target_closed = True

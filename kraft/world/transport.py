@@ -9,12 +9,16 @@ transport that must see every byte (TLS) reads the file instead. ``receive_into(
 from __future__ import annotations
 
 import os
+import select
 import socket
 from typing import Protocol
 
 import trio
 
 from kraft.wire.splice import FileSlice
+
+_PEER_CLOSED = getattr(select, "POLLRDHUP", 0)
+"""Linux reports a closed peer behind unread bytes. Other systems report a reset at least."""
 
 
 class Transport(Protocol):
@@ -34,6 +38,9 @@ class Transport(Protocol):
 
         Raises OSError if the file is shorter than the slice: the peer already has the length.
         """
+
+    def is_abandoned(self) -> bool:
+        """Whether the peer has closed or reset the connection. Bytes that arrived before do not hide it."""
 
     def close(self) -> None:
         """Close at once. A second call does nothing."""
@@ -81,6 +88,11 @@ class PlainTransport:
             if sent == 0:
                 raise OSError(f"file ends at {position}, {end - position} bytes before the end of the slice")
             position += sent
+
+    def is_abandoned(self) -> bool:
+        poll = select.poll()
+        poll.register(self._socket, _PEER_CLOSED)
+        return bool(poll.poll(0))
 
     def close(self) -> None:
         if self._socket.fileno() != -1:

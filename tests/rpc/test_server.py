@@ -16,11 +16,12 @@ from trio.testing import wait_all_tasks_blocked
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
-from kraft.rpc import server
+from kraft.rpc import connections, server
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
 from kraft.rpc.plane import control_plane
 from kraft.wire.decode_error import DecodeError
 from kraft.world.listen import SocketSettings
+from kraft.world.transport import PlainTransport
 from tests.rpc.planes import API_VERSIONS, a_plane, frame, ok, running
 
 
@@ -361,6 +362,67 @@ async def test_connections_that_idle_too_long_are_closed() -> None:
         assert killed.value == 3
 
 
+@pytest.mark.parametrize("way", ["closed", "reset", "closed behind another request"])
+async def test_a_parked_request_ends_with_its_peer(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Fetch may wait for as long as its client asks. Its connection must not last longer than the client."""
+    ended = trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        async def wait() -> HeartbeatResponse:
+            try:
+                await trio.sleep_forever()
+            finally:
+                ended.set()
+
+        return Parked(wait)
+
+    monkeypatch.setattr(connections, "PEER_CHECK_S", 0.01)
+    with trio.fail_after(30):
+        async with running(handle) as plane:
+            peer = await plane.peer()
+            await peer.send(1)
+            await wait_all_tasks_blocked()
+            if way == "reset":
+                peer.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            elif way != "closed":
+                await peer.send(2)
+            await peer.aclose()
+            await ended.wait()
+            count = plane.registry.get(
+                "kafka.server:type=socket-server-metrics,name=connection-count,listener=PLAINTEXT,networkProcessor=0"
+            )
+            while count.value:
+                await trio.lowlevel.checkpoint()
+
+
+async def test_a_parked_request_whose_peer_waits_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, checks = trio.Event(), 0
+
+    async def handle(request: Request) -> Reply:
+        async def wait() -> HeartbeatResponse:
+            await gate.wait()
+            return HeartbeatResponse(error_code=1)
+
+        return Parked(wait)
+
+    is_abandoned = PlainTransport.is_abandoned
+
+    def counted(transport: PlainTransport) -> bool:
+        nonlocal checks
+        checks += 1
+        if checks == 5:
+            gate.set()
+        return is_abandoned(transport)
+
+    monkeypatch.setattr(PlainTransport, "is_abandoned", counted)
+    monkeypatch.setattr(connections, "PEER_CHECK_S", 0.01)
+    with trio.fail_after(30):
+        async with running(handle) as plane, await plane.peer() as peer:
+            await peer.send_bytes(frame(1) + frame(2))
+            assert [await peer.receive() for _ in range(2)] == [(1, 1), (2, 1)]
+    assert checks >= 5
+
+
 async def test_a_peer_that_takes_no_response_is_idle() -> None:
     registry = Registry()
     async with running(settings=SocketSettings(max_idle_ms=50, send_buffer_bytes=4096), registry=registry) as plane:
@@ -379,8 +441,8 @@ async def test_metrics_have_kafkas_names() -> None:
     async with running(registry=registry) as plane, running(plane=control, registry=registry):
         async with await plane.peer() as peer:
             assert await peer.ask(1) == (1, 0)
-            connections = "kafka.server:type=socket-server-metrics,name=connection-count"
-            assert registry.get(f"{connections},listener=PLAINTEXT,networkProcessor=0").value == 1
+            count = "kafka.server:type=socket-server-metrics,name=connection-count"
+            assert registry.get(f"{count},listener=PLAINTEXT,networkProcessor=0").value == 1
     names = {str(name) for name, _ in registry}
     for prefix in ("", "ControlPlane"):
         assert {
@@ -395,4 +457,4 @@ async def test_metrics_have_kafkas_names() -> None:
     for name in (f"{time}TimeMs" for time in times):
         assert registry.get(f"kafka.network:type=RequestMetrics,name={name},request=Heartbeat").value == 1
     assert registry.get("kafka.network:type=RequestMetrics,name=RequestsPerSec,request=Heartbeat,version=0").value == 1
-    assert registry.get(f"{connections},listener=PLAINTEXT,networkProcessor=0").value == 0
+    assert registry.get(f"{count},listener=PLAINTEXT,networkProcessor=0").value == 0
