@@ -23,12 +23,14 @@ class Publisher:
     replicas: Replicas
     groups: Groups
     _subscription: Subscription = attrs.field(init=False)
+    _image: Image = attrs.field(init=False)
+    """The image that the broker has applied as a whole. ``replicas.image`` may be newer."""
     _published: trio.Event = attrs.Factory(trio.Event)
 
     @property
     def offset(self) -> int:
         """The offset of the last record that the broker has applied."""
-        return self.replicas.image.offset
+        return self._image.offset
 
     @property
     def broker_epoch(self) -> int:
@@ -38,7 +40,8 @@ class Publisher:
     async def load(self) -> None:
         """Take the present image and open the logs. Raises: StorageError, OSError."""
         self._subscription = self.metadata.subscribe()
-        await self.replicas.load(self._subscription.image)
+        self._image = self._subscription.image
+        await self.replicas.load(self._image)
 
     async def run(self) -> None:
         """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
@@ -49,6 +52,7 @@ class Publisher:
             if changes.topics_deleted:
                 await self.groups.forget_topics({topic.name for topic in changes.topics_deleted.values()})
             self._take_over(led)
+            self._image = image
             self._published.set()
             self._published = trio.Event()
 
@@ -74,5 +78,5 @@ class Publisher:
 
     async def until(self, condition: Callable[[Image], bool]) -> None:
         """Return once ``condition`` holds for the broker's image. The caller limits the wait."""
-        while not condition(self.replicas.image):
+        while not condition(self._image):
             await self._published.wait()

@@ -33,11 +33,14 @@ from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
+from kraft.world.turns import Turns
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.replicas")
 
 NOTHING_CHECKPOINTED = Checkpoints()
+_PARTITIONS_IN_A_ROW = 10
+"""Not a Kafka setting. The partitions that a change of the metadata opens before other tasks run: some milliseconds."""
 
 
 @attrs.frozen
@@ -127,14 +130,16 @@ class Replicas:
     # Changes of the metadata.
 
     async def apply(self, image: Image, changes: Changes) -> LeaderChanges:
-        """Apply the changes of one new image."""
+        """Apply the changes of one new image. Other tasks run in between, and see some of the changes."""
         self.image = image
         if changes.brokers:
             self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
         await self._delete(self._take_away(image, changes), result)
+        turns = Turns(_PARTITIONS_IN_A_ROW)
         for topic, index, state in _changed(image, changes):
             if self.node_id in state.replicas:
+                await turns.spend()
                 partition = self.partitions.get(topic.name, {}).get(index)
                 if partition is None:
                     partition = self._host(topic, index, state, self._emptiest())
@@ -228,9 +233,11 @@ class Replicas:
             self.retired += directory.retired()
             self._outdated |= checkpoints.exceed(Checkpoints.of(self.in_directory(directory)))
         await self._forget_deleted()
+        turns = Turns(_PARTITIONS_IN_A_ROW)
         for topic, index, state in image.partitions():
             if self.node_id in state.replicas and index not in self.partitions.get(topic.name, {}):
                 self._host(topic, index, state, self._emptiest())
+                await turns.spend()
 
     async def _forget_deleted(self) -> None:
         """Remove the checkpoint entries of deleted logs, and those beyond the end of a log.

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import attrs
 import pytest
+import trio
 
 from kraft.broker.leadership import FollowerFetched
 from kraft.messages.config_record import ConfigRecord
@@ -308,3 +309,22 @@ async def test_two_logs_of_one_partition_end_the_start(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=f"{paths[1]}/topic-0: {paths[0]}/topic-0 is a log of the same partition"):
         await both.load(one.loader.image)
     assert all((path / "topic-0").is_dir() for path in paths)
+
+
+async def test_many_new_partitions_leave_turns_to_other_tasks(tmp_path: Path) -> None:
+    """A leader of the quorum that opens thousands of logs in one step answers no Fetch meanwhile, and is deposed."""
+    turns = 0
+
+    async def other_task() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    broker = broker_in(tmp_path, 1)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other_task)
+        await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
+        assert turns >= 5
+        nursery.cancel_scope.cancel()
+    assert len(broker.replicas.partitions["topic"]) == 100
