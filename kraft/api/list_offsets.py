@@ -30,8 +30,10 @@ from kraft.messages.list_offsets_response import (
 )
 from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.storage.lookup import TimestampedOffset
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.world import World
 
 ROW = Api(
     ApiKey.LIST_OFFSETS,
@@ -60,11 +62,19 @@ _OFFSET_NOT_AVAILABLE_SINCE = 5
 
 async def at_broker(broker: BrokerContext, request: Request, message: ListOffsetsRequest) -> Reply:
     bound = _Bound(message.isolation_level == READ_COMMITTED, message.replica_id >= 0)
+    if any(_is_in_records(wanted.timestamp) for topic in message.topics for wanted in topic.partitions):
+        return Parked(lambda: _answer(broker, request.api_version, message, bound))
+    return await _answer(broker, request.api_version, message, bound)
+
+
+async def _answer(
+    broker: BrokerContext, version: int, message: ListOffsetsRequest, bound: _Bound
+) -> ListOffsetsResponse:
     times = Counter((topic.name, wanted.partition_index) for topic in message.topics for wanted in topic.partitions)
     topics = []
     for topic in message.topics:
         answers = [
-            _one(broker, topic.name, wanted, request.api_version, bound)
+            await _one(broker, topic.name, wanted, version, bound)
             for wanted in topic.partitions
             if times[topic.name, wanted.partition_index] == 1
         ]
@@ -75,7 +85,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ListOffset
     return ListOffsetsResponse(topics=topics)
 
 
-def _one(
+async def _one(
     broker: BrokerContext, topic: str, wanted: ListOffsetsPartition, version: int, bound: _Bound
 ) -> ListOffsetsPartitionResponse:
     answer = ListOffsetsPartitionResponse(partition_index=wanted.partition_index)
@@ -84,12 +94,19 @@ def _one(
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = broker.replicas.leader_of(topic, wanted.partition_index)
         partition.check_epoch(wanted.current_leader_epoch)
-        answer.timestamp, answer.offset, epoch = _look_up(partition, wanted.timestamp, bound, version)
+        answer.timestamp, answer.offset, epoch = await _look_up(
+            partition, wanted.timestamp, bound, version, broker.replicas.world
+        )
         if version >= _EPOCH_SINCE_VERSION:
             answer.leader_epoch = epoch
     except KafkaError as refused:
         answer.error_code = refused.code
     return answer
+
+
+def _is_in_records(timestamp: int) -> bool:
+    """Whether an answer needs the log's records, and not only its offsets."""
+    return timestamp >= 0 or timestamp == Special.MAX_TIMESTAMP
 
 
 @attrs.frozen
@@ -105,7 +122,9 @@ class _Bound:
         return partition.last_stable_offset if self.is_stable else partition.high_watermark
 
 
-def _look_up(partition: HostedPartition, timestamp: int, bound: _Bound, version: int) -> tuple[int, int, int]:
+async def _look_up(
+    partition: HostedPartition, timestamp: int, bound: _Bound, version: int, world: World
+) -> tuple[int, int, int]:
     """Return (timestamp, offset, leader epoch); -1 for each that is unknown.
 
     Raises:
@@ -120,11 +139,35 @@ def _look_up(partition: HostedPartition, timestamp: int, bound: _Bound, version:
         return NOTHING, log.log_start_offset, _first_epoch(partition)
     if timestamp == Special.LATEST_TIERED:
         return NOTHING, NOTHING, NOTHING
-    found = log.newest_record() if timestamp == Special.MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    found = await _in_records(partition, timestamp, world)
     if found is None or found.offset >= upper:
         _check_known(partition, bound, version)
         return NOTHING, NOTHING, NOTHING
     return found.timestamp, found.offset, found.leader_epoch
+
+
+async def _in_records(partition: HostedPartition, timestamp: int, world: World) -> TimestampedOffset | None:
+    """Look for a record in slices, and check afterwards that this broker still leads.
+
+    Raises:
+        KafkaError: NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR or as ``Log.offset_for_timestamp``.
+    """
+    log, leadership = partition.log, partition.leadership
+    found, failure = None, None
+    try:
+        if timestamp == Special.MAX_TIMESTAMP:
+            found = await log.newest_record(world.compute)
+        else:
+            found = await log.offset_for_timestamp(timestamp, world.compute)
+    except KafkaError as damage:
+        failure = damage
+    except OSError as error:
+        failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+    if partition.leadership is not leadership:
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    if failure is not None:
+        raise failure
+    return found
 
 
 def _check_known(partition: HostedPartition, bound: _Bound, version: int) -> None:

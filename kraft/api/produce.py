@@ -14,9 +14,9 @@ higher minimum as a sign that the broker cannot read compressed batches.
 | 13 | topics by id |
 
 The broker receives, checks and writes a batch once. It decodes single records only if the topic needs that: compaction
-needs keys, and ``compression.type`` may need another codec. With ``acks=0`` there is no response, and an error closes
-the connection, so that the producer notices. With ``acks=all`` the response waits until the records are committed, for
-``timeout_ms`` at most.
+needs keys, and ``compression.type`` may need another codec. Such a request is parked meanwhile. With ``acks=0`` there
+is no response, and an error closes the connection, so that the producer notices. With ``acks=all`` the response waits
+until the records are committed, for ``timeout_ms`` at most.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kraft.messages.produce_response import (
 )
 from kraft.messages.registry import ApiKey
 from kraft.records.produced import RefusedRecords, is_transactional
-from kraft.replication.appending import append_produced
+from kraft.replication.appending import AppendResult, UnopenedBatch, append_produced
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, ResponseAction
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -73,29 +73,30 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         anonymous = message.transactional_id is None
         code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if anonymous else ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
         return error(message, version, code)
-    failed = False
-    uncommitted: list[_Uncommitted] = []
-    topics = []
-    for topic in message.topic_data:
-        answers = []
-        for data in topic.partition_data:
-            answer = _append(broker, topic, data, message.acks, version, uncommitted)
-            failed = failed or answer.error_code != 0
-            answers.append(answer)
-        topics.append(TopicProduceResponse(topic.name, topic.topic_id, answers))
-    if message.acks == 0:
-        return CLOSE if failed else NO_RESPONSE
-    response = ProduceResponse(topics)
-    if not uncommitted:
+    produced = _Produced(broker, message.acks, version)
+    response = ProduceResponse(
+        [
+            TopicProduceResponse(
+                topic.name, topic.topic_id, [produced.append(topic, data) for data in topic.partition_data]
+            )
+            for topic in message.topic_data
+        ]
+    )
+
+    async def later() -> ProduceResponse | ResponseAction:
+        await produced.open()
+        if message.acks == 0:
+            return produced.unanswered()
+        await produced.commit(trio.current_time() + message.timeout_ms / 1000)
         return response
 
-    async def when_committed() -> ProduceResponse:
-        deadline = trio.current_time() + message.timeout_ms / 1000
-        for each in uncommitted:
-            await _commit(broker, each, deadline, version)
-        return response
+    if produced.unopened or produced.uncommitted:
+        return Parked(later)
+    return produced.unanswered() if message.acks == 0 else response
 
-    return Parked(when_committed)
+
+def _is_transactional(message: ProduceRequest) -> bool:
+    return any(is_transactional(data.records) for topic in message.topic_data for data in topic.partition_data)
 
 
 @attrs.frozen
@@ -107,69 +108,92 @@ class _Uncommitted:
     end_offset: int
 
 
-async def _commit(broker: BrokerContext, each: _Uncommitted, deadline: float, version: int) -> None:
-    """Wait until the records are committed, or set the error of the response. The records stay in the log."""
-    refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-    with trio.move_on_at(deadline):
+class _Produced:
+    """The partitions of one request: appended, waiting to be opened, or waiting to be committed."""
+
+    def __init__(self, broker: BrokerContext, acks: int, version: int) -> None:
+        self._broker = broker
+        self._acks = acks
+        self._version = version
+        self._failed = False
+        self.unopened: list[tuple[PartitionProduceResponse, UnopenedBatch]] = []
+        self.uncommitted: list[_Uncommitted] = []
+
+    def append(self, topic: TopicProduceData, data: PartitionProduceData) -> PartitionProduceResponse:
+        """Append the records of one partition. If that is long work, leave it to ``open``, which sets the response."""
+        replicas, name, partition = self._broker.replicas, topic.name, None
+        answer = PartitionProduceResponse(data.index, 0, -1)
         try:
-            await each.partition.committed(each.end_offset)
-        except KafkaError as failure:
-            refused = failure
+            if self._version >= TOPIC_IDS_VERSION:
+                name = replicas.name_of(topic.topic_id)
+            if is_internal(name):
+                # The coordinators read these topics back, so only they may write to them.
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Clients may not write to {name}.")
+            partition = replicas.leader_of(name, data.index)
+            if self._acks == ACKS_ALL:
+                partition.check_min_insync()
+            appended = append_produced(partition, data.records, self._version, self._broker.clock.now_ms())
+        except (KafkaError, OSError) as failure:
+            self._refuse(answer, name, partition, failure)
         else:
-            return
-    _refuse(broker, each.answer, each.partition.topic, refused.code, version)
-
-
-def _is_transactional(message: ProduceRequest) -> bool:
-    return any(is_transactional(data.records) for topic in message.topic_data for data in topic.partition_data)
-
-
-def _append(
-    broker: BrokerContext,
-    topic: TopicProduceData,
-    data: PartitionProduceData,
-    acks: int,
-    version: int,
-    uncommitted: list[_Uncommitted],
-) -> PartitionProduceResponse:
-    replicas = broker.replicas
-    name = topic.name
-    try:
-        if version >= TOPIC_IDS_VERSION:
-            name = replicas.name_of(topic.topic_id)
-        if is_internal(name):
-            # The coordinators read these topics back, so only they may write to them.
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Clients may not write to {name}.")
-        partition = replicas.leader_of(name, data.index)
-        if acks == ACKS_ALL:
-            partition.check_min_insync()
-        appended = append_produced(partition, data.records, version, broker.clock.now_ms())
-    except OSError as failure:
-        logger.error("cannot append to %s-%d: %s", name, data.index, failure)
-        return PartitionProduceResponse(data.index, ErrorCode.KAFKA_STORAGE_ERROR, -1)
-    except KafkaError as refused:
-        # A text only where it concerns records: clients have better texts for the codes themselves.
-        answer = PartitionProduceResponse(data.index, base_offset=-1, error_message=None)
-        _refuse(broker, answer, name, refused.code, version)
-        if refused.code in _JUDGED_BY_THE_LOG or isinstance(refused, RefusedRecords):
-            answer.log_start_offset = partition.log.log_start_offset
-        if isinstance(refused, RefusedRecords):
-            answer.error_message = refused.message
-            answer.record_errors = [BatchIndexAndErrorMessage(index, refused.message) for index in refused.indexes]
+            if isinstance(appended, UnopenedBatch):
+                self.unopened.append((answer, appended))
+            else:
+                self._appended(answer, partition, appended)
         return answer
-    answer = PartitionProduceResponse(
-        data.index, 0, appended.base_offset, appended.log_append_time_ms, appended.log_start_offset
-    )
-    if acks == ACKS_ALL and partition.high_watermark < appended.end_offset:
-        uncommitted.append(_Uncommitted(answer, partition, appended.end_offset))
-    return answer
 
+    async def open(self) -> None:
+        """Append the batches that must be opened first."""
+        for answer, batch in self.unopened:
+            try:
+                appended = await batch.append(self._broker.replicas.world)
+            except (KafkaError, OSError) as failure:
+                self._refuse(answer, batch.partition.topic, batch.partition, failure)
+            else:
+                self._appended(answer, batch.partition, appended)
 
-def _refuse(broker: BrokerContext, answer: PartitionProduceResponse, topic: str, code: ErrorCode, version: int) -> None:
-    answer.error_code = code
-    if code in _STALE and version >= CURRENT_LEADER_VERSION:
-        leader, epoch = broker.replicas.known_leader(topic, answer.index)
-        answer.current_leader = LeaderIdAndEpoch(leader, epoch)
+    async def commit(self, deadline: float) -> None:
+        """Wait until the records are committed, or set the errors of the response. The records stay in the log."""
+        for each in self.uncommitted:
+            refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+            with trio.move_on_at(deadline):
+                try:
+                    await each.partition.committed(each.end_offset)
+                except KafkaError as failure:
+                    refused = failure
+                else:
+                    continue
+            self._refuse(each.answer, each.partition.topic, None, refused)
+
+    def unanswered(self) -> ResponseAction:
+        """Return the end of a request with acks=0."""
+        return CLOSE if self._failed else NO_RESPONSE
+
+    def _appended(self, answer: PartitionProduceResponse, partition: HostedPartition, appended: AppendResult) -> None:
+        answer.base_offset, answer.log_append_time_ms = appended.base_offset, appended.log_append_time_ms
+        answer.log_start_offset = appended.log_start_offset
+        if self._acks == ACKS_ALL and partition.high_watermark < appended.end_offset:
+            self.uncommitted.append(_Uncommitted(answer, partition, appended.end_offset))
+
+    def _refuse(
+        self, answer: PartitionProduceResponse, topic: str, partition: HostedPartition | None, failure: Exception
+    ) -> None:
+        self._failed = True
+        if not isinstance(failure, KafkaError):
+            logger.error("cannot append to %s-%d: %s", topic, answer.index, failure)
+            answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+            return
+        # A text only where it concerns records: clients have better texts for the codes themselves.
+        answer.error_code = failure.code
+        if failure.code in _STALE and self._version >= CURRENT_LEADER_VERSION:
+            leader, epoch = self._broker.replicas.known_leader(topic, answer.index)
+            answer.current_leader = LeaderIdAndEpoch(leader, epoch)
+        is_about_records = isinstance(failure, RefusedRecords)
+        if partition is not None and (failure.code in _JUDGED_BY_THE_LOG or is_about_records):
+            answer.log_start_offset = partition.log.log_start_offset
+        if isinstance(failure, RefusedRecords):
+            answer.error_message = failure.message
+            answer.record_errors = [BatchIndexAndErrorMessage(index, failure.message) for index in failure.indexes]
 
 
 def error(

@@ -1,13 +1,15 @@
 """The rules for the records of one partition in a Produce request.
 
 ``check_produced`` checks the header and the checksum. Most topics need no more, and store the batch unchanged. If
-``needs_opening`` returns true, ``check_records`` decodes the records. A compacted topic requires a key in each record.
-If timestamps are out of bounds, the response names their records.
+``needs_opening`` returns true, ``RecordCheck`` checks the decoded records. A compacted topic requires a key in each
+record. If timestamps are out of bounds, the response names their records.
 
 A refusal is a KafkaError with the error code for the client.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import attrs
 
@@ -24,7 +26,7 @@ from kraft.records.batch import (
     parse_header,
 )
 from kraft.records.compression import Compression
-from kraft.records.record import read_records
+from kraft.records.record import Record
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
 from kraft.wire.varint import Buffer
@@ -84,7 +86,7 @@ def check_produced(records: Buffer, rules: ProduceRules, *, produce_version: int
 
 
 def needs_opening(header: BatchHeader, rules: ProduceRules, now_ms: int) -> bool:
-    """Whether ``check_records`` must also check the batch.
+    """Whether ``RecordCheck`` must also check the batch.
 
     It must if keys are required. It must also if the header has a timestamp out of bounds: the response then names
     these records.
@@ -136,34 +138,46 @@ def _in_bounds(timestamp: int, rules: ProduceRules, now_ms: int) -> bool:
     return -rules.timestamp_after_max_ms <= now_ms - timestamp <= rules.timestamp_before_max_ms
 
 
-def check_records(records: Buffer, header: BatchHeader, rules: ProduceRules, *, now_ms: int, max_bytes: int) -> int:
-    """Check each record of a batch that passed ``check_produced``. Return the actual max timestamp (ms).
+class RecordCheck:
+    """Checks the records of a batch that passed ``check_produced``, some at a time."""
 
-    Decompresses at most ``max_bytes``.
+    def __init__(self, header: BatchHeader, rules: ProduceRules, now_ms: int) -> None:
+        self._header, self._rules, self._now_ms = header, rules, now_ms
+        self._index = 0
+        self._late: list[int] = []
+        self._keyless: list[int] = []
 
-    Raises:
-        RefusedRecords: INVALID_TIMESTAMP if a timestamp is out of bounds, else INVALID_RECORD for missing keys.
-        KafkaError: CORRUPT_MESSAGE if the records cannot be read; INVALID_TIMESTAMP if only the header has a
-            timestamp out of bounds.
-    """
-    bounded = rules.timestamp_type is TimestampType.CREATE_TIME
-    late: list[int] = []
-    keyless: list[int] = []
-    max_timestamp = NO_TIMESTAMP
-    try:
-        for index, record in enumerate(read_records(records, 0, header, max_bytes=max_bytes)):
-            if rules.keys_required and record.key is None:
-                keyless.append(index)
-            elif bounded and not _in_bounds(record.timestamp, rules, now_ms):
-                late.append(index)
-            max_timestamp = max(max_timestamp, record.timestamp)
-    except CorruptBatch as error:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
-    if late:
-        message = f"{len(late)} timestamps out of bounds"
-        raise RefusedRecords(ErrorCode.INVALID_TIMESTAMP, message, tuple(sorted(late + keyless)))
-    if keyless:
-        raise RefusedRecords(ErrorCode.INVALID_RECORD, "a compacted topic needs a key in every record", tuple(keyless))
-    if not _times_in_bounds(header, rules, now_ms):
-        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "the timestamps of the batch are not those of its records")
-    return max_timestamp
+    def add(self, records: Iterable[Record]) -> int:
+        """Check the next records; return how many there are.
+
+        Raises:
+            KafkaError: CORRUPT_MESSAGE if the records cannot be read.
+        """
+        rules, first = self._rules, self._index
+        bounded = rules.timestamp_type is TimestampType.CREATE_TIME
+        try:
+            for self._index, record in enumerate(records, first + 1):
+                if rules.keys_required and record.key is None:
+                    self._keyless.append(self._index - 1)
+                elif bounded and not _in_bounds(record.timestamp, rules, self._now_ms):
+                    self._late.append(self._index - 1)
+        except CorruptBatch as error:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        return self._index - first
+
+    def finish(self) -> None:
+        """Judge the batch after its last record.
+
+        Raises:
+            RefusedRecords: INVALID_TIMESTAMP if a timestamp is out of bounds, else INVALID_RECORD for missing keys.
+            KafkaError: INVALID_TIMESTAMP if only the header has a timestamp out of bounds.
+        """
+        late, keyless = self._late, self._keyless
+        if late:
+            message = f"{len(late)} timestamps out of bounds"
+            raise RefusedRecords(ErrorCode.INVALID_TIMESTAMP, message, tuple(sorted(late + keyless)))
+        if keyless:
+            message = "a compacted topic needs a key in every record"
+            raise RefusedRecords(ErrorCode.INVALID_RECORD, message, tuple(keyless))
+        if not _times_in_bounds(self._header, self._rules, self._now_ms):
+            raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "the timestamps of the batch are not those of its records")

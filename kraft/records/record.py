@@ -112,20 +112,11 @@ def read_records(buffer: Buffer, position: int, header: BatchHeader, *, max_byte
 
     Raises CorruptBatch, perhaps after some records. A caller that must not act on half a batch makes a list first.
     """
-    return _decode_records(bytes(batch_payload(buffer, position, header, max_bytes)), header)
+    return decode_records(bytes(batch_payload(buffer, position, header, max_bytes)), header)
 
 
-def recompress(
-    buffer: Buffer,
-    position: int,
-    header: BatchHeader,
-    compression: Compression,
-    *,
-    level: int | None = None,
-    max_bytes: int,
-) -> bytes:
-    """Return the batch in another codec (the topic's ``compression.type``). Raises CorruptBatch as ``read_records``."""
-    payload = bytes(batch_payload(buffer, position, header, max_bytes))
+def recompress(payload: Buffer, header: BatchHeader, compression: Compression, level: int | None = None) -> bytes:
+    """Return the batch of this header and these encoded records in another codec (the topic's ``compression.type``)."""
     base_offset, _, leader_epoch, _, _, attributes, *fields = header
     checked = CHECKED.pack(attributes & ~CODEC_BITS | compression, *fields)
     return _join(base_offset, leader_epoch, checked, compress(compression, payload, level))
@@ -181,7 +172,29 @@ def _append_bytes(fields: list[bytes], value: bytes | None) -> None:
         fields += (varint(len(value)), value)
 
 
-def _decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
+def decode_times(data: Buffer, header: BatchHeader) -> Iterator[tuple[int, int]]:
+    """Yield offset and timestamp (ms) of each encoded record, without its other fields. Raises CorruptBatch."""
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    fixed_timestamp = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else None
+    position = 0
+    try:
+        for _ in range(header.count):
+            length, position = read_varint(data, position)
+            end = position + length
+            timestamp, position = read_varlong(data, position + 1)
+            delta, position = read_varint(data, position)
+            if not position <= end <= len(data):
+                raise CorruptBatch(f"record of {length} bytes, {len(data) - position} are left")
+            yield base_offset + delta, base_timestamp + timestamp if fixed_timestamp is None else fixed_timestamp
+            position = end
+    except CorruptBatch:
+        raise
+    except DecodeError as error:
+        raise CorruptBatch(str(error)) from None
+
+
+def decode_records(data: bytes, header: BatchHeader) -> Iterator[Record]:
+    """Yield the records of a batch from their encoded bytes. Raises CorruptBatch, perhaps after some records."""
     base_offset, _, _, _, _, attributes, last_delta, base_timestamp, max_timestamp, _, _, _, count = header
     fixed_timestamp = max_timestamp if attributes & LOG_APPEND_TIME_BIT else None
     position, previous = 0, -1

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
+import attrs
+
+from kraft.broker.leadership import Leadership
 from kraft.config.topic import LogConfig
 from kraft.records.batch import BatchHeader, CorruptBatch, TimestampType, parse_header
 from kraft.records.compression import Compression
-from kraft.records.produced import ProduceRules, check_produced, check_records, needs_opening
-from kraft.records.record import recompress
+from kraft.records.produced import ProduceRules, RecordCheck, check_produced, needs_opening
+from kraft.records.record import decode_records, recompress
 from kraft.replication.partition import HostedPartition
+from kraft.storage.opening import RECORDS_PER_SLICE, SMALL_BYTES, opened
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
 from kraft.wire.varint import Buffer
+from kraft.world.turns import Turns
+from kraft.world.world import World
 
 COMPACT = "compact"
 AS_SENT = "producer"
@@ -60,8 +67,12 @@ def _rules(config: LogConfig) -> ProduceRules:
     )
 
 
-def append_produced(partition: HostedPartition, records: Records, produce_version: int, now_ms: int) -> AppendResult:
+def append_produced(
+    partition: HostedPartition, records: Records, produce_version: int, now_ms: int
+) -> AppendResult | UnopenedBatch:
     """Append a producer's records to one partition. A duplicate batch is acknowledged again, without an append.
+
+    Returns an UnopenedBatch, and appends nothing yet, if the records must be decoded or recompressed first.
 
     Raises:
         KafkaError: Nothing was appended; the error says why.
@@ -71,30 +82,79 @@ def append_produced(partition: HostedPartition, records: Records, produce_versio
     assert not isinstance(records, FileSlice), "what was received is in memory"
     buffer = b"" if records is None else records
     header = check_produced(buffer, rules, produce_version=produce_version, now_ms=now_ms)
-    duplicate = partition.log.producers.check(header)
+    duplicate = _duplicate(partition, header)
     if duplicate is not None:
-        batch = duplicate.batch
-        return AppendResult(
-            batch.first_offset, batch.last_offset + 1, batch.timestamp_ms, partition.log.log_start_offset
-        )
-    if needs_opening(header, rules, now_ms):
-        check_records(buffer, header, rules, now_ms=now_ms, max_bytes=MAX_DECOMPRESSED_BYTES)
+        return duplicate
     codec = _CODECS.get(config.compression_type, header.compression)
-    if codec is not header.compression:
-        buffer = _recompressed(buffer, header, codec, config)
-        header = parse_header(buffer)
-    elif not isinstance(buffer, bytearray) and (isinstance(buffer, bytes) or buffer.readonly):
+    if codec is not header.compression or needs_opening(header, rules, now_ms):
+        return UnopenedBatch(partition, partition.leadership, buffer, header, rules, codec, _level_of(codec, config))
+    return _append(partition, buffer, header, now_ms)
+
+
+@attrs.frozen(eq=False)
+class UnopenedBatch:
+    """A batch whose records must be decoded or recompressed before the append."""
+
+    partition: HostedPartition
+    leadership: Leadership | None
+    buffer: Buffer
+    header: BatchHeader
+    rules: ProduceRules
+    codec: Compression
+    level: int | None
+
+    async def append(self, world: World) -> AppendResult:
+        """Open the batch and append it. Large ones are opened on a worker thread and checked in slices.
+
+        Whatever was checked of the partition before is checked again, because it may change meanwhile.
+
+        Raises:
+            KafkaError: Nothing was appended; the error says why.
+        """
+        opening = opened(self.buffer, 0, self.header, max_bytes=MAX_DECOMPRESSED_BYTES, compute=world.compute)
+        try:
+            async with opening as payload:
+                if needs_opening(self.header, self.rules, world.clock.now_ms()):
+                    await self._check(bytes(payload), world.clock.now_ms())
+                buffer, header = self.buffer, self.header
+                if self.codec is not header.compression:
+                    buffer = await self._recompressed(payload, world)
+                    header = parse_header(buffer)
+        except CorruptBatch as error:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        if self.leadership is None or self.partition.leadership is not self.leadership:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        duplicate = _duplicate(self.partition, header)
+        return _append(self.partition, buffer, header, world.clock.now_ms()) if duplicate is None else duplicate
+
+    async def _check(self, payload: bytes, now_ms: int) -> None:
+        check, turns = RecordCheck(self.header, self.rules, now_ms), Turns(RECORDS_PER_SLICE)
+        records = decode_records(payload, self.header)
+        while count := check.add(islice(records, RECORDS_PER_SLICE)):
+            await turns.spend(count)
+        check.finish()
+
+    async def _recompressed(self, payload: Buffer, world: World) -> Buffer:
+        if len(payload) <= SMALL_BYTES:
+            return recompress(payload, self.header, self.codec, self.level)
+        compressed: bytes = await world.compute(recompress, payload, self.header, self.codec, self.level)
+        return compressed
+
+
+def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendResult | None:
+    """Return the offsets of the same batch if it was appended before. Raises KafkaError for a gap in the sequence."""
+    duplicate = partition.log.producers.check(header)
+    if duplicate is None:
+        return None
+    batch = duplicate.batch
+    return AppendResult(batch.first_offset, batch.last_offset + 1, batch.timestamp_ms, partition.log.log_start_offset)
+
+
+def _append(partition: HostedPartition, buffer: Buffer, header: BatchHeader, now_ms: int) -> AppendResult:
+    if not isinstance(buffer, bytearray) and (isinstance(buffer, bytes) or buffer.readonly):
         buffer = bytearray(buffer)
     info = partition.append(buffer, now_ms, [(0, header)])
     return AppendResult(info.base_offset, info.last_offset + 1, info.log_append_time_ms, info.log_start_offset)
-
-
-def _recompressed(buffer: Buffer, header: BatchHeader, codec: Compression, config: LogConfig) -> bytearray:
-    level = _level_of(codec, config)
-    try:
-        return bytearray(recompress(buffer, 0, header, codec, level=level, max_bytes=MAX_DECOMPRESSED_BYTES))
-    except CorruptBatch as error:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
 
 def _level_of(codec: Compression, config: LogConfig) -> int | None:

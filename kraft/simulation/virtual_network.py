@@ -81,6 +81,7 @@ class VirtualNetwork:
             listen=self.listen(host),
             dial=self.dial(host),
             in_thread=in_thread,
+            compute=in_thread,
             watch_steps=lambda *_: contextlib.nullcontext(),  # no step takes virtual time
         )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import ExitStack, suppress
 from operator import attrgetter
 from typing import NamedTuple
@@ -48,6 +48,7 @@ from kraft.storage.segments import Segments, by_base_offset
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
+from kraft.world.world import InThread
 
 _max_timestamp_of = attrgetter("max_timestamp")
 
@@ -338,17 +339,20 @@ class Log:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segments[number].path}: {damage}") from damage
         return piece
 
-    def offset_for_timestamp(self, timestamp: int) -> TimestampedOffset | None:
-        """Return the first record at or after ``timestamp`` (ms), or None. Raises KafkaError as ``read``."""
-        return self._look_up(lambda: lookup.first_at_or_after(self.segments, timestamp, self.log_start_offset))
+    async def offset_for_timestamp(self, timestamp: int, compute: InThread) -> TimestampedOffset | None:
+        """Return the first record at or after ``timestamp`` (ms), or None. Raises KafkaError as ``read``.
 
-    def newest_record(self) -> TimestampedOffset | None:
-        """Return the first record with the largest timestamp (ListOffsets -3), or None. Raises as ``read``."""
-        return self._look_up(lambda: lookup.newest(self.segments, self.log_start_offset))
+        Works in slices, so the log may change meanwhile. ``compute`` decompresses large batches.
+        """
+        return await self._look_up(lookup.first_at_or_after(self.segments, timestamp, self.log_start_offset, compute))
 
-    def _look_up(self, find: Callable[[], TimestampedOffset | None]) -> TimestampedOffset | None:
+    async def newest_record(self, compute: InThread) -> TimestampedOffset | None:
+        """Return the first record with the largest timestamp (ListOffsets -3), or None. As ``offset_for_timestamp``."""
+        return await self._look_up(lookup.newest(self.segments, self.log_start_offset, compute))
+
+    async def _look_up(self, search: Awaitable[TimestampedOffset | None]) -> TimestampedOffset | None:
         try:
-            return find()
+            return await search
         except CorruptBatch as damage:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.directory}: {damage}") from damage
 

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import attrs
 
 from kraft.records.batch import BatchHeader
-from kraft.records.record import read_records
-from kraft.storage.scan import read_batch
+from kraft.records.record import decode_times
+from kraft.storage.opening import RECORDS_PER_SLICE, opened
+from kraft.storage.scan import read_batch, walk
 from kraft.storage.segment import Segment
+from kraft.world.turns import Turns
+from kraft.world.world import InThread
 
 MAX_DECOMPRESSED_BYTES = 256 * 2**20
 """A read decompresses no batch beyond this size."""
@@ -24,24 +27,37 @@ class TimestampedOffset:
     leader_epoch: int
 
 
-def first_at_or_after(segments: Sequence[Segment], timestamp: int, start_offset: int) -> TimestampedOffset | None:
+async def first_at_or_after(
+    segments: Sequence[Segment], timestamp: int, start_offset: int, compute: InThread
+) -> TimestampedOffset | None:
     """Return the first record from ``start_offset`` on whose timestamp is at least ``timestamp``, or None.
 
-    Raises CorruptBatch, OSError.
+    Works in slices. ``segments`` may change meanwhile by appends, retention and compaction. Raises CorruptBatch,
+    OSError.
     """
-    for segment in segments:
-        if segment.max_timestamp < timestamp or segment.next_offset <= start_offset:
-            continue
-        from_offset = max(segment.time_index.offset_before(timestamp), start_offset)
-        for position, header in segment.headers(segment.locate(from_offset)[0]):
+    turns = Turns(RECORDS_PER_SLICE)
+    end_offset = segments[-1].next_offset
+    searched = start_offset
+    while searched < end_offset:
+        segment = next(
+            (each for each in segments if each.next_offset > searched and each.max_timestamp >= timestamp), None
+        )
+        if segment is None:
+            return None
+        file = segment.file  # still the same after the log has replaced it
+        start, _ = segment.locate(max(segment.time_index.offset_before(timestamp), searched))
+        searched = segment.next_offset
+        for position, header in walk(file.fileno(), start, segment.size, verify=False):
+            await turns.spend()
             if header.max_timestamp >= timestamp:
-                found = _first_in_batch(segment, position, header, timestamp, start_offset)
+                data = read_batch(file.fileno(), position, header)
+                found = await _first_in_batch(data, header, timestamp, start_offset, turns, compute)
                 if found is not None:
                     return found
     return None
 
 
-def newest(segments: Sequence[Segment], start_offset: int) -> TimestampedOffset | None:
+async def newest(segments: Sequence[Segment], start_offset: int, compute: InThread) -> TimestampedOffset | None:
     """Return the first record that has the largest timestamp (KIP-734). None if no record has a timestamp.
 
     Raises CorruptBatch, OSError.
@@ -49,15 +65,15 @@ def newest(segments: Sequence[Segment], start_offset: int) -> TimestampedOffset 
     segment = max(segments, key=lambda segment: segment.max_timestamp)
     if segment.max_timestamp < 0 or segment.size == 0:
         return None
-    return first_at_or_after(segments, segment.max_timestamp, start_offset)
+    return await first_at_or_after(segments, segment.max_timestamp, start_offset, compute)
 
 
-def _first_in_batch(
-    segment: Segment, position: int, header: BatchHeader, timestamp: int, start_offset: int
+async def _first_in_batch(
+    data: bytes, header: BatchHeader, timestamp: int, start_offset: int, turns: Turns, compute: InThread
 ) -> TimestampedOffset | None:
-    file = segment.file
-    data = read_batch(file.fileno(), position, header)
-    for record in read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES):
-        if record.timestamp >= timestamp and record.offset >= start_offset:
-            return TimestampedOffset(record.timestamp, record.offset, header.leader_epoch)
+    async with opened(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES, compute=compute) as payload:
+        for offset, at in decode_times(payload, header):
+            await turns.spend()
+            if at >= timestamp and offset >= start_offset:
+                return TimestampedOffset(at, offset, header.leader_epoch)
     return None

@@ -19,6 +19,7 @@ import attrs
 import trio
 
 from kraft.world.clock import Clock
+from kraft.world.compute import compute
 from kraft.world.dial import Dial, dial_by_tcp
 from kraft.world.listen import Listen, listen_by_tcp
 from kraft.world.steps import WatchSteps, sample_steps
@@ -53,6 +54,8 @@ class World:
     listen: Listen = listen_by_tcp
     dial: Dial = dial_by_tcp
     in_thread: InThread = trio.to_thread.run_sync
+    compute: InThread = compute
+    """Calls a function that computes its result and does nothing else. At most a few run at a time."""
     sync: Callable[[Syncable], None] = sync_now
     """The fsync policy: how a flush becomes durable. Tests of the quorum give another."""
     watch_steps: WatchSteps = sample_steps

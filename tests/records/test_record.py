@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kraft.records.batch import CorruptBatch, TimestampType, check_batch, parse_header
 from kraft.records.compression import Compression
-from kraft.records.record import Record, encode_batch, read_records, recompress
+from kraft.records.record import Record, batch_payload, decode_times, encode_batch, read_records, recompress
 from tests.records.strategies import CAP, MALFORMED, ONE, forge, record_lists
 
 with warnings.catch_warnings():
@@ -60,7 +60,8 @@ def test_recompress_changes_the_codec_and_nothing_else(
     """``compression.type`` of the topic, where it is not ``producer``."""
     fields: dict[str, Any] = {"producer_id": 5, "producer_epoch": 1, "base_sequence": 3, "transactional": True}
     batch = encode_batch(records, compression=before, **fields)
-    again = recompress(batch, 0, parse_header(batch), after, max_bytes=CAP)
+    header = parse_header(batch)
+    again = recompress(batch_payload(batch, 0, header, CAP), header, after)
     assert again == encode_batch(records, compression=after, **fields)
 
 
@@ -194,3 +195,23 @@ def test_we_read_the_batches_of_peers(
             base_sequence=11,
         )
         assert batch == ours
+
+
+@given(record_lists(), st.sampled_from(TimestampType))
+def test_times_alone_are_those_of_the_records(records: list[Record], timestamp_type: TimestampType) -> None:
+    """ListOffsets needs no keys and values."""
+    batch = encode_batch(records, timestamp_type=timestamp_type)
+    header = parse_header(batch)
+    times = list(decode_times(batch_payload(batch, 0, header, CAP), header))
+    assert times == [(each.offset, each.timestamp) for each in read(batch)]
+
+
+@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
+def test_times_of_malformed_records_end_in_corrupt_batch(payload: str) -> None:
+    """Damage in keys and values goes unnoticed here. No damage leads to another exception, or to more records."""
+    batch = forge(ONE, bytes.fromhex(payload))
+    header = parse_header(batch)
+    times = 0
+    with contextlib.suppress(CorruptBatch):
+        times = len(list(decode_times(batch_payload(batch, 0, header, CAP), header)))
+    assert times <= header.count

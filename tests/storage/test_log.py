@@ -15,6 +15,7 @@ import attrs
 import pytest
 
 from kraft.records.batch import CorruptBatch, TimestampType, iter_headers, stamp
+from kraft.simulation.virtual_network import at_once
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
 from kraft.storage.segment import AppendedBatch
@@ -359,13 +360,13 @@ def test_snapshots_between_segments_bound_the_replay(tmp_path: Path) -> None:
     assert log.producers.entries()[0].batches[-1].last_offset == 8999
 
 
-def test_the_newest_record_is_found(tmp_path: Path) -> None:
+async def test_the_newest_record_is_found(tmp_path: Path) -> None:
     """ListOffsets -3 (KIP-734): offset and timestamp of the record with the largest timestamp."""
     log = open_log(tmp_path, config(segment_bytes=200))
-    assert log.newest_record() is None
+    assert await log.newest_record(at_once) is None
     for timestamp in (5, 30, 30, 20):
         append(log, batch([b"x" * 60], timestamp=timestamp))
-    newest = log.newest_record()
+    newest = await log.newest_record(at_once)
     assert newest is not None
     assert (newest.timestamp, newest.offset) == (30, 1)
 

@@ -7,11 +7,13 @@ import tempfile
 from pathlib import Path
 
 import attrs
+import trio
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from kraft.records.batch import iter_headers
+from kraft.simulation.virtual_network import at_once
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
 from tests.storage.logs import batch, batches, config, content, open_log
@@ -139,7 +141,7 @@ class LogMachine(RuleBasedStateMachine):
             for each in self.batches
             if each.timestamp >= timestamp and each.next_offset > self.start
         ]
-        found = self.log.offset_for_timestamp(timestamp)
+        found = trio.run(self.log.offset_for_timestamp, timestamp, at_once)
         assert (found and attrs.astuple(found)) == (expected[0] if expected else None)
 
     @rule(epoch=st.integers(-1, 12))

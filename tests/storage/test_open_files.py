@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import trio
 
 from kraft.config.topic import LogConfig
+from kraft.simulation.virtual_network import at_once
 from kraft.storage.log import Log
 from kraft.storage.open_files import OPEN_FILES, LazyFile
 from tests.storage.logs import EVERYTHING, append, batch, config, content
@@ -128,7 +130,7 @@ def test_threads_read_their_own_files_while_others_close_them(tmp_path: Path) ->
         for number in [*range(first, LOGS), *range(first)]:
             for turn in range(6):
                 found += value(number, turn) in content(logs[number].read(turn, 1, EVERYTHING))
-                stamped = logs[number].offset_for_timestamp(1000 + turn)
+                stamped = trio.run(logs[number].offset_for_timestamp, 1000 + turn, at_once)
                 found += stamped is not None and stamped.offset == turn
         return found
 

@@ -1,0 +1,206 @@
+"""Batches that are opened before the append: where the work is done, and what may change meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+import trio
+
+from kraft.messages.config_record import ConfigRecord
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.metadata.image import ResourceType
+from kraft.records import compression as codecs
+from kraft.records.compression import Compression
+from kraft.records.record import Record, encode_batch
+from kraft.replication.appending import AppendResult, UnopenedBatch, append_produced
+from kraft.storage.opening import RECORDS_PER_SLICE, SMALL_BYTES
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.world import World
+from tests.records.strategies import forge
+from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration, topic
+from tests.world.test_turns import steps_of_this_task
+
+PRODUCE_VERSION = 12
+NOW_MS = 1_000_000
+
+
+@pytest.fixture
+async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
+    log = broker.partition.log
+    yield broker
+    log.abandon()
+
+
+async def configure(broker: Broker, name: str, value: str) -> None:
+    await broker.hear(ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=TOPIC, name=name, value=value))
+
+
+def batch(count: int, size: int, *, sequence: int = 0, compression: Compression = Compression.NONE) -> bytes:
+    records = [Record(offset, NOW_MS, b"key", bytes(size)) for offset in range(count)]
+    return encode_batch(records, producer_id=7, producer_epoch=0, base_sequence=sequence, compression=compression)
+
+
+def unopened(broker: Broker, records: bytes) -> UnopenedBatch:
+    result = append_produced(broker.partition, records, PRODUCE_VERSION, NOW_MS)
+    assert isinstance(result, UnopenedBatch)
+    assert broker.partition.log.log_end_offset == 0
+    return result
+
+
+@attrs.define
+class Computing:
+    """Stands for the worker threads. Calls ``meanwhile`` while the first of them computes."""
+
+    meanwhile: Callable[[], Any] = lambda: None
+    calls: int = 0
+
+    async def __call__(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        self.calls += 1
+        await trio.lowlevel.checkpoint()
+        if self.calls == 1:
+            self.meanwhile()
+        return work(*arguments)
+
+
+async def test_most_batches_are_appended_at_once(broker: Broker) -> None:
+    """The broker does not open a batch that it stores as it came."""
+    appended = append_produced(broker.partition, batch(1, 10), PRODUCE_VERSION, NOW_MS)
+    assert appended == AppendResult(0, 1, -1, 0)
+
+
+async def test_large_batches_are_compressed_on_a_worker_thread(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 MB into zstd level 22 takes 11 s, in which nothing else would run on the event loop."""
+    await configure(broker, "compression.type", "zstd")
+    threads: list[int] = []
+
+    def compress(*arguments: Any) -> bytes:
+        threads.append(threading.get_ident())
+        return codecs._zstd(*arguments)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(codecs, "_COMPRESSORS", (*codecs._COMPRESSORS[:-1], compress))  # type: ignore[attr-defined]
+    assert await unopened(broker, batch(1, 2 * SMALL_BYTES)).append(World()) == AppendResult(0, 1, -1, 0)
+    (large,) = threads
+    assert large != threading.get_ident()
+    small = append_produced(broker.partition, batch(1, 100, sequence=1), PRODUCE_VERSION, NOW_MS)
+    assert isinstance(small, UnopenedBatch)
+    assert await small.append(World()) == AppendResult(1, 2, -1, 0)
+    assert threads == [large, threading.get_ident()], "a thread would cost more than the work"
+    assert broker.values == [bytes(2 * SMALL_BYTES), bytes(100)]
+
+
+@pytest.mark.parametrize(("count", "size"), [(1, 2 * SMALL_BYTES), (1, 20 * SMALL_BYTES)])
+async def test_batches_that_become_large_are_decompressed_on_a_worker_thread(
+    broker: Broker, count: int, size: int
+) -> None:
+    """Of the bytes on the wire, one may become 40,000."""
+    await configure(broker, "cleanup.policy", "compact")
+    computing = Computing()
+    zeros = batch(count, size, compression=Compression.ZSTD)
+    assert len(zeros) < 200
+    await unopened(broker, zeros).append(World(compute=computing))
+    assert computing.calls == (size > 8 * SMALL_BYTES)
+
+
+async def test_records_are_checked_in_slices(broker: Broker) -> None:
+    """3.3 MB of zstd may hold 4,000,000 records, whose check would hold the event loop for 9 s."""
+    await configure(broker, "cleanup.policy", "compact")
+    large = unopened(broker, batch(5 * RECORDS_PER_SLICE, 1))
+    async with steps_of_this_task() as steps:
+        assert (await large.append(World())).end_offset == 5 * RECORDS_PER_SLICE
+    assert steps.count >= 5
+
+
+async def test_a_retry_that_came_during_the_work_is_a_duplicate(broker: Broker) -> None:
+    """KIP-98: a producer that reconnects sends the batch again while the first is still being recompressed."""
+    await configure(broker, "compression.type", "zstd")
+    records = batch(1, 2 * SMALL_BYTES)
+    first, retry = unopened(broker, records), unopened(broker, records)
+    results = []
+
+    async def append(each: UnopenedBatch) -> None:
+        results.append(await each.append(World()))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(append, first)
+        nursery.start_soon(append, retry)
+    assert [each.base_offset for each in results] == [0, 0]
+    assert broker.partition.log.log_end_offset == 1
+
+
+async def test_a_batch_that_follows_one_in_work_is_out_of_order(broker: Broker) -> None:
+    """KIP-98: no gap in the sequence is appended."""
+    await configure(broker, "compression.type", "zstd")
+    await unopened(broker, batch(1, 10)).append(World())
+    large = append_produced(broker.partition, batch(1, 2 * SMALL_BYTES, sequence=1), PRODUCE_VERSION, NOW_MS)
+    assert isinstance(large, UnopenedBatch)
+    with pytest.raises(KafkaError) as caught:
+        append_produced(broker.partition, batch(1, 10, sequence=2), PRODUCE_VERSION, NOW_MS)
+    assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert (await large.append(World())).base_offset == 1
+
+
+async def test_nothing_is_appended_after_the_leadership_has_ended(broker: Broker) -> None:
+    """The new leader's log is the only one by then, and this one will be truncated."""
+    await configure(broker, "compression.type", "zstd")
+    partition, state = broker.partition, broker.partition.state
+    large = unopened(broker, batch(1, 2 * SMALL_BYTES))
+    with pytest.raises(KafkaError) as caught:
+        await large.append(World(compute=Computing(lambda: partition.follow(attrs.evolve(state, leader=2)))))
+    assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert partition.log.log_end_offset == 0
+
+
+async def test_nothing_is_appended_to_a_log_of_a_deleted_topic(broker: Broker) -> None:
+    """Its directory may be that of another topic by then."""
+    await configure(broker, "compression.type", "zstd")
+    large, partition = unopened(broker, batch(1, 2 * SMALL_BYTES)), broker.partition
+    off = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[2], isr=[2], leader=2)
+    await broker.hear(attrs.evolve(off, directories=[TOPIC_ID]))
+    with pytest.raises(KafkaError) as caught:
+        await large.append(World())
+    assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert partition.log.is_closed
+
+
+async def test_damage_in_a_large_batch_is_found_on_the_thread(broker: Broker) -> None:
+    """CORRUPT_MESSAGE, wherever the records are decompressed."""
+    await configure(broker, "cleanup.policy", "compact")
+    whole = bytearray(batch(1, 4 * SMALL_BYTES, compression=Compression.NONE))
+    whole[22] |= Compression.GZIP
+    with pytest.raises(KafkaError) as caught:
+        await unopened(broker, forge(bytes(whole), bytes(whole[61:]))).append(World())
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+async def test_a_cancelled_append_does_not_wait_for_its_thread(broker: Broker) -> None:
+    """A stop waits for no compression. Its result is dropped."""
+    await configure(broker, "compression.type", "zstd")
+    large = unopened(broker, batch(1, 2 * SMALL_BYTES))
+    begun, release = trio.Event(), threading.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    async def compute(work: Callable[..., Any], *arguments: Any) -> Any:
+        def slow() -> Any:
+            trio.from_thread.run_sync(begun.set, trio_token=token)
+            release.wait(30)
+            return work(*arguments)
+
+        return await World().compute(slow)
+
+    try:
+        with trio.fail_after(20):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(large.append, World(compute=compute))
+                await begun.wait()
+                nursery.cancel_scope.cancel()
+    finally:
+        release.set()
+    assert broker.partition.log.log_end_offset == 0
