@@ -45,6 +45,7 @@ from kraft.messages.fetch_response import EpochEndOffset, FetchResponse, LeaderI
 from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
+from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
 from kraft.world.turns import Turns
@@ -128,6 +129,7 @@ class _Poll:
 
     async def wait(self) -> FetchResponse:
         """Wait after the first read until there are ``min_bytes``, or an error, or ``max_wait_ms`` is over."""
+        counted = self._release()
         stops: list[Callable[[], None]] = []
         try:
             for position, (partition, changes) in enumerate(self._seen):
@@ -136,15 +138,23 @@ class _Poll:
                 if partition.changes != changes:
                     self._changed.add(position)
             with trio.move_on_at(self._deadline):
-                await self._until_complete()
+                await self._until_complete(counted)
         finally:
             for stop in stops:
                 stop()
         await self.read()
         return self.response()
 
-    async def _until_complete(self) -> None:
-        counted: dict[int, int] = {}
+    def _release(self) -> dict[int, int]:
+        """Drop the slices of the first read, because a parked request must hold no open file. Return their sizes."""
+        counted = {}
+        for position, (_, data) in enumerate(self._answers):
+            if isinstance(data.records, FileSlice):
+                counted[position] = data.records.length
+                data.records = _NOTHING
+        return counted
+
+    async def _until_complete(self, counted: dict[int, int]) -> None:
         while not self.is_complete:
             if not self._changed:
                 await self._woken.wait()
@@ -152,7 +162,7 @@ class _Poll:
             while self._changed:
                 position = self._changed.pop()
                 await self._turns.spend()
-                before = counted.get(position, _size_of(self._answers[position]))
+                before = counted.get(position, 0)
                 counted[position] = self._count(*self._context.wanted[position])
                 self._size += counted[position] - before
 
@@ -243,6 +253,8 @@ class _Poll:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         if wanted.fetch_offset > upper or (left <= 0 and not first):
             return _NOTHING
+        if not OPEN_FILES.has_room():
+            return _NOTHING  # the next Fetch gets them: slices that are being sent hold all files
         size = max(0, min(left, wanted.partition_max_bytes))
         return log.read(wanted.fetch_offset, size, upper, min_one_message=first)
 
@@ -279,10 +291,6 @@ class _Watcher:
 
     def set(self) -> None:
         self.poll.woken(self.position)
-
-
-def _size_of(answered: Answered) -> int:
-    return _length_of(answered[1].records)
 
 
 def _length_of(records: Records) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import resource
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,10 +23,12 @@ from kraft.config.properties import from_mapping, parse_overrides, read_properti
 from kraft.config.setting import ConfigError
 from kraft.metadata.delta import MetadataError
 from kraft.node.node import Bound, Node
+from kraft.node.open_files import raise_file_limit
 from kraft.node.tree import render
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
+from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
 from kraft.world.uuids import random_uuid
@@ -46,9 +47,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         config = _configure(options)
         if options.file is None:
             _format_default(config)
-        _allow_many_files()
+        files = raise_file_limit()
+        logger.info("%s", files)
+        OPEN_FILES.capacity = files.logs
         with open_directories(config) as directories:
-            return trio.run(_run, Node(config, directories), options.tree)
+            return trio.run(_run, Node(config, directories, files=files), options.tree)
     except (ConfigError, StorageError) as error:
         print(error, file=sys.stderr)
     except BaseExceptionGroup as group:
@@ -80,12 +83,6 @@ def _format_default(config: NodeConfig) -> None:
     """
     if not any((Path(path) / "meta.properties").exists() for path in config.directories):
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
-
-
-def _allow_many_files() -> None:
-    """Raise the limit of open files to the hard limit, because each partition and each connection needs open files."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _run(node: Node, show_tree: bool) -> int:

@@ -48,6 +48,7 @@ from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.metrics import Registry
 from kraft.node.lifecycle import Lifecycle
+from kraft.node.open_files import FileBudget
 from kraft.node.publisher import Publisher
 from kraft.node.settings import (
     connection_limits,
@@ -105,6 +106,8 @@ class Node:
     config: NodeConfig
     directories: list[LogDirectory]
     world: World = attrs.Factory(World)
+    files: FileBudget | None = None
+    """The open files of the process, if this node has a process of its own."""
     registry: Registry = attrs.field(init=False)
     trace: Trace = attrs.field(init=False)
     watch: LoopWatch = attrs.field(init=False)
@@ -123,7 +126,7 @@ class Node:
         self.registry = Registry(self.world.seconds)
         self.trace = Trace(self.world.clock, self.config.node_id)
         self.watch = LoopWatch(self.registry, self.trace, self.world.watch_steps)
-        self._quotas = ConnectionQuotas(connection_limits(self.config), self.world.seconds)
+        self._quotas = ConnectionQuotas(connection_limits(self.config, self.files), self.world.seconds)
         self._incarnation_id = self.world.new_uuid() if self.config.is_broker else None
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -223,6 +226,7 @@ class Node:
         self._mark_opened()
         self.broker, replicas = broker, broker.replicas
         declare_replica_metrics(self.registry, replicas)
+        self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
@@ -248,6 +252,13 @@ class Node:
                 task_status.started(None)
             stop_data.set()
         await replicas.close()
+
+    def _warn_of_few_files(self, replicas: Replicas) -> None:
+        """Log that logs will open and close their files all the time, if there are more of them than open files."""
+        count = sum(1 for _ in replicas.all())
+        if self.files is not None and count > self.files.logs:
+            what = f"{count} partitions share {self.files.logs} open files"
+            logger.warning("%s: a log that was not used lately is opened again; raise the limit (ulimit -n)", what)
 
     async def _unless_stopped(self, begin: Callable[[], Awaitable[None]]) -> bool:
         """Run ``begin``, which may wait for a controller; return False if the node was stopped before it was done."""

@@ -12,9 +12,10 @@ from kraft.config.topic import LogConfig
 from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
 from kraft.coordinator.rebalance import CoordinatorSettings
+from kraft.node.open_files import FileBudget
 from kraft.raft.timing import Timing
 from kraft.rpc.plane import Plane
-from kraft.rpc.quotas import ConnectionLimits
+from kraft.rpc.quotas import UNLIMITED, ConnectionLimits
 from kraft.world.listen import SocketSettings
 
 _MINUTE_MS = 60_000
@@ -61,7 +62,7 @@ def socket_settings(config: NodeConfig) -> SocketSettings:
     )
 
 
-def connection_limits(config: NodeConfig) -> ConnectionLimits:
+def connection_limits(config: NodeConfig, files: FileBudget | None = None) -> ConnectionLimits:
     """Return the limits of the whole broker, and those of listeners with their own (``listener.name.<name>.``)."""
     broker = config.listener_limits("")
     names = [endpoint.listener for endpoint in (*config.listeners.broker, *config.listeners.controller)]
@@ -77,6 +78,7 @@ def connection_limits(config: NodeConfig) -> ConnectionLimits:
         max_creation_rate=broker.max_connection_creation_rate,
         listener_creation_rate={name: limits.max_connection_creation_rate for name, limits in own.items()},
         protected_listeners=frozenset(protected),
+        max_open=UNLIMITED if files is None else files.connections,
     )
 
 

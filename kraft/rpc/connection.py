@@ -92,7 +92,7 @@ async def _serve(live: LiveConnection, frames: FrameReader, transport: Transport
         if not await _answer(request, live, transport, context):
             return
         live.current.request = None
-        del request  # so that an idle connection keeps no frame in memory
+        del request  # so that an idle connection keeps no frame in memory, and no file of a response open
 
 
 async def _answer(request: Request, live: LiveConnection, transport: Transport, context: ProcessorContext) -> bool:

@@ -3,7 +3,8 @@
 An acceptor requests admission before it gives a connection to a processor. It waits while the broker or its listener is
 full, so further connections stay in the kernel's backlog. A protected listener (inter-broker, control plane) does not
 wait for ``max.connections``: the longest idle connection of another listener is closed instead. A connection above the
-limit of its address is refused at once.
+limit of its address is refused at once, and so is one for which the process may open no file. A protected listener then
+gets the place of an idle connection, and a few places of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ from kraft.rpc.connections import ConnectionTable
 
 UNLIMITED = 2**31 - 1
 _BURST_S = 1.0
+PROTECTED_PLACES = 16
+"""Connections of protected listeners beyond ``max_open``, from the reserve of open files. The idle connections that
+make room for them close a moment later."""
+
+TOO_MANY_OF_ADDRESS = "too many connections from this address (max.connections.per.ip)"
+TOO_MANY_OPEN = "this node has as many connections as its limit of open files (ulimit -n) allows"
 
 
 @attrs.frozen
@@ -32,6 +39,8 @@ class ConnectionLimits:
     max_creation_rate: int = UNLIMITED
     listener_creation_rate: Mapping[str, int] = attrs.field(factory=dict)
     protected_listeners: frozenset[str] = frozenset()
+    max_open: int = UNLIMITED
+    """Not a Kafka setting. The connections for which the process has open files."""
 
 
 class ConnectionQuotas:
@@ -54,18 +63,21 @@ class ConnectionQuotas:
     def unwatch(self, listener: str, table: ConnectionTable) -> None:
         self._tables.remove((listener, table))
 
-    async def admit(self, listener: str, host: str) -> bool:
-        """Wait for room, count the connection and return True; False, without counting it, if ``host`` has too many."""
+    async def admit(self, listener: str, host: str) -> str | None:
+        """Wait for room and count the connection. Return the reason, without counting it, if it is refused."""
         await self._wait_for_rate(listener)
         while not self._has_room(listener):
             await self._released.park()
         if self._by_host[host] >= self._limits.per_ip_overrides.get(host, self._limits.max_connections_per_ip):
-            return False
+            return TOO_MANY_OF_ADDRESS
+        most = self._limits.max_open + (PROTECTED_PLACES if self._protected(listener) else 0)
+        if self._by_listener.total() >= most:
+            return TOO_MANY_OPEN
         self._by_listener[listener] += 1
         self._by_host[host] += 1
-        if self._by_listener.total() > self._limits.max_connections:
+        if self._by_listener.total() > min(self._limits.max_connections, self._limits.max_open):
             self._make_room()
-        return True
+        return None
 
     def release(self, listener: str, host: str) -> None:
         """Count an admitted connection as closed."""

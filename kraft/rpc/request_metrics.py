@@ -63,6 +63,7 @@ class PlaneMetrics:
         prefix = plane.metric_prefix
         sockets = (_NETWORK, "SocketServer")
         self.expired: Counter = registry.counter(*sockets, f"{prefix}ExpiredConnectionsKilledCount")
+        self.refused: Meter = registry.meter("kraft.server", "SocketServer", f"{prefix}ConnectionsRefusedPerSec")
         name = f"{prefix}RequestHandlerAvgIdlePercent"
         self.handlers: IdleMeter = registry.idle_meter(
             "kafka.server", "KafkaRequestHandlerPool", name, workers=plane.handlers

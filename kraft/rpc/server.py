@@ -19,6 +19,7 @@ import itertools
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 
 import attrs
 import trio
@@ -108,7 +109,8 @@ async def serve(
                 for endpoint, listener in listening:
                     own = [processor for processor in processors if processor.endpoint is endpoint]
                     name = endpoint.listener
-                    acceptors.start_soon(_accept, listener, name, own, service.quotas, name=f"acceptor {name}")
+                    accept = partial(_accept, listener, endpoint, own, service, metrics)
+                    acceptors.start_soon(accept, name=f"acceptor {name}")
                 task_status.started({endpoint.listener: endpoint for endpoint, _ in listening})
                 await stopping.wait()
                 acceptors.cancel_scope.cancel(reason="plane is stopping")
@@ -192,9 +194,7 @@ class _Processor:
         metrics.created.count += 1
         metrics.connections.count += 1
         try:
-            info = ConnectionInfo(
-                endpoint.listener, endpoint.security_protocol, accepted.host, accepted.port, accepted.name
-            )
+            info = _info(endpoint, accepted)
             with trio.CancelScope() as scope:
                 current = CurrentRequest(self.context.plane_metrics.plane.name)
                 current_request.set(current)
@@ -213,10 +213,13 @@ class _Processor:
             metrics.closed.count += 1
 
 
-async def _accept(listener: Listener, name: str, processors: list[_Processor], quotas: ConnectionQuotas) -> None:
+async def _accept(
+    listener: Listener, endpoint: Endpoint, processors: list[_Processor], service: Service, metrics: PlaneMetrics
+) -> None:
     """Accept connections, ask the quotas, and give each connection to the next processor that has room, until
     cancelled.
     """
+    name, quotas = endpoint.listener, service.quotas
     with ExitStack() as ends:
         for processor in processors:
             ends.enter_context(processor.arriving)
@@ -224,12 +227,18 @@ async def _accept(listener: Listener, name: str, processors: list[_Processor], q
             accepted = await listener.accept()
             with ExitStack() as undo:
                 undo.callback(accepted.transport.close)
-                if not await quotas.admit(name, accepted.host):
-                    logger.info("%s %s: refused: too many connections from this address", name, accepted.name)
+                refusal = await quotas.admit(name, accepted.host)
+                if refusal is not None:
+                    metrics.refused.count += 1
+                    service.rejections.closed(_info(endpoint, accepted), refusal)
                     continue
                 undo.callback(quotas.release, name, accepted.host)
                 await _hand_over(accepted, processors[turn:] + processors[:turn])
                 undo.pop_all()
+
+
+def _info(endpoint: Endpoint, accepted: Accepted) -> ConnectionInfo:
+    return ConnectionInfo(endpoint.listener, endpoint.security_protocol, accepted.host, accepted.port, accepted.name)
 
 
 async def _hand_over(accepted: Accepted, processors: list[_Processor]) -> None:

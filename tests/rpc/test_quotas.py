@@ -13,9 +13,9 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from kraft.messages.heartbeat_response import HeartbeatResponse
-from kraft.rpc.channel import Reply, Request
-from kraft.rpc.connections import ConnectionTable
-from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
+from kraft.rpc.channel import ConnectionInfo, Reply, Request
+from kraft.rpc.connections import ConnectionTable, LiveConnection
+from kraft.rpc.quotas import PROTECTED_PLACES, TOO_MANY_OPEN, ConnectionLimits, ConnectionQuotas
 from kraft.world.listen import SocketSettings, TcpListener
 from tests.rpc.planes import Peer, a_plane, running
 
@@ -84,18 +84,37 @@ async def test_connections_beyond_the_creation_rate_wait(autojump_clock: trio.te
     limits = ConnectionLimits(max_creation_rate=1, protected_listeners=frozenset({"REPLICATION"}))
     quotas = ConnectionQuotas(limits, time.perf_counter)
     started_at = trio.current_time()
-    assert await quotas.admit("REPLICATION", "10.0.0.1")
-    assert await quotas.admit("REPLICATION", "10.0.0.1")
-    assert await quotas.admit("CLIENTS", "10.0.0.1")
+    assert await quotas.admit("REPLICATION", "10.0.0.1") is None
+    assert await quotas.admit("REPLICATION", "10.0.0.1") is None
+    assert await quotas.admit("CLIENTS", "10.0.0.1") is None
     assert trio.current_time() == started_at
-    assert await quotas.admit("CLIENTS", "10.0.0.1")
+    assert await quotas.admit("CLIENTS", "10.0.0.1") is None
     assert trio.current_time() > started_at
     quotas = ConnectionQuotas(ConnectionLimits(listener_creation_rate={"CLIENTS": 1}), time.perf_counter)
     started_at = trio.current_time()
-    assert await quotas.admit("CLIENTS", "10.0.0.1")
+    assert await quotas.admit("CLIENTS", "10.0.0.1") is None
     assert trio.current_time() == started_at
-    assert await quotas.admit("CLIENTS", "10.0.0.1")
+    assert await quotas.admit("CLIENTS", "10.0.0.1") is None
     assert trio.current_time() > started_at
+
+
+async def test_connections_beyond_the_open_files_are_refused() -> None:
+    """Waiting would be no answer: idle clients could keep the others waiting for ``connections.max.idle.ms``."""
+    limits = ConnectionLimits(max_open=2, protected_listeners=frozenset({"CONTROLLER"}))
+    quotas = ConnectionQuotas(limits, time.perf_counter)
+    table = ConnectionTable()
+    quotas.watch("CLIENTS", table)
+    idle = LiveConnection(ConnectionInfo("CLIENTS", "PLAINTEXT", "10.0.0.1", 1, "a"), trio.CancelScope(), 0.0)
+    table.add(idle)
+    assert [await quotas.admit("CLIENTS", "10.0.0.1") for _ in range(3)] == [None, None, TOO_MANY_OPEN]
+    assert not idle.scope.cancel_called
+    assert await quotas.admit("CONTROLLER", "10.0.0.2") is None
+    assert idle.scope.cancel_called, "an idle client makes room for a voter"
+    answers = [await quotas.admit("CONTROLLER", "10.0.0.2") for _ in range(PROTECTED_PLACES)]
+    assert answers == [None] * (PROTECTED_PLACES - 1) + [TOO_MANY_OPEN]
+    quotas.release("CONTROLLER", "10.0.0.2")
+    assert await quotas.admit("CLIENTS", "10.0.0.1") == TOO_MANY_OPEN
+    assert await quotas.admit("CONTROLLER", "10.0.0.2") is None
 
 
 async def test_a_table_is_watched_only_while_its_processor_lives() -> None:
@@ -105,7 +124,7 @@ async def test_a_table_is_watched_only_while_its_processor_lives() -> None:
     table = ConnectionTable()
     quotas.watch("C", table)
     quotas.unwatch("C", table)
-    assert await quotas.admit("R", "10.0.0.1")
+    assert await quotas.admit("R", "10.0.0.1") is None
     quotas.release("R", "10.0.0.1")
 
 

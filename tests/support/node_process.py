@@ -116,6 +116,8 @@ class NodeProcess:
     ports: list[int] = attrs.Factory(lambda: free_ports(2))
     """Of its clients and of the controllers."""
     kind: Kind = OURS
+    open_files: int | None = None
+    """The hard limit of its open files; None: that of this process."""
     process: subprocess.Popen[bytes] | None = None
     is_paused: bool = False
     _output_before: int = 0
@@ -197,8 +199,13 @@ class NodeProcess:
                 stderr=output,
                 env=environment(),
                 start_new_session=True,
+                preexec_fn=self._limit_open_files,
             )
         self.is_paused = False
+
+    def _limit_open_files(self) -> None:
+        if self.open_files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.open_files, self.open_files))
 
     def wait_ready(self) -> None:
         """Wait for the line that the node prints after its start.
