@@ -22,7 +22,7 @@ from kraft.world.world import World
 logger = logging.getLogger("kraft.coordinator")
 
 _RELOAD_AFTER_S = 1.0
-"""Not a Kafka setting. The pause between a failed append and the next attempt to load the partition."""
+"""Not a Kafka setting. The pause between a failed append or load and the next attempt to load the partition."""
 _STEP_BYTES = 100
 _SCANNED_BYTES = 8
 """The cost of a step and of each record that it appends, and the cost of each offset that it scans. The unit is the
@@ -145,7 +145,10 @@ class Groups:
             try:
                 if not shard.is_active:
                     await self._load(shard)
-            except (DecodeError, KafkaError, OSError) as error:
+            except OSError as error:
+                logger.error("cannot load %s: %s; tries again in %g s", shard.partition.name, error, _RELOAD_AFTER_S)
+                shard.must_reload = True
+            except (DecodeError, KafkaError) as error:
                 if self._shards.get(shard.index) is shard:
                     logger.error(
                         "cannot load %s: %s; its groups are unavailable until its next election",
@@ -154,7 +157,8 @@ class Groups:
                     )
                     del self._shards[shard.index]
                 return
-            await shard.serve()
+            else:
+                await shard.serve()
         await in_slices(shard.core.unload())
         if shard.must_reload:
             await trio.sleep(_RELOAD_AFTER_S)

@@ -109,19 +109,16 @@ class Shard:
         await in_slices(self.core.load(_pairs(self.partition)))
 
     async def committed(self) -> None:
-        """Wait until the whole log is committed.
+        """Wait until the whole log is committed, or cannot be for now.
 
         The previous leader may have replied from any record of it. An earlier reply of this one could move offsets
-        back.
+        back. Below ``min.insync.replicas`` the shard serves the whole log uncommitted, as Apache's
+        ``GroupMetadataManager`` does: a commit that is lost after all only makes its consumer read records again.
 
         Raises:
             KafkaError: NOT_LEADER_OR_FOLLOWER if the leadership ends.
         """
-        try:
-            await self.partition.committed(self.partition.log.log_end_offset)
-        except KafkaError as refused:
-            if refused.code is not ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
-                raise
+        await self.partition.committed_or_stalled(self.partition.log.log_end_offset)
 
     # Serving.
 

@@ -125,9 +125,11 @@ class HostedPartition:
         """Pass an event to the leadership and perform its effects. Does nothing without a leadership."""
         if self.leadership is None:
             return
+        isr = self.leadership.isr
         effects = self.leadership.step(now, event)
         if effects.high_watermark is not None:
             self.high_watermark = effects.high_watermark
+        if effects.high_watermark is not None or self.leadership.isr != isr:
             self._set(self._waiting)
         if effects.proposal is not None:
             self.propose(self, effects.proposal)
@@ -252,6 +254,15 @@ class HostedPartition:
         if len(leadership.maximal_isr) < leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
+    async def committed_or_stalled(self, offset: int) -> None:
+        """Return once everything below ``offset`` is committed, or will not be for now: below ``min.insync.replicas``
+        the high watermark stays (KIP-966).
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
+        """
+        await self._as_leader(lambda its: self.high_watermark >= offset or len(its.isr) < its.min_isr)
+
     async def deleted(self, offset: int) -> int:
         """Return the low watermark once every live replica's log begins at ``offset`` or later. The caller bounds the
         wait.
@@ -291,7 +302,8 @@ class HostedPartition:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
     def watch(self, watcher: Watcher, *, uncommitted: bool = False) -> Callable[[], None]:
-        """Set ``watcher`` when more records become visible; with ``uncommitted`` already when they are appended.
+        """Set ``watcher`` when more records become visible or the ISR changes; with ``uncommitted`` already when they
+        are appended.
 
         Returns a function that ends the watch.
         """

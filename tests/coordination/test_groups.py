@@ -137,6 +137,39 @@ class TestLoading:
             await trio.sleep(2)
             assert await desk.committed() == {"u": 0}
 
+    async def test_a_partition_that_cannot_be_read_is_loaded_again(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A disk may fail once. The groups must not wait for the next election, which nothing brings about."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            write_commits(desk, 1)
+            with monkeypatch.context() as broken:
+                broken.setattr(Log, "read", fail)
+                desk.publisher.registered(LEADER_EPOCH)
+                await settle()
+                assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            await trio.sleep(2)
+            assert await desk.committed() == {"t": 0}
+            assert len(shard_tasks()) == 1
+
+    @pytest.mark.parametrize("when", ["before the election", "after it"])
+    async def test_a_partition_below_min_isr_is_served_with_what_it_has(self, tmp_path: Path, when: str) -> None:
+        """Below ``min.insync.replicas`` the high watermark stays (KIP-966), perhaps for days. Apache's
+        ``CoordinatorLoaderImpl`` loads the log to its end and waits for no high watermark. Commits are refused.
+        """
+        async with desk_in(tmp_path, min_insync_replicas="2") as desk:
+            write_commits(desk, 1)
+            if when == "before the election":
+                await desk.change(isr=[LEADER])
+            desk.publisher.registered(LEADER_EPOCH)
+            await settle()
+            if when == "after it":
+                assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                await desk.change(isr=[LEADER])
+                await settle()
+            assert await desk.committed() == {"t": 0}
+            assert await desk.commit(5) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
     async def test_a_partition_that_is_no_longer_led_is_not_loaded_again(
         self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
     ) -> None:
