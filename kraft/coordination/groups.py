@@ -11,6 +11,7 @@ import trio
 from kraft.coordination.shard import Shard
 from kraft.coordinator.core import ExpireOffsets, ForgetTopics, GroupCoordinator, coordinator_partition
 from kraft.coordinator.rebalance import CoordinatorSettings
+from kraft.metadata.image import Image
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.wire.decode_error import DecodeError
@@ -43,6 +44,9 @@ class Groups:
     _started: trio.Event = attrs.Factory(trio.Event)
     _loading: trio.Lock = attrs.Factory(trio.Lock)
     """Loads one partition at a time. Otherwise each partition would take a slice in every round of the scheduler."""
+    _deleted: set[str] = attrs.Factory(set)
+    """Deleted topics, until their offsets are deleted."""
+    _deleted_changed: trio.Event = attrs.Factory(trio.Event)
 
     # Called by request handlers.
 
@@ -109,7 +113,36 @@ class Groups:
         if shard is not None:
             shard.resign(reason)
 
-    async def forget_topics(self, names: set[str]) -> None:
+    def forget_topics(self, names: set[str]) -> None:
+        """Begin to delete the offsets of deleted topics."""
+        self._deleted |= names
+        self._announce_deleted()
+
+    async def forgotten(self, image: Image) -> None:
+        """Wait while the offsets of a deleted topic remain whose name a new topic of ``image`` has.
+
+        Records of offsets have no topic ids, so a commit for the new topic would be deleted, too.
+        """
+        while any(image.topic(name) is not None for name in self._deleted):
+            await self._deleted_changed.wait()
+
+    def _announce_deleted(self) -> None:
+        self._deleted_changed.set()
+        self._deleted_changed = trio.Event()
+
+    # Tasks.
+
+    async def _forget_deleted(self) -> None:
+        while True:
+            names = frozenset(self._deleted)
+            if names:
+                await self._forget(names)
+                self._deleted -= names
+                self._announce_deleted()
+            else:
+                await self._deleted_changed.wait()
+
+    async def _forget(self, names: frozenset[str]) -> None:
         """Delete the offsets of deleted topics. A shard that is not active yet does it at the end of its load."""
         active = []
         for shard in self._shards.values():
@@ -122,12 +155,13 @@ class Groups:
                 _step_all(shard, [ForgetTopics(each, names.__contains__) for each in _offset_groups(shard)])
             )
 
-    # Tasks.
-
     async def run(self) -> None:
-        """Run the shards, and expire offsets every ``offsets.retention.check.interval.ms``."""
+        """Run the shards, delete the offsets of deleted topics, and expire offsets every
+        ``offsets.retention.check.interval.ms``.
+        """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._expire_offsets, name="offsets expiry")
+            nursery.start_soon(self._forget_deleted, name="deleted topics")
             while True:
                 starting, self._starting = self._starting, []
                 for shard in starting:

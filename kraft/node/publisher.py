@@ -47,10 +47,11 @@ class Publisher:
         """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
         while True:
             image, changes = await self._subscription.next()
+            await self.groups.forgotten(image)
             led = await self.replicas.apply(image, changes)
             self._resign(led)
             if changes.topics_deleted:
-                await self.groups.forget_topics({topic.name for topic in changes.topics_deleted.values()})
+                self.groups.forget_topics({topic.name for topic in changes.topics_deleted.values()})
             self._take_over(led)
             self._image = image
             self._published.set()

@@ -137,6 +137,28 @@ class TestLoading:
             await trio.sleep(2)
             assert await desk.committed() == {"u": 0}
 
+    async def test_a_deleted_topic_with_many_offsets_does_not_delay_the_metadata(self, tmp_path: Path) -> None:
+        """Heartbeats, elections of partitions and responses wait for the metadata. A new topic of the name waits for
+        the deletion, because offsets have no topic id.
+        """
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            write_commits(desk, 20_000)
+            desk.publisher.registered(LEADER_EPOCH)
+            await settle()
+            offsets = desk.groups.shard_of(GROUP).core.offsets
+            await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
+            await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["u"]))
+            assert offsets.of(GROUP), "the deletion goes on"
+            desk.feed.commit(*topic_records("t", UUID(int=99), FOLLOWER))
+            while desk.replicas.image.topic("t") is None:
+                had = len(offsets.of(GROUP))
+                await trio.lowlevel.checkpoint()
+            assert had == 0
+            await settle()
+            assert await desk.committed() == {}
+            assert await desk.commit(7) == ErrorCode.NONE
+            assert await desk.committed() == {"t": 7}
+
     async def test_a_partition_that_cannot_be_read_is_loaded_again(
         self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
     ) -> None:
