@@ -1,6 +1,7 @@
 """The log cleaner of a broker: compacts the dirtiest log that is due, and repeats (``log.cleaner.*``).
 
-A worker thread reads sealed segments and writes their compacted copies. The event loop's thread puts them in place.
+A worker thread reads sealed segments and writes their compacted copies. It lets go of the interpreter's lock every
+millisecond, so that requests do not wait for it. The event loop's thread puts the copies in place.
 ``HostedPartition.cleaned_offset`` is the end of the compacted part of each log. The cleaner logs a damaged log once and
 then skips it. It retries after an error of the disk, such as a full one.
 """
@@ -88,7 +89,7 @@ class Compaction:
         def unwanted() -> bool:
             return self.stopping.is_set() or log.cuts != cuts or not self.replicas.holds(partition)
 
-        cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted)
+        cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted, self.world.let_go)
         if unwanted() or log.segments[0].base_offset != first_offset:
             cleaned.discard()
             return

@@ -82,6 +82,7 @@ class VirtualNetwork:
             dial=self.dial(host),
             in_thread=in_thread,
             compute=in_thread,
+            let_go=lambda: None,
             watch_steps=lambda *_: contextlib.nullcontext(),  # no step takes virtual time
         )
 

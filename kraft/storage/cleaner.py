@@ -15,7 +15,7 @@ Control batches and transactional batches are copied unchanged.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 import attrs
@@ -27,6 +27,7 @@ from kraft.records.record import Record, encode_batch, read_records
 from kraft.storage.flush import sync_file
 from kraft.storage.index import fits_index
 from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES
+from kraft.storage.opening import RECORDS_PER_SLICE
 from kraft.storage.scan import read_batch
 from kraft.storage.segment import (
     CLEANED_SUFFIX,
@@ -40,6 +41,8 @@ from kraft.storage.segment import (
 _MAX_KEYS = 500_000
 """Hard limit of the offset map, some 70 MB. A log with more keys needs several compactions."""
 _DIGEST_BYTES = 16
+_RECORDS_PER_BATCH_HEADER = 20
+"""A batch costs as much as so many records, beside its own."""
 
 
 class CleaningStopped(Exception):
@@ -89,11 +92,17 @@ class Cleaning:
         }
         return cls(tuple(covered), clean_end, config, last_offsets)
 
-    def run(self, now_ms: int, should_stop: Callable[[], bool] = lambda: False) -> Cleaned:
-        """Write the compacted segments, durably. Deletes them if it raises CleaningStopped, CorruptBatch or OSError."""
+    def run(
+        self, now_ms: int, should_stop: Callable[[], bool] = lambda: False, let_go: Callable[[], None] = lambda: None
+    ) -> Cleaned:
+        """Write the compacted segments, durably. Deletes them if it raises CleaningStopped, CorruptBatch or OSError.
+
+        Calls ``let_go`` about every millisecond, so that other threads get the interpreter's lock.
+        """
         written: list[Segment] = []
+        pace = _Pace(should_stop, let_go)
         try:
-            offsets, end = self._offset_map(should_stop)
+            offsets, end = self._offset_map(pace)
             mapped = [segment for segment in self.segments if segment.base_offset < end]
             groups = []
             for old in _groups(mapped, self.config):
@@ -101,7 +110,7 @@ class Cleaning:
                 new = Segment.create(first.directory, first.base_offset, first.index_interval_bytes, CLEANED_SUFFIX)
                 written.append(new)
                 for segment in old:
-                    self._copy(segment, new, offsets, now_ms, should_stop)
+                    self._copy(segment, new, offsets, now_ms, pace)
                 _finish(new, old[-1])
                 groups.append(SegmentGroup(old, new))
             return Cleaned(end, tuple(groups))
@@ -110,7 +119,7 @@ class Cleaning:
                 discard(new)
             raise
 
-    def _offset_map(self, should_stop: Callable[[], bool]) -> tuple[dict[bytes, int], int]:
+    def _offset_map(self, pace: _Pace) -> tuple[dict[bytes, int], int]:
         """Return key → last offset over the dirty part, and the offset where the map ends.
 
         A full map ends before the dirty part does.
@@ -119,20 +128,18 @@ class Cleaning:
         for segment in self.segments:
             if segment.next_offset <= self.clean_end:
                 continue
-            for _, header, records in _batches(segment, self.clean_end, should_stop):
+            for _, header, records in _batches(segment, self.clean_end, pace):
                 if len(offsets) + len(records) > _MAX_KEYS and offsets:
                     return offsets, header.base_offset
-                for record in records:
+                for record in pace.through(records):
                     if record.key is not None and record.offset >= self.clean_end:
                         offsets[_digest(record.key)] = record.offset
         return offsets, self.segments[-1].next_offset if self.segments else self.clean_end
 
-    def _copy(
-        self, old: Segment, new: Segment, offsets: dict[bytes, int], now_ms: int, should_stop: Callable[[], bool]
-    ) -> None:
-        for data, header, records in _batches(old, old.base_offset, should_stop):
+    def _copy(self, old: Segment, new: Segment, offsets: dict[bytes, int], now_ms: int, pace: _Pace) -> None:
+        for data, header, records in _batches(old, old.base_offset, pace):
             if not header.is_control and not header.is_transactional:
-                kept = [record for record in records if _is_kept(record, header, offsets, now_ms)]
+                kept = [record for record in pace.through(records) if _is_kept(record, header, offsets, now_ms)]
                 horizon_ms = header.delete_horizon_ms
                 if horizon_ms is None and any(record.value is None for record in kept):
                     horizon_ms = now_ms + self.config.delete_retention_ms
@@ -147,21 +154,44 @@ class Cleaning:
         return header.producer_id != NO_PRODUCER_ID and self.last_offsets.get(header.producer_id) == header.last_offset
 
 
-def _batches(
-    segment: Segment, offset: int, should_stop: Callable[[], bool]
-) -> Iterator[tuple[bytes, BatchHeader, list[Record]]]:
+@attrs.define
+class _Pace:
+    """Counts the work of one compaction, and lets other threads run in between."""
+
+    should_stop: Callable[[], bool]
+    let_go: Callable[[], None]
+    _done: int = 0
+
+    def begin_batch(self) -> None:
+        """Raises CleaningStopped."""
+        if self.should_stop():
+            raise CleaningStopped
+        self._spend(_RECORDS_PER_BATCH_HEADER)
+
+    def through(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            yield record
+            self._spend(1)
+
+    def _spend(self, cost: int) -> None:
+        self._done += cost
+        if self._done >= RECORDS_PER_SLICE:
+            self._done = 0
+            self.let_go()
+
+
+def _batches(segment: Segment, offset: int, pace: _Pace) -> Iterator[tuple[bytes, BatchHeader, list[Record]]]:
     """Yield bytes, header and records of each batch from ``offset`` on. Control and transactional batches come without
     records.
     """
     file = segment.file
     start = segment.index.position_of(offset) if offset > segment.base_offset else 0
     for position, header in segment.headers(start):
-        if should_stop():
-            raise CleaningStopped
+        pace.begin_batch()
         data = read_batch(file.fileno(), position, header)
         records: list[Record] = []
         if not header.is_control and not header.is_transactional:
-            records = list(read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES))
+            records = list(pace.through(read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES)))
         yield data, header, records
 
 

@@ -1,11 +1,13 @@
-"""Computation on worker threads, for libraries that let go of the interpreter's lock: compression and decompression.
+"""Computation on worker threads, beside the event loop.
 
-Python code does not belong here. It keeps the lock, so the event loop would wait for it at each of its system calls.
+Compression and decompression let go of the interpreter's lock. Python code keeps it for 5 ms at a time, and the event
+loop would wait for it at each of its system calls. So long Python code on a thread must let go of it by itself.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from typing import Final, TypeVar, TypeVarTuple
 
@@ -13,6 +15,9 @@ import trio
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
+
+LET_GO_S: Final = 0.000_2
+"""Long enough for the operating system to wake the thread that waits for the lock."""
 
 _limiter: Final = trio.lowlevel.RunVar[trio.CapacityLimiter]("kraft.world.compute")
 
@@ -28,3 +33,8 @@ async def compute(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         limiter = trio.CapacityLimiter(max(1, (os.cpu_count() or 1) - 1))
         _limiter.set(limiter)
     return await trio.to_thread.run_sync(work, *arguments, abandon_on_cancel=True, limiter=limiter)
+
+
+def let_go() -> None:
+    """Let the other threads have the interpreter's lock. Long Python code on a thread calls this every millisecond."""
+    time.sleep(LET_GO_S)

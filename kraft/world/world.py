@@ -19,7 +19,7 @@ import attrs
 import trio
 
 from kraft.world.clock import Clock
-from kraft.world.compute import compute
+from kraft.world.compute import compute, let_go
 from kraft.world.dial import Dial, dial_by_tcp
 from kraft.world.listen import Listen, listen_by_tcp
 from kraft.world.steps import WatchSteps, sample_steps
@@ -56,6 +56,8 @@ class World:
     in_thread: InThread = trio.to_thread.run_sync
     compute: InThread = compute
     """Calls a function that computes its result and does nothing else. At most a few run at a time."""
+    let_go: Callable[[], None] = let_go
+    """Lets other threads run. Only worker threads call it."""
     sync: Callable[[Syncable], None] = sync_now
     """The fsync policy: how a flush becomes durable. Tests of the quorum give another."""
     watch_steps: WatchSteps = sample_steps

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import threading
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import attrs
@@ -30,6 +31,7 @@ from kraft.storage.cleaner import Cleaned, Cleaning
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.meta_properties import MetaProperties
+from kraft.storage.opening import RECORDS_PER_SLICE
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS as EMBEDDED
 from kraft.world.world import World
@@ -174,6 +176,19 @@ async def test_records_after_a_truncation_are_not_compacted_yet(tmp_path: Path) 
     assert values(broker.partition.log) == [None, b"x"]
 
 
+async def test_the_cleaner_s_thread_lets_go_of_the_interpreter(tmp_path: Path) -> None:
+    """And only that thread: the event loop never sleeps."""
+    broker = await leading(tmp_path)
+    write(broker, *[(b"a", b"%d" % number) for number in range(RECORDS_PER_SLICE)])
+    threads: set[int] = set()
+    world = World(let_go=lambda: threads.add(threading.get_ident()))
+    cleaner = attrs.evolve(cleaner_of(broker, tmp_path), world=world)
+    assert await cleaner.clean_one()
+    assert values(broker.partition.log) == [b"%d" % (RECORDS_PER_SLICE - 1)]
+    assert threads
+    assert threading.get_ident() not in threads
+
+
 async def test_a_compaction_that_a_cut_overtook_leaves_no_copies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,8 +197,8 @@ async def test_a_compaction_that_a_cut_overtook_leaves_no_copies(
     write(broker, (b"a", b"0"), (b"a", b"1"))
     run = Cleaning.run
 
-    def run_and_cut(self: Cleaning, now_ms: int, should_stop: Callable[[], bool]) -> Cleaned:
-        cleaned = run(self, now_ms, should_stop)
+    def run_and_cut(self: Cleaning, *arguments: Any) -> Cleaned:
+        cleaned = run(self, *arguments)
         broker.partition.truncate_to(1, 1_000)
         return cleaned
 
@@ -222,8 +237,8 @@ async def test_a_compaction_that_retention_overtook_is_done_again(
     write(broker, (b"key", b"old"), (b"key", None))
     run = Cleaning.run
 
-    def run_and_delete(self: Cleaning, now_ms: int, should_stop: Callable[[], bool]) -> Cleaned:
-        cleaned = run(self, now_ms, should_stop)
+    def run_and_delete(self: Cleaning, *arguments: Any) -> Cleaned:
+        cleaned = run(self, *arguments)
         log.delete_records(1)
         assert log.delete_old_segments(1_000, log.log_end_offset)
         return cleaned

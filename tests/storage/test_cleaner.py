@@ -20,6 +20,7 @@ from kraft.storage.cleanable import cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
+from kraft.storage.opening import RECORDS_PER_SLICE
 from kraft.storage.scan import walk
 from tests.storage.logs import NAME, append, batch, batches, config, open_log
 
@@ -175,6 +176,26 @@ def test_a_full_map_ends_the_round_early(tmp_path: Path, monkeypatch: pytest.Mon
     assert end == log.segments.active.base_offset
     assert [key for _, key, _ in _content(log)] == [b"1", b"2", b"3", b"4", b"0"]
     log.close()
+
+
+@pytest.mark.parametrize("batch_size", [1, 4 * RECORDS_PER_SLICE])
+def test_a_compaction_lets_go_of_the_interpreter_after_each_slice(tmp_path: Path, batch_size: int) -> None:
+    """Otherwise each system call of the event loop waits 5 ms for the cleaner's thread."""
+    log = open_log(tmp_path, config(cleanup_policy="compact"))
+    count = 4 * RECORDS_PER_SLICE
+    for _ in range(count // batch_size):
+        _produce(log, [(b"key", b"")] * batch_size)
+    log.roll()
+    let_go = 0
+
+    def count_it() -> None:
+        nonlocal let_go
+        let_go += 1
+
+    cleaning = Cleaning.begin(log.segments, 0, log.log_end_offset, log.config, log.producers)
+    cleaning.run(5000, let_go=count_it).discard()
+    passes = 4  # each record is decoded twice, entered into the map, and compared with it
+    assert let_go >= passes * count // RECORDS_PER_SLICE
 
 
 def test_a_stopped_cleaning_leaves_nothing(tmp_path: Path) -> None:
