@@ -114,7 +114,7 @@ def _replay(path: str, loader: Loader, start_offset: int) -> bool:
         for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
             if header.base_offset >= start_offset and not header.is_control:
                 offset = header.base_offset
-                records = list(_records(fd, position, header))
+                records = _records(fd, position, header)
                 loader.load(records, header.last_offset, header.leader_epoch, header.max_timestamp)
     except CorruptBatch:
         return False  # an incomplete last batch: a live node is writing it, or a crash cut it
@@ -130,5 +130,7 @@ def _replay(path: str, loader: Loader, start_offset: int) -> bool:
 
 
 def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Any]:
+    if header.size > MAX_READ_BATCH_BYTES:
+        raise MetadataError(f"a batch of {header.size} bytes; no more than {MAX_READ_BATCH_BYTES} are read")
     for record in read_records(read_batch(fd, position, header), 0, header, max_bytes=MAX_READ_BATCH_BYTES):
         yield decode_record(record.value or b"")

@@ -10,6 +10,7 @@ from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.quorum.support import require_supported_file
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT
 from kraft.storage.errors import StorageError, UnsupportedFormat
+from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
 
 
 def load_bootstrap(directory: str) -> tuple[Any, ...] | None:
@@ -25,7 +26,7 @@ def load_bootstrap(directory: str) -> tuple[Any, ...] | None:
     try:
         require_supported_file(path)
         with open(path, "rb") as file:
-            return read_bootstrap(file.read())
+            return read_bootstrap(file.read(MAX_READ_BATCH_BYTES))
     except FileNotFoundError:
         return None
     except UnsupportedMetadata as error:

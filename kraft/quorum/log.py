@@ -303,6 +303,9 @@ class MetadataLog:
             if error.code is ErrorCode.CORRUPT_MESSAGE:
                 raise self.damaged(offset, error) from error
             raise
+        if piece.length > MAX_READ_BATCH_BYTES:
+            what = f"a batch of {piece.length} bytes; no more than {MAX_READ_BATCH_BYTES} are read"
+            raise self.damaged(offset, CorruptBatch(what))
         return os.pread(piece.file.fileno(), piece.length, piece.position)
 
     def damaged(self, offset: int, damage: Exception) -> StorageError:

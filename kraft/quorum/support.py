@@ -10,6 +10,8 @@ Such files are not damaged. They belong to another program.
 from __future__ import annotations
 
 import contextlib
+import heapq
+import itertools
 import mmap
 import os
 from collections.abc import Iterator
@@ -85,6 +87,8 @@ def require_supported_file(path: str, offset: int = 0) -> None:
         with mmap.mmap(fd, size, prot=mmap.PROT_READ) as data, contextlib.suppress(DecodeError):
             for position, header in _telling(fd, data, size):
                 if header.next_offset > offset:
+                    if header.size > MAX_READ_BATCH_BYTES:
+                        return  # damage, which the opening of the log reports
                     batch = data[position : position + header.size]
                     check_batch(batch, 0, header)
                     _require_supported_batch(path, batch, header)
@@ -94,11 +98,11 @@ def require_supported_file(path: str, offset: int = 0) -> None:
 
 def _telling(fd: int, data: mmap.mmap, size: int) -> Iterator[tuple[int, BatchHeader]]:
     """Yield the few batches that may contain a feature level. Raises CorruptBatch."""
-    hits = sorted(hit for pattern in (_LEVEL, *_DYNAMIC) for hit in _find(data, pattern))
-    if not hits:
-        return
-    following = iter([*hits, size])
+    hits = heapq.merge(*(_find(data, pattern) for pattern in (_LEVEL, *_DYNAMIC)))  # they may be as many as the bytes
+    following = itertools.chain(hits, itertools.repeat(size))
     hit = next(following)
+    if hit == size:
+        return
     for position, header in walk(fd, 0, size, verify=False):
         end = position + header.size
         if hit < end:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
 from uuid import UUID
@@ -369,6 +370,31 @@ def test_a_record_that_no_node_would_replay_ends_the_view(tmp_path: Path) -> Non
     result = run("--directory", tmp_path, "ls", "/image/topics/byName")
     assert result.stdout == "orders\n"
     assert f"{tmp_path}/00000000000000000000.log: at offset 1: TopicRecord has a name" in result.stderr
+
+
+def test_a_batch_beyond_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The length of a batch is the file's word; a sparse file of 2 GiB costs its author nothing."""
+    good = batch(0, TopicRecord(name="orders", topic_id=TOPIC))
+    bad = batch(1, *(TopicRecord(name=f"t{n}", topic_id=UUID(int=100 + n)) for n in range(9)))
+    (tmp_path / "00000000000000000000.log").write_bytes(good + bad)
+    monkeypatch.setattr(metadata_files, "MAX_READ_BATCH_BYTES", len(bad) - 1)
+    result = run("--directory", tmp_path, "ls", "/image/topics/byName")
+    assert result.stdout == "orders\n"
+    assert f"at offset 1: a batch of {len(bad)} bytes; no more than {len(bad) - 1} are read" in result.stderr
+
+
+def test_a_batch_is_replayed_record_by_record(tmp_path: Path) -> None:
+    """64 MiB of the smallest records are millions of objects."""
+    count = 20_000
+    (tmp_path / "00000000000000000000.log").write_bytes(batch(0, *[NoOpRecord()] * count))
+    run("--directory", tmp_path, "cat", "/image/provenance")  # imports, and compiles the codecs
+    tracemalloc.start()
+    try:
+        assert "19999" in run("--directory", tmp_path, "cat", "/image/provenance").stdout
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50 * count
 
 
 @pytest.mark.interop

@@ -81,6 +81,20 @@ def test_batches_are_as_apache_writes_them(tmp_path: Path) -> None:
     assert (change.leader_id, [voter.voter_id for voter in change.granting_voters]) == (2, [2, 3])
 
 
+def test_a_batch_beyond_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The length of a batch is the file's word, and up to 2 GiB; those that a leader sends are checked before."""
+    log = open_log(tmp_path)
+    append_records(log, [topic(0)], 1, 1000)
+    append_records(log, [topic(number) for number in range(1, 10)], 1, 1000)
+    log.close()
+    again = open_log(tmp_path)
+    monkeypatch.setattr("kraft.quorum.log.MAX_READ_BATCH_BYTES", 100)
+    assert len(again.batches(0, 1)) == 1
+    for read in (lambda: again.batches(1, 10), lambda: again.read(1, 1)):
+        with pytest.raises(StorageError, match=r"damaged at offset 1: a batch of .*no more than 100 are read"):
+            read()
+
+
 def test_a_leader_sends_nothing_that_is_damaged(tmp_path: Path) -> None:
     """Followers would refuse it and fetch again, and the leader could commit nothing during its term."""
     log = open_log(tmp_path)

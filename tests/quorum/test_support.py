@@ -4,6 +4,7 @@ metadata.version (KIP-778). The message never calls them damage, and the node wr
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from kraft.messages.kraft_version_record import KRaftVersionRecord
 from kraft.messages.voters_record import VotersRecord
 from kraft.metadata.frame import encode_record
 from kraft.quorum.log import MetadataLog
-from kraft.quorum.support import require_static_voters
+from kraft.quorum.support import require_static_voters, require_supported_file
 from kraft.raft.messages import SnapshotId
 from kraft.records.batch import CHECKED_POSITION, CorruptBatch
 from kraft.records.control import ControlType, control_record
@@ -231,3 +232,18 @@ def test_a_snapshot_of_a_leader(tmp_path: Path, fetched_bytes: bytes, says: str)
     assert says in unsupported(tmp_path, Leader([answer(), offered, piece(fetched_bytes, 10)]))
     assert list((tmp_path / CLUSTER_METADATA_PARTITION).glob("*.checkpoint*")) == []
     assert isinstance(open_log(tmp_path), MetadataLog)
+
+
+def test_a_file_full_of_the_wanted_bytes_takes_little_memory(tmp_path: Path) -> None:
+    """The name of the feature may stand in a file as often as it fits."""
+    path = tmp_path / "00000000000000000000.log"
+    count = 100_000
+    path.write_bytes(data(0, LEVEL_21) + b"metadata.version" * count)
+    require_supported_file(str(path))
+    tracemalloc.start()
+    try:
+        require_supported_file(str(path))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < count

@@ -13,7 +13,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from kraft.messages.heartbeat_response import HeartbeatResponse
-from kraft.rpc.channel import ConnectionInfo, Reply, Request
+from kraft.rpc.channel import ConnectionInfo, CurrentRequest, Reply, Request
 from kraft.rpc.connections import ConnectionTable, LiveConnection
 from kraft.rpc.quotas import PROTECTED_PLACES, TOO_MANY_OPEN, ConnectionLimits, ConnectionQuotas
 from kraft.world.listen import SocketSettings, TcpListener
@@ -104,7 +104,8 @@ async def test_connections_beyond_the_open_files_are_refused() -> None:
     quotas = ConnectionQuotas(limits, time.perf_counter)
     table = ConnectionTable()
     quotas.watch("CLIENTS", table)
-    idle = LiveConnection(ConnectionInfo("CLIENTS", "PLAINTEXT", "10.0.0.1", 1, "a"), trio.CancelScope(), 0.0)
+    info = ConnectionInfo("CLIENTS", "PLAINTEXT", "10.0.0.1", 1, "a")
+    idle = LiveConnection(info, trio.CancelScope(), 0.0, CurrentRequest("data plane"))
     table.add(idle)
     assert [await quotas.admit("CLIENTS", "10.0.0.1") for _ in range(3)] == [None, None, TOO_MANY_OPEN]
     assert not idle.scope.cancel_called
