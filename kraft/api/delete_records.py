@@ -22,6 +22,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DELETE_RECORDS,
@@ -31,18 +32,19 @@ ROW = Api(
 
 HIGH_WATERMARK = -1
 NO_LOW_WATERMARK = -1
+_SLICE_PARTITIONS = 100
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DeleteRecordsRequest) -> Reply:
     following: list[tuple[DeleteRecordsPartitionResult, HostedPartition]] = []
-    response = DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
-                name=topic.name, partitions=[_one(broker, topic.name, wanted, following) for wanted in topic.partitions]
-            )
-            for topic in message.topics
-        ]
-    )
+    turns = Turns(_SLICE_PARTITIONS)
+    response = DeleteRecordsResponse()
+    for topic in message.topics:
+        result = DeleteRecordsTopicResult(name=topic.name)
+        response.topics.append(result)
+        for wanted in topic.partitions:
+            result.partitions.append(_one(broker, topic.name, wanted, following))
+            await turns.spend()
 
     async def deleted() -> DeleteRecordsResponse:
         deadline = trio.current_time() + message.timeout_ms / 1000

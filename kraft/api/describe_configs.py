@@ -33,7 +33,7 @@ ROW = Api(
     permissions=((Operation.DESCRIBE_CONFIGS, Resource.CLUSTER), (Operation.DESCRIBE_CONFIGS, Resource.TOPIC)),
 )
 
-_SLICE_SETTINGS = 350
+_SLICE_SETTINGS = 150
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:

@@ -20,6 +20,7 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.storage.directory import LogDirectory
 from kraft.wire.errors import ErrorCode
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_LOG_DIRS,
@@ -27,19 +28,24 @@ ROW = Api(
     permissions=((Operation.DESCRIBE, Resource.CLUSTER),),
 )
 
+_SLICE_PARTITIONS = 300
+
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeLogDirsRequest) -> Reply:
     wanted = None
     if message.topics is not None:
         wanted = {(topic.topic, index) for topic in message.topics for index in topic.partitions}
-    return DescribeLogDirsResponse(
-        results=[_one(broker, directory, wanted) for directory in broker.replicas.directories]
-    )
+    turns = Turns(_SLICE_PARTITIONS)
+    results = [await _one(broker, directory, wanted, turns) for directory in broker.replicas.directories]
+    return DescribeLogDirsResponse(results=results)
 
 
-def _one(broker: BrokerContext, directory: LogDirectory, wanted: set[tuple[str, int]] | None) -> DescribeLogDirsResult:
+async def _one(
+    broker: BrokerContext, directory: LogDirectory, wanted: set[tuple[str, int]] | None, turns: Turns
+) -> DescribeLogDirsResult:
     topics: dict[str, DescribeLogDirsTopic] = {}
-    for partition in broker.replicas.in_directory(directory):
+    for partition in list(broker.replicas.in_directory(directory)):
+        await turns.spend()
         if wanted is None or (partition.topic, partition.index) in wanted:
             topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
             topic.partitions.append(

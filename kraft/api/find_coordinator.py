@@ -20,6 +20,7 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.FIND_COORDINATOR,
@@ -28,6 +29,7 @@ ROW = Api(
 )
 
 KEYS_VERSION = 4
+_SLICE_KEYS = 300
 
 
 class KeyType(enum.IntEnum):
@@ -40,21 +42,26 @@ async def at_broker(broker: BrokerContext, request: Request, message: FindCoordi
     if message.key_type != KeyType.GROUP:
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
     if broker.replicas.partition_count(OFFSETS_TOPIC):
-        return _answer(broker, request, message)
+        return await _answer(broker, request, message)
 
     async def create_then_answer() -> FindCoordinatorResponse:
         [created] = await create_topics(broker, [OFFSETS_TOPIC])
         if created.error_code not in CREATED:
             text = f"Cannot create {OFFSETS_TOPIC}: {created.error_message}"
             return error(message, request.api_version, ErrorCode.COORDINATOR_NOT_AVAILABLE, text)
-        return _answer(broker, request, message)
+        return await _answer(broker, request, message)
 
     return Parked(create_then_answer)
 
 
-def _answer(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> FindCoordinatorResponse:
+async def _answer(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> FindCoordinatorResponse:
     keys = message.coordinator_keys if request.api_version >= KEYS_VERSION else [message.key]
-    return _shaped(request.api_version, [_find(broker, key, request.connection.listener) for key in keys])
+    turns = Turns(_SLICE_KEYS)
+    found = []
+    for key in keys:
+        found.append(_find(broker, key, request.connection.listener))
+        await turns.spend()
+    return _shaped(request.api_version, found)
 
 
 def _find(broker: BrokerContext, group_id: str, listener: str) -> Coordinator:

@@ -42,6 +42,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.uuids import ZERO_UUID
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.METADATA,
@@ -53,6 +54,7 @@ ROW = Api(
     ),
 )
 
+_SLICE_PARTITIONS = 500
 NULL_MEANS_ALL_VERSION = 1
 BY_ID_VERSION = 12
 
@@ -63,11 +65,11 @@ async def at_broker(broker: BrokerContext, request: Request, message: MetadataRe
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     missing = _to_create(broker, message)
     if not missing:
-        return _answer(broker, request, message, {})
+        return await _answer(broker, request, message, {})
 
     async def create_then_answer() -> MetadataResponse:
         refused = await _create(broker, missing)
-        return _answer(broker, request, message, refused)
+        return await _answer(broker, request, message, refused)
 
     return Parked(create_then_answer)
 
@@ -97,7 +99,7 @@ async def _create(broker: BrokerContext, names: Iterable[str]) -> dict[str, Erro
     return refused
 
 
-def _answer(
+async def _answer(
     broker: BrokerContext, request: Request, message: MetadataRequest, refused: dict[str, ErrorCode]
 ) -> MetadataResponse:
     image = broker.image
@@ -106,12 +108,16 @@ def _answer(
     wants_all = message.topics is None or (not message.topics and request.api_version < NULL_MEANS_ALL_VERSION)
     operations = TOPIC_OPERATIONS if message.include_topic_authorized_operations else -(2**31)
     alive = {each.node_id for each in brokers}
+    turns = Turns(_SLICE_PARTITIONS)
+    topics = []
     if wants_all:
-        every = (image.topics[topic_id] for _, topic_id in sorted(image.topic_ids.items()))
-        topics = [_described(topic, alive, operations) for topic in every]
+        for _, topic_id in sorted(image.topic_ids.items()):
+            topics.append(_described(image.topics[topic_id], alive, operations))
+            await turns.spend(1 + len(topics[-1].partitions))
     else:
-        wanted_topics = _distinct(message.topics or [])
-        topics = [_wanted(image, wanted, alive, operations, refused) for wanted in wanted_topics]
+        for wanted in _distinct(message.topics or []):
+            topics.append(_wanted(image, wanted, alive, operations, refused))
+            await turns.spend(1 + len(topics[-1].partitions))
     wants_cluster = message.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=brokers,

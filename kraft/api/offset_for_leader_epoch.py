@@ -17,6 +17,7 @@ from kraft.messages.offset_for_leader_epoch_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.OFFSET_FOR_LEADER_EPOCH,
@@ -24,16 +25,19 @@ ROW = Api(
     permissions=((Operation.DESCRIBE, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
 )
 
+_SLICE_PARTITIONS = 300
+
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetForLeaderEpochRequest) -> Reply:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic, partitions=[_one(broker, topic.topic, wanted) for wanted in topic.partitions]
-            )
-            for topic in message.topics
-        ]
-    )
+    turns = Turns(_SLICE_PARTITIONS)
+    response = OffsetForLeaderEpochResponse()
+    for topic in message.topics:
+        result = OffsetForLeaderTopicResult(topic=topic.topic)
+        response.topics.append(result)
+        for wanted in topic.partitions:
+            result.partitions.append(_one(broker, topic.topic, wanted))
+            await turns.spend()
+    return response
 
 
 def _one(broker: BrokerContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:

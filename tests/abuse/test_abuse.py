@@ -9,12 +9,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+import trio
 
-from kraft.testing import EmbeddedCluster
+from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
+from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic
+from kraft.messages.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kraft.testing import EmbeddedCluster, embedded_node
+from kraft.wire.schema import Message
 from tests.abuse import attacks
 from tests.abuse.attacks import Attack
 from tests.abuse.campaign import Outcome, neighbour, strike
 from tests.fuzz.strike import Address, Neighbour
+from tests.support.nodes import connected
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +78,47 @@ def test_the_largest_honest_requests_are_answered(address: Address, friend: Neig
     with struck(address, friend, Attack("", lambda: attacks.unknown_topics(100_000))) as outcome:
         assert outcome.frames == 1
         assert outcome.received_bytes > 100_000 * len("unknown-1")
+
+
+COUNT = 10_000
+NAMES = [f"name-{number}" for number in range(COUNT)]
+NUMBERS = list(range(COUNT))
+LARGE: list[tuple[Message, int]] = [
+    (MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in NAMES], allow_auto_topic_creation=False), 9),
+    (FindCoordinatorRequest(coordinator_keys=NAMES), 4),
+    (DescribeConfigsRequest([DescribeConfigsResource(2, name, None) for name in NAMES]), 4),
+    (DescribeGroupsRequest(groups=NAMES), 5),
+    (DescribeProducersRequest(topics=[TopicRequest("t", NUMBERS)]), 0),
+    (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name) for name in NAMES]), 8),
+    (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", [*NUMBERS, *range(COUNT, 2 * COUNT)])]), 5),
+    (DeleteRecordsRequest([DeleteRecordsTopic("t", [DeleteRecordsPartition(n) for n in NUMBERS])]), 2),
+    (
+        OffsetForLeaderEpochRequest(
+            topics=[OffsetForLeaderTopic("t", [OffsetForLeaderPartition(partition=n) for n in NUMBERS])]
+        ),
+        4,
+    ),
+]
+
+
+class HandlerSteps(trio.abc.Instrument):
+    """Counts the steps of a node's handlers."""
+
+    count = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += task.name.startswith("handler")
+
+
+@pytest.mark.parametrize(("request_", "version"), LARGE, ids=lambda value: type(value).__name__)
+async def test_the_handler_of_a_large_request_gives_its_turn_away(request_: Message, version: int) -> None:
+    """The decoder has ten slices, and the handler has more of its own: at most a thousand elements in each."""
+    async with embedded_node() as node, connected(node) as broker:
+        await broker.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
+        while (await broker.request(OffsetFetchRequest(group_id="g", topics=[]), 5)).error_code:
+            await trio.lowlevel.checkpoint()  # the coordinator loads its partition
+        steps = HandlerSteps()
+        trio.lowlevel.add_instrument(steps)
+        await broker.request(request_, version)
+        trio.lowlevel.remove_instrument(steps)
+    assert steps.count >= 20
