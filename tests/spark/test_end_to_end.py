@@ -7,14 +7,19 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from kraft.cli.main import cli
+from tests.support import pipeline_walk
 from tests.support.browser import Element, Opened, open_page
 from tests.support.eventful_minute import LONELY_TOPIC, TOPIC, Minute, eventful_minute
 from tests.support.node_process import environment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TIMEOUT_S = 580
 #: The session of a killed broker times out after two seconds, on a machine that may be busy.
@@ -25,6 +30,13 @@ NOTICED_MS = 30_000
 def minute(tmp_path_factory: pytest.TempPathFactory) -> Minute:
     directory = tmp_path_factory.mktemp("cluster")
     return eventful_minute(directory, kraft_request_log="file", kraft_request_log_sample="1.0")
+
+
+@pytest.fixture(scope="module")
+def tables(minute: Minute, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("pipeline") / "tables"
+    kraft("pipeline", "backfill", *minute.log_directories, "--into", directory, "--master", "local[2]")
+    return directory
 
 
 def kraft(*arguments: object) -> None:
@@ -66,10 +78,9 @@ def test_journals_alone_show_the_kill_of_the_controller(minute: Minute, tmp_path
 
 
 @pytest.mark.timeout(TIMEOUT_S)
-def test_the_pipeline_shows_both_kills(minute: Minute, tmp_path: Path) -> None:
+def test_the_pipeline_shows_both_kills(minute: Minute, tables: Path, tmp_path: Path) -> None:
     """From log directories to tables to the page: metadata, journals and request logs of three nodes."""
-    tables, path = tmp_path / "tables", tmp_path / "report.html"
-    kraft("pipeline", "backfill", *minute.log_directories, "--into", tables, "--master", "local[2]")
+    path = tmp_path / "report.html"
     kraft("pipeline", "report", "--into", tables, "--output", path, "--master", "local[2]")
     page = open_page(path)
     shows_the_failover(page, minute)
@@ -87,3 +98,27 @@ def test_the_pipeline_shows_both_kills(minute: Minute, tmp_path: Path) -> None:
     assert page.drawn("latency", "data: p99 ")
     assert page.drawn("latency", "controller: p99 ")
     assert page.drawn("changes", f"topic {TOPIC}")
+
+
+@pytest.mark.timeout(TIMEOUT_S)
+def test_the_walk_of_the_page_has_answers(spark: SparkSession, minute: Minute, tables: Path) -> None:
+    """docs/pipeline.md: its code prints rows, in the columns that the page shows, and those of this minute."""
+    before = {view.name for view in spark.catalog.listTables()}
+    try:
+        printed = list(pipeline_walk.outputs(tables))
+    finally:
+        for name in {view.name for view in spark.catalog.listTables()} - before:
+            spark.catalog.dropTempView(name)
+    shown = [cell.output for cell in pipeline_walk.cells()]
+    assert [rows_of(text)[:1] for text in printed] == [rows_of(text or "")[:1] for text in shown]
+    assert all(len(rows_of(text)) > 1 for text in printed if text)
+    (failovers, votes, outages, *_) = [rows_of(text) for text in printed if text]
+    who = [str(each) for each in (minute.successor_epoch, minute.controller, minute.successor)]
+    assert who in [row[:3] for row in failovers]
+    assert [who[0], "false", who[2]] in [row[:3] for row in votes if row[4] == "true"]
+    assert [LONELY_TOPIC, "0", str(minute.broker), "fenced"] in [row[:4] for row in outages]
+
+
+def rows_of(table: str) -> list[list[str]]:
+    """Return the rows of a table that ``DataFrame.show`` printed, first its columns."""
+    return [[cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines() if line.startswith("|")]
