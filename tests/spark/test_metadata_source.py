@@ -16,9 +16,10 @@ from kraft.spark import register
 from kraft.spark.metadata_schema import SCHEMA
 from kraft.spark.metadata_source import MetadataSource
 from kraft.spark.options import OptionError
-from kraft.storage.snapshot import list_snapshots
+from kraft.storage.snapshot import list_snapshots, snapshot_name
 from kraft.testing.embedded import EmbeddedCluster
 from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
+from tests.support.eventually import eventually
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -172,6 +173,26 @@ def test_a_snapshot_stands_for_a_log_that_was_trimmed(spark: SparkSession, tmp_p
         assert topic_names([row for part in after for row in part]) == {"first", *names}
         with pytest.raises(Exception, match="offsets 0 to 2 are deleted: the log begins at offset"):
             batch(spark, controllers=cluster.controller, endingOffsets='{"offset": 2}')
+
+
+def test_a_snapshot_hides_the_first_leader_change_and_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
+    """KafkaRaftClient.tryCompleteFetchRequest answers a fetch of offset 0 with the id of its snapshot, though its log
+    begins there. The record at offset 0 is the LeaderChange of the first epoch, and no snapshot has one.
+    """
+    logs = tmp_path / "logs"
+    settings = {"metadata.log.max.record.bytes.between.snapshots": "2000", "log.dirs": str(logs)}
+    with EmbeddedCluster({"first": 2}, settings) as cluster:
+        create(cluster, *(f"topic-{number}" for number in range(20)))
+        directory = logs / CLUSTER_METADATA_PARTITION
+        newest = eventually(lambda: [each for each in list_snapshots(directory) if each.end_offset > 0])[-1]
+        stream = Stream(spark, tmp_path / "checkpoint", controllers=cluster.controller, includeControlRecords=True)
+        live = [row for rows in stream.run() for row in rows]
+    files = batch(spark, path=logs, includeControlRecords=True)
+    assert files[0]["type"] == "LEADER_CHANGE"
+    assert offsets(live) == list(range(1, len(live) + 1))
+    assert live == files[1 : len(live) + 1]
+    of_snapshot = batch(spark, path=directory / snapshot_name(newest), includeControlRecords=True)
+    assert "LEADER_CHANGE" not in {row["type"] for row in of_snapshot}
 
 
 def test_errors_name_the_option_and_the_remedy(spark: SparkSession, cluster: EmbeddedCluster, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,9 @@ import pytest
 import trio
 
 from kraft.cli.main import main
-from kraft.client.cluster import Cluster, open_cluster
+from kraft.client.blocking import BlockingCluster
+from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Cluster, open_cluster
+from kraft.client.consumer import Consumed, Consumer
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -21,7 +25,7 @@ from kraft.messages.incremental_alter_configs_request import (
 )
 from kraft.metadata.image import ResourceType
 from kraft.spark.pipeline.batches import Pipeline, silent
-from kraft.spark.pipeline.inputs import log_directories
+from kraft.spark.pipeline.inputs import REQUEST_LOG_TOPIC, file_stream, log_directories
 from kraft.spark.pipeline.report import cluster_report
 from kraft.spark.pipeline.run import backfill
 from kraft.spark.pipeline.store import ParquetStore, StoreError
@@ -30,7 +34,10 @@ from kraft.testing.embedded import EmbeddedCluster
 from tests.support.eventually import eventually
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+
+LIMIT_S = 60.0
 
 
 @attrs.frozen
@@ -130,6 +137,106 @@ def test_a_stream_and_a_backfill_make_the_same_tables(
     ]
     assert {each.plane for each in report.latency} >= {"data"}
     assert report.quorum.terms[0].leader == 1
+
+
+def lines_of(bootstrap: str, topic: str, ends: dict[int, int]) -> list[dict[str, Any]]:
+    """Return the lines of a request log in a topic, below these offsets of its partitions."""
+
+    async def read(cluster: Cluster) -> list[dict[str, Any]]:
+        consumer = Consumer(cluster, topic)
+        await consumer.start(EARLIEST_TIMESTAMP)
+        found: list[Consumed] = []
+        while any(consumer.positions[partition] < end for partition, end in ends.items()):
+            found += await consumer.poll(1.0)
+        return [json.loads(each.record.value or b"") for each in found if each.record.offset < ends[each.partition]]
+
+    with BlockingCluster(bootstrap) as client:
+        return client.call(read, LIMIT_S)
+
+
+@pytest.mark.timeout(400)
+def test_a_request_log_in_a_topic_is_read_to_its_end(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each line of the topic is one row, over two runs. The answers follow from the rows; another test makes them."""
+    into = tmp_path / "tables"
+    monkeypatch.setattr(Pipeline, "answer", lambda *_: None)
+
+    def run(cluster: EmbeddedCluster) -> None:
+        given = ["-b", cluster.bootstrap_servers, "--events", REQUEST_LOG_TOPIC]
+        monkeypatch.setattr(sys, "argv", ["kraft", "pipeline", "run", *given, "--into", str(into), "--once"])
+        with pytest.raises(SystemExit) as exit:
+            main()
+        assert exit.value.code == 0, capsys.readouterr().err
+
+    def ends() -> dict[int, int]:
+        """Return the offsets up to which the stream has read the topic."""
+        newest = max((into / "_checkpoints" / "events1" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+        topics = json.loads(newest.read_text().splitlines()[-1])
+        return {int(partition): end for partition, end in topics[REQUEST_LOG_TOPIC].items()}
+
+    async def latest(cluster: Cluster) -> int:
+        (topic,) = (await cluster.metadata([REQUEST_LOG_TOPIC])).topics
+        wanted = {each.partition_index: LATEST_TIMESTAMP for each in topic.partitions}
+        return sum((await cluster.offsets(REQUEST_LOG_TOPIC, wanted)).values()) if wanted else 0
+
+    def has_more(cluster: EmbeddedCluster, than: dict[int, int]) -> bool:
+        with BlockingCluster(cluster.bootstrap_servers) as client:
+            return client.call(latest, LIMIT_S) > sum(than.values())
+
+    settings = {"kraft.request.log": "topic", "kraft.request.log.sample": "1"}
+    with EmbeddedCluster({"orders": 2}, settings) as cluster:
+        eventually(lambda: has_more(cluster, {}))
+        run(cluster)
+        first = ends()
+        eventually(lambda: has_more(cluster, first))
+        run(cluster)
+        assert sum(ends().values()) > sum(first.values())
+        lines = lines_of(cluster.bootstrap_servers, REQUEST_LOG_TOPIC, ends())
+    store = ParquetStore(spark, str(into))
+    found = Counter(row["id"] for row in store.read(TABLES["requests"]).collect())
+    assert found == Counter(
+        f"{line['node']}-{line['start']}-{line['seq']}" for line in lines if line["kind"] == "request"
+    )
+    states = Counter(line["after"] for line in lines if line["kind"] == "transition")
+    transitions = store.read(TABLES["quorum_transitions"]).where("after is not null").collect()
+    assert Counter(row["after"] for row in transitions) == states
+
+
+def test_request_logs_that_come_later_are_followed(spark: SparkSession, tmp_path: Path) -> None:
+    """Structured Streaming's guide: a source of files reads "files written in a directory as a stream of data". The
+    directories may be written later too.
+    """
+    logs, found = tmp_path / "nodes, all", Counter[str]()
+
+    def log(place: str, *names: str) -> None:
+        (logs / place).mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (logs / place / name).write_text(f"{place}/{name}\n")
+
+    def take(rows: DataFrame, number: int) -> None:
+        found.update(row["line"].decode() for row in rows.collect())
+
+    def seen() -> list[str]:
+        query.processAllAvailable()
+        return sorted(found.elements())
+
+    usual = "data/__cluster_metadata-0/request-log"
+    log(f"first/{usual}", "requests-1.jsonl", "requests-2.jsonl.open")
+    log("a/place/of/its/own", "requests-1.jsonl")
+    stream = file_stream(spark, str(logs)).writeStream.foreachBatch(take)
+    query = stream.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    try:
+        here = [f"a/place/of/its/own/{each}.jsonl" for each in ("requests-1", "requests-2")]
+        assert seen() == [here[0], f"first/{usual}/requests-1.jsonl"]
+        log(f"later/{usual}", "requests-1.jsonl")
+        log("third/request-log", "requests-1.jsonl")
+        log(f"first/{usual}", "requests-2.jsonl")
+        log("a/place/of/its/own", "requests-2.jsonl")
+        of_first = [f"first/{usual}/requests-{each}.jsonl" for each in (1, 2)]
+        assert seen() == [*here, *of_first, f"later/{usual}/requests-1.jsonl", "third/request-log/requests-1.jsonl"]
+    finally:
+        query.stop()
 
 
 def test_a_directory_without_logs_is_named(tmp_path: Path) -> None:

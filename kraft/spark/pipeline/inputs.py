@@ -10,7 +10,9 @@ import attrs
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from kraft.client.cluster import TIMEOUT_MS
 from kraft.quorum.journal import FILE_NAME, OLDER_SUFFIX
+from kraft.request_log.log import DIRECTORY
 from kraft.spark.pipeline.store import StoreError
 from kraft.storage.meta_properties import read_meta_properties
 from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
@@ -19,6 +21,8 @@ REQUEST_LOG_TOPIC = "__kraft_request_log"
 REQUEST_LOG_FILES = "requests-*.jsonl"
 """The complete files of a request log. An open one has another suffix."""
 _REQUEST_LOG_PREFIX, _SUFFIXES = "requests-", (".jsonl", ".jsonl.open")
+_NEW_DEPTH = 3
+"""New request logs are found in directories ``request-log``, up to so many directories below that of ``--events``."""
 #: Spark's file source ignores files that are older than the newest one by more than this.
 _MAX_FILE_AGE = "36500d"
 _GLOB = re.compile(r"[\\{}\[\]*?,]")
@@ -33,8 +37,10 @@ def metadata_stream(spark: SparkSession, controllers: str) -> DataFrame:
 
 def topic_stream(spark: SparkSession, brokers: str, topic: str) -> DataFrame:
     """Return the stream of lines of a request log that the nodes write to a topic."""
-    options = {"kafka.bootstrap.servers": brokers, "subscribe": topic, "startingOffsets": "earliest"}
-    rows = spark.readStream.format("kraft").options(**options).load()
+    reader = spark.readStream.format("kraft").option("kafka.bootstrap.servers", brokers).option("subscribe", topic)
+    # A cluster without leaders ends the run as soon as one without controllers does.
+    reader = reader.option("kafkaConsumer.pollTimeoutMs", str(TIMEOUT_MS))
+    rows = reader.option("startingOffsets", "earliest").load()
     return rows.select(F.col("value").alias("line"), F.concat("topic", F.lit("-"), "partition").alias("source"))
 
 
@@ -42,17 +48,27 @@ def file_stream(spark: SparkSession, directory: str) -> DataFrame:
     """Return the stream of lines of the complete request log files in a directory, and below it.
 
     Spark ignores a directory whose name begins with an underscore, such as ``__cluster_metadata-0``, unless the path
-    names it. So the path names every directory that has a request log now.
+    names it. So the path names every directory that has a request log now, and patterns for the usual places of new
+    ones. Spark looks for these at each batch. It would read a directory twice that is named twice.
 
     Raises StoreError: there is none.
     """
     found = [path for path, _, names in os.walk(directory) if any(_is_of_request_log(name) for name in names)]
     if not found:
         raise StoreError(f"{directory}: no request log is here or below; set kraft.request.log=file on the nodes")
-    names = [_GLOB.sub(r"\\\g<0>", os.path.abspath(path).removeprefix("/")) for path in sorted(found)]
-    path = "/{" + ",".join(names) + "}"  # a path that begins with a brace would be a relative one
+    names = [_escaped(path) for path in sorted(found) if not _is_usual(os.path.relpath(path, directory))]
+    places = [f"{_escaped(directory)}/{'*/' * depth}{DIRECTORY}" for depth in range(_NEW_DEPTH + 1)]
+    path = "/{" + ",".join([*names, *places]) + "}"  # a path that begins with a brace would be a relative one
     options = {"lineSep": "\n", "pathGlobFilter": REQUEST_LOG_FILES, "maxFileAge": _MAX_FILE_AGE}
     return _lines(spark.readStream.format("text").options(**options).load(path))
+
+
+def _is_usual(path: str) -> bool:
+    return os.path.basename(path) == DIRECTORY and path.count("/") <= _NEW_DEPTH
+
+
+def _escaped(path: str) -> str:
+    return _GLOB.sub(r"\\\g<0>", os.path.abspath(path).removeprefix("/"))
 
 
 def _lines(texts: DataFrame) -> DataFrame:
