@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 #: Spark's default of 200 is for a cluster.
 _LOCAL = {"spark.sql.shuffle.partitions": "8"}
+_STDERR = 2
 
 into_option = click.option(
     "--into", required=True, metavar="DIR", type=click.Path(file_okay=False), help="Directory of the tables."
@@ -92,8 +93,9 @@ def run_command(
     lateness_s: int,
     master: str,
 ) -> None:
-    """Stream from a live cluster into tables, until Ctrl-C.
+    """Stream from a live cluster into tables, until Ctrl-C or SIGTERM.
 
+    The first of these signals ends the run after the current batch, with exit status 0. A second one ends it at once.
     A restart goes on where the last run ended, even if it was killed.
     """
     if controllers is None and events is None:
@@ -107,7 +109,7 @@ def run_command(
         from kraft.spark.pipeline import inputs
         from kraft.spark.pipeline.run import Streams
 
-        streams = Streams(pipeline, into)
+        streams = Streams(spark, pipeline, into)
         with _stopped_by_signals() as stop:
             sources = {}
             if controllers is not None:
@@ -120,8 +122,11 @@ def run_command(
             for name, source in sources.items():
                 streams.start(name, source, None if once else interval_s)
             click.echo(f"Writing tables into {into}. Ctrl-C ends it.", err=True)
-            streams.follow(stop, answers_interval_s)
-        _print_counts(pipeline)
+            batches = streams.follow(stop, answers_interval_s)
+        if stop.is_set():
+            click.echo(f"Ended after {batches} batches. The next run goes on from there.", err=True)
+        else:
+            _print_counts(pipeline)
 
 
 @command.command("backfill")
@@ -172,6 +177,8 @@ def report_command(into: str, output: str, master: str) -> None:
         from kraft.spark.pipeline.report import cluster_report
         from kraft.story.report.page import render
 
+        pipeline.resume()
+        pipeline.answer()
         page = render(cluster_report(pipeline.store, into))
     with open(output, "w", encoding="utf-8") as file:
         file.write(page)
@@ -192,6 +199,7 @@ def _pipeline(
         from kraft.spark.pipeline.store import ParquetStore, StoreError, locked
     except ImportError as error:
         raise click.ClickException(str(error)) from None
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
@@ -202,6 +210,8 @@ def _pipeline(
             spark = session.local_session("kraft pipeline", settings=settings)  # it ends with this process
             register(spark)
             yield spark, Pipeline(ParquetStore(spark, into), lateness_s)
+    except (Py4JError, ConnectionError):
+        raise click.ClickException("Spark's JVM ended. The next run goes on where this one was") from None
     except (session.JavaMissing, StoreError, OSError) as error:
         raise click.ClickException(str(error)) from None
     except PySparkException as error:
@@ -219,18 +229,29 @@ def _cluster_id(controllers: str | None, brokers: str | None) -> str | None:
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[Event]:
-    """Set an event at Ctrl-C and SIGTERM, so that the streams end between two batches."""
+    """Set an event at the first Ctrl-C or SIGTERM, so that the streams end between two batches.
+
+    A second signal ends the process at once.
+    """
     stop = Event()
 
     def handle(number: int, frame: FrameType | None) -> None:
+        restore()
+        # A signal may come in the middle of a buffered write, so this one has no buffer.
+        os.write(
+            _STDERR, f"{signal.strsignal(number)}: ending after this batch; a second signal ends at once\n".encode()
+        )
         stop.set()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        restore()
 
 
 def _print_counts(pipeline: Pipeline) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 MINIMUM_JAVA = 17
+LOG_LEVEL = "ERROR"
 _JAVA_TIMEOUT_S = 30.0
 
 SETTINGS: Mapping[str, str] = {
@@ -80,5 +81,5 @@ def session_on(master: str, name: str, settings: Mapping[str, str] | None = None
     for key, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    session.sparkContext.setLogLevel(LOG_LEVEL)
     return session

@@ -6,8 +6,10 @@ a new one if the checkpoint is lost, so that its batches are not taken for those
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Event, Lock
 
 import attrs
@@ -20,6 +22,7 @@ from kraft.spark.pipeline.batches import Pipeline, Progress, silent
 from kraft.spark.pipeline.inputs import LogDirectories
 from kraft.spark.pipeline.store import StoreError, batch_name
 from kraft.spark.pipeline.tables import TABLES
+from kraft.spark.session import LOG_LEVEL
 
 _CHECKPOINTS = "_checkpoints"
 _ROWS: Mapping[str, Callable[[DataFrame], DataFrame]] = {
@@ -49,6 +52,7 @@ def backfill(spark: SparkSession, pipeline: Pipeline, found: LogDirectories, pro
 class Streams:
     """The running streams of a pipeline into the directory ``path``."""
 
+    spark: SparkSession
     pipeline: Pipeline
     path: str
     _queries: list[StreamingQuery] = attrs.Factory(list)
@@ -74,10 +78,11 @@ class Streams:
             writer = writer.trigger(processingTime=f"{round(interval_s * 1000)} milliseconds")
         self._queries.append(writer.start())
 
-    def follow(self, stop: Event, answers_interval_s: float, progress: Progress = silent) -> None:
+    def follow(self, stop: Event, answers_interval_s: float, progress: Progress = silent) -> int:
         """Refresh the answers while the streams run, until ``stop`` or until all streams ended; then once more.
 
-        Raises StoreError: a stream failed.
+        After ``stop`` the streams end between two batches, and the answers stay as they are: a person or a service
+        manager waits. Return the number of batches. Raises StoreError: a stream failed.
         """
         answered, waited_s = 0, 0.0
         try:
@@ -87,13 +92,19 @@ class Streams:
                     answered, waited_s = self._answer(progress), 0.0
         finally:
             failure = self._failure()
+            self._stop()
+        if failure is not None:
+            raise StoreError(f"A stream failed: {first_line(failure)}") from failure
+        if not stop.is_set():
+            self._answer(progress)
+        return self._batches
+
+    def _stop(self) -> None:
+        with _unlogged(self.spark):
             with self._one_at_a_time:  # between two batches
                 self._stopping = True
             for query in self._queries:
                 query.stop()
-        if failure is not None:
-            raise StoreError(f"A stream failed: {first_line(failure)}") from failure
-        self._answer(progress)
 
     def _active(self) -> bool:
         return any(query.isActive for query in self._queries)
@@ -117,6 +128,20 @@ class Streams:
         while not known and self.pipeline.store.last_number(TABLES[name], f"{stem}{number}") >= 0:
             number += 1
         return f"{stem}{number}", os.path.join(root, f"{stem}{number}")
+
+
+@contextmanager
+def _unlogged(spark: SparkSession) -> Iterator[None]:
+    """Keep Spark and Py4J from logging stack traces of the batches that are refused while the streams stop."""
+    logger = logging.getLogger("py4j")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    spark.sparkContext.setLogLevel("OFF")
+    try:
+        yield
+    finally:
+        spark.sparkContext.setLogLevel(LOG_LEVEL)
+        logger.setLevel(level)
 
 
 def first_line(error: BaseException) -> str:
