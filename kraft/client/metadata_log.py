@@ -109,6 +109,11 @@ class MetadataLogReader:
         self._leader: Address | None = None
         self._epoch = 0
 
+    @property
+    def leader(self) -> Address | None:
+        """The controller that served the last request; None if that failed."""
+        return self._leader
+
     def close(self) -> None:
         """Close all connections at once."""
         for connection in self._connections.values():

@@ -15,6 +15,7 @@ import pyarrow as pa
 import trio
 
 from kraft.client.metadata_log import FetchedLog, MetadataLogReader, open_metadata_log
+from kraft.config.listeners import address
 from kraft.raft.messages import SnapshotId
 from kraft.records.record import read_records
 from kraft.spark.metadata_files import SnapshotFile, read_snapshot_file
@@ -27,6 +28,9 @@ OFFSETS_PER_PARTITION = 50_000
 CLIENT_ID = "kraft-spark"
 
 T = TypeVar("T")
+
+_leaders: dict[str, str] = {}
+"""The leader that this process found last, by the controllers of the option, of which the first may be dead."""
 
 
 class GoneOffsets(Exception):
@@ -53,9 +57,14 @@ class LiveSnapshot:
 def ask(controllers: str, call: Callable[[MetadataLogReader], Awaitable[T]]) -> T:
     """Run ``call`` with a reader of the metadata log and return its result. Raises what it raises."""
 
+    known = _leaders.pop(controllers, None)
+
     async def main() -> T:
-        async with open_metadata_log(controllers, CLIENT_ID) as log:
-            return await call(log)
+        async with open_metadata_log(f"{known},{controllers}" if known else controllers, CLIENT_ID) as log:
+            result = await call(log)
+            if log.leader is not None:
+                _leaders[controllers] = address(*log.leader)
+            return result
 
     return trio.run(main)
 

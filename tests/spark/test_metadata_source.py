@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.rpc.client import connect
 from kraft.spark import register
+from kraft.spark.metadata_live import ask
 from kraft.spark.metadata_schema import SCHEMA
 from kraft.spark.metadata_source import MetadataSource
 from kraft.spark.options import OptionError
@@ -20,6 +21,7 @@ from kraft.storage.snapshot import list_snapshots, snapshot_name
 from kraft.testing.embedded import EmbeddedCluster
 from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 from tests.support.eventually import eventually
+from tests.support.node_process import free_ports
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -193,6 +195,14 @@ def test_a_snapshot_hides_the_first_leader_change_and_nothing_else(spark: SparkS
     assert live == files[1 : len(live) + 1]
     of_snapshot = batch(spark, path=directory / snapshot_name(newest), includeControlRecords=True)
     assert "LEADER_CHANGE" not in {row["type"] for row in of_snapshot}
+
+
+def test_a_dead_controller_is_tried_once(cluster: EmbeddedCluster, caplog: pytest.LogCaptureFixture) -> None:
+    """A stream asks for its offsets again and again. The leader of the last answer comes first."""
+    controllers = f"127.0.0.1:{free_ports(1)[0]},{cluster.controller}"
+    ends = [ask(controllers, lambda log: log.fetch(0)).high_watermark for _ in range(3)]
+    assert ends == sorted(ends)
+    assert caplog.text.count("Cannot connect to") == 1
 
 
 def test_errors_name_the_option_and_the_remedy(spark: SparkSession, cluster: EmbeddedCluster, tmp_path: Path) -> None:
