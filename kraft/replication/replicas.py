@@ -40,7 +40,7 @@ logger = logging.getLogger("kraft.replicas")
 
 NOTHING_CHECKPOINTED = Checkpoints()
 _PARTITIONS_IN_A_ROW = 10
-"""Not a Kafka setting. The partitions that a change of the metadata opens before other tasks run: some milliseconds."""
+"""Not a Kafka setting. The partitions that a change of the metadata opens or deletes before other tasks run."""
 
 
 @attrs.frozen
@@ -291,7 +291,9 @@ class Replicas:
         The checkpoint entries go first. They identify a log by its name, and a new topic may use the name after the
         rename.
         """
+        turns = Turns(_PARTITIONS_IN_A_ROW)
         for partition in gone:
+            await turns.spend()
             if partition.is_leader:
                 result.lost.append(partition)
             partition.follow(partition.state)
@@ -299,6 +301,7 @@ class Replicas:
             self._outdated = True
         await self._forget_deleted()
         for partition in gone:
+            await turns.spend()
             directory = self._directory_of(partition)
             self.retired.append(directory.retire_partition(partition.name, self.world.new_uuid()))
 

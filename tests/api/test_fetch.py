@@ -32,6 +32,7 @@ from kraft.wire.uuids import ZERO_UUID
 from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration
 from tests.support.held import serving as serving_at
 from tests.support.held import topic as topic_records
+from tests.support.steps import steps_of_this_task
 from tests.support.talk import (
     batch,
     create,
@@ -42,7 +43,6 @@ from tests.support.talk import (
     topic_id_of,
     values_in,
 )
-from tests.world.test_turns import steps_of_this_task
 
 KIB = 1024
 FOREVER_MS = 20_000

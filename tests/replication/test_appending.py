@@ -23,7 +23,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.world import World
 from tests.records.strategies import forge
 from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration, topic
-from tests.world.test_turns import steps_of_this_task
+from tests.support.steps import steps_of_this_task
 
 PRODUCE_VERSION = 12
 NOW_MS = 1_000_000

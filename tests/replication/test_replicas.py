@@ -31,6 +31,7 @@ from kraft.storage.partition_metadata import read_topic_id
 from kraft.world.world import World
 from tests.support.held import TOPIC_ID, broker_in, registration, topic
 from tests.support.nodes import node_in
+from tests.support.steps import steps_of_this_task
 from tests.support.talk import EARLIEST, batch, create, list_offset, produce, values
 
 
@@ -328,3 +329,31 @@ async def test_many_new_partitions_leave_turns_to_other_tasks(tmp_path: Path) ->
         assert turns >= 5
         nursery.cancel_scope.cancel()
     assert len(broker.replicas.partitions["topic"]) == 100
+
+
+async def test_many_deleted_partitions_leave_turns_to_other_tasks(tmp_path: Path) -> None:
+    """The deletion of 15,000 partitions would hold the event loop for 0.4 s."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(11)
+    await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
+    held = list(broker.replicas.all())
+    async with steps_of_this_task() as steps:
+        led = await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+    assert steps.count >= 2 * 100 // 10, "to close the logs, and to rename them"
+    assert (led.lost, list(broker.replicas.all()), len(broker.replicas.retired)) == (held, [], 100)
+    assert all(partition.log.is_closed and not partition.is_leader for partition in held)
+
+
+async def test_a_topic_that_is_deleted_and_created_again_in_one_image_begins_empty(tmp_path: Path) -> None:
+    """Whatever other tasks do in between, the old logs have left their names before the new ones are opened."""
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(11)
+    old = topic(1, leader=1, partitions=20)
+    await broker.hear(registration(1, 11), *old)
+    for partition in broker.replicas.all():
+        partition.append(bytearray(batch(b"old")), 0)
+    new_id = UUID(int=TOPIC_ID.int + 1)
+    new = [attrs.evolve(record, topic_id=new_id) for record in old]
+    await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *new)
+    assert {(each.topic_id, each.log.log_end_offset) for each in broker.replicas.all()} == {(new_id, 0)}
+    assert len(broker.replicas.retired) == 20

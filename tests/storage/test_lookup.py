@@ -18,7 +18,7 @@ from kraft.storage.lookup import TimestampedOffset
 from kraft.storage.opening import RECORDS_PER_SLICE
 from tests.records.strategies import forge
 from tests.storage.logs import append, config, open_log
-from tests.world.test_turns import steps_of_this_task
+from tests.support.steps import steps_of_this_task
 
 COUNT = 4 * RECORDS_PER_SLICE
 EARLY, LATE = 10, 20
