@@ -48,7 +48,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
-from kraft.world.turns import Turns
+from kraft.world.turns import Turns, give_turn
 
 ROW = Api(
     ApiKey.FETCH,
@@ -63,6 +63,7 @@ TOPIC_IDS_VERSION = 13
 REPLICA_STATE_VERSION = 15
 PARTITIONS_PER_SLICE = 256
 """Not a Kafka setting. How many partitions a request looks at before other tasks run: about a millisecond of work."""
+_LAST_OF_SLICE = PARTITIONS_PER_SLICE - 1
 _STALE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 _NOTHING = b""
@@ -103,7 +104,6 @@ class _Poll:
         self._deadline = trio.current_time() + message.max_wait_ms / 1000
         self._max_bytes = min(message.max_bytes, broker.config.network.fetch_max_bytes)
         self._min_bytes = min(message.min_bytes, self._max_bytes)
-        self._turns = Turns(PARTITIONS_PER_SLICE)
         self._answers: list[Answered] = []
         self._size = 0
         self._failed = False
@@ -111,7 +111,7 @@ class _Poll:
         """Each partition with its number of changes at the first read."""
         self._changed: set[int] = set()
         """The positions of the partitions that changed since they were counted."""
-        self._woken = trio.Event()
+        self._woken: trio.Event | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -133,7 +133,8 @@ class _Poll:
         stops: list[Callable[[], None]] = []
         try:
             for position, (partition, changes) in enumerate(self._seen):
-                await self._turns.spend()
+                if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
+                    await give_turn()
                 stops.append(partition.watch(_Watcher(self, position), uncommitted=self._is_follower))
                 if partition.changes != changes:
                     self._changed.add(position)
@@ -155,21 +156,22 @@ class _Poll:
         return counted
 
     async def _until_complete(self, counted: dict[int, int]) -> None:
+        turns = Turns(PARTITIONS_PER_SLICE)
         while not self.is_complete:
             if not self._changed:
-                await self._woken.wait()
                 self._woken = trio.Event()
-            while self._changed:
-                position = self._changed.pop()
-                await self._turns.spend()
-                before = counted.get(position, 0)
-                counted[position] = self._count(*self._context.wanted[position])
-                self._size += counted[position] - before
+                await self._woken.wait()
+            await turns.spend()
+            position = self._changed.pop()
+            before = counted.get(position, 0)
+            counted[position] = self._count(*self._context.wanted[position])
+            self._size += counted[position] - before
 
     def woken(self, position: int) -> None:
         """Note that the partition at ``position`` has changed."""
         self._changed.add(position)
-        self._woken.set()
+        if self._woken is not None:
+            self._woken.set()
 
     def _count(self, key: TopicKey, wanted: FetchPartition) -> int:
         """Return how many bytes a partition has for a response. Notes an error, which completes the request."""
@@ -201,7 +203,8 @@ class _Poll:
         former, self._answers = self._answers, []
         self._size, self._failed = 0, False
         for position, (key, wanted) in enumerate(self._context.wanted):
-            await self._turns.spend()
+            if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
+                await give_turn()
             if first or not self._has_nothing_new(position, wanted):
                 data = self._answer_of(key, wanted, self._max_bytes - self._size, counts=first)
                 self._answers.append((key, data))

@@ -86,8 +86,9 @@ def append_produced(
     if duplicate is not None:
         return duplicate
     codec = _CODECS.get(config.compression_type, header.compression)
-    if codec is not header.compression or needs_opening(header, rules, now_ms):
-        return UnopenedBatch(partition, partition.leadership, buffer, header, rules, codec, _level_of(codec, config))
+    check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None
+    if check is not None or codec is not header.compression:
+        return UnopenedBatch(partition, partition.leadership, buffer, header, check, codec, _level_of(codec, config))
     return _append(partition, buffer, header, now_ms)
 
 
@@ -99,7 +100,7 @@ class UnopenedBatch:
     leadership: Leadership | None
     buffer: Buffer
     header: BatchHeader
-    rules: ProduceRules
+    check: RecordCheck | None
     codec: Compression
     level: int | None
 
@@ -114,8 +115,8 @@ class UnopenedBatch:
         opening = opened(self.buffer, 0, self.header, max_bytes=MAX_DECOMPRESSED_BYTES, compute=world.compute)
         try:
             async with opening as payload:
-                if needs_opening(self.header, self.rules, world.clock.now_ms()):
-                    await self._check(bytes(payload), world.clock.now_ms())
+                if self.check is not None:
+                    await self._checked(self.check, bytes(payload))
                 buffer, header = self.buffer, self.header
                 if self.codec is not header.compression:
                     buffer = await self._recompressed(payload, world)
@@ -127,8 +128,8 @@ class UnopenedBatch:
         duplicate = _duplicate(self.partition, header)
         return _append(self.partition, buffer, header, world.clock.now_ms()) if duplicate is None else duplicate
 
-    async def _check(self, payload: bytes, now_ms: int) -> None:
-        check, turns = RecordCheck(self.header, self.rules, now_ms), Turns(RECORDS_PER_SLICE)
+    async def _checked(self, check: RecordCheck, payload: bytes) -> None:
+        turns = Turns(RECORDS_PER_SLICE)
         records = decode_records(payload, self.header)
         while count := check.add(islice(records, RECORDS_PER_SLICE)):
             await turns.spend(count)

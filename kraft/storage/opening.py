@@ -6,8 +6,6 @@ most ``OPEN_BATCHES`` large ones are in memory at a time, because each may need 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Final
 
 import trio
@@ -28,20 +26,33 @@ _SMALL_DECOMPRESSED_BYTES: Final = 8 * SMALL_BYTES
 _room: Final = trio.lowlevel.RunVar[trio.CapacityLimiter]("kraft.storage.opening")
 
 
-@asynccontextmanager
-async def opened(
-    buffer: Buffer, position: int, header: BatchHeader, *, max_bytes: int, compute: InThread
-) -> AsyncIterator[Buffer]:
-    """Give the block the encoded records of a batch, decompressed to at most ``max_bytes``.
+class opened:
+    """Give the block the encoded records of a batch, decompressed to at most ``max_bytes``. Raises CorruptBatch."""
 
-    Raises CorruptBatch.
-    """
-    small = _at_once(buffer, position, header, max_bytes)
-    if small is not None:
-        yield small
-        return
-    async with _limiter():
-        yield await compute(batch_payload, buffer, position, header, max_bytes)
+    def __init__(
+        self, buffer: Buffer, position: int, header: BatchHeader, *, max_bytes: int, compute: InThread
+    ) -> None:
+        self._batch = buffer, position, header, max_bytes
+        self._compute = compute
+        self._room: trio.CapacityLimiter | None = None
+
+    async def __aenter__(self) -> Buffer:
+        small = _at_once(*self._batch)
+        if small is not None:
+            return small
+        room = _limiter()
+        await room.acquire()
+        try:
+            payload: Buffer = await self._compute(batch_payload, *self._batch)
+        except BaseException:
+            room.release()
+            raise
+        self._room = room
+        return payload
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._room is not None:
+            self._room.release()
 
 
 def _at_once(buffer: Buffer, position: int, header: BatchHeader, max_bytes: int) -> Buffer | None:
