@@ -26,12 +26,14 @@ from kraft.messages.registry import ApiKey
 from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.rpc.client import Connection, connect
+from kraft.storage.open_files import OPEN_FILES
 from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import ZERO_UUID
 from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration
 from tests.support.held import serving as serving_at
 from tests.support.held import topic as topic_records
+from tests.support.open_files import held_files
 from tests.support.steps import steps_of_this_task
 from tests.support.talk import (
     batch,
@@ -323,6 +325,43 @@ async def test_a_change_between_the_first_read_and_the_wait_counts(tmp_path: Pat
             response = await reply.wait()
     assert isinstance(response, FetchResponse)
     assert [bool(each.records) for each in response.responses[0].partitions] == [False, True]
+
+
+async def test_a_parked_fetch_holds_no_file_open(tmp_path: Path) -> None:
+    """Parked requests are many and wait for long, so their slices would take the files of all other logs."""
+    others = held_files()
+    async with _leader(tmp_path, 40) as broker, trio.open_nursery() as nursery:
+        for index in range(40):
+            _append(broker, index, 100)
+        message = fetch_request(TOPIC, partitions=tuple(range(40)), min_bytes=1 << 19, max_wait_ms=FOREVER_MS)
+        nursery.start_soon(_answer_to, serving_at(broker.replicas), message)
+        await trio.testing.wait_all_tasks_blocked()
+        assert held_files() == others
+        _append(broker, 8, 1 << 19)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not nursery.child_tasks
+
+
+async def test_a_response_has_no_more_slices_than_files_are_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other partitions come with the next Fetch, as after ``max_bytes``."""
+    others = held_files()
+    async with _leader(tmp_path, 40) as broker:
+        for index in range(40):
+            _append(broker, index, 100)
+        monkeypatch.setattr(OPEN_FILES, "capacity", others + 10)
+        left = set(range(40))
+        sizes = []
+        while left:
+            message = fetch_request(TOPIC, partitions=tuple(sorted(left)), min_bytes=0)
+            answers = (await _answer_to(serving_at(broker.replicas), message)).responses[0].partitions
+            assert {answer.error_code for answer in answers} == {0}
+            got = {answer.partition_index for answer in answers if answer.records}
+            sizes.append(len(got))
+            left -= got
+            del answers
+        assert sizes == [10, 10, 10, 10]
 
 
 async def test_more_min_bytes_than_max_bytes_do_not_wait(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from kraft.messages.heartbeat_response import HeartbeatResponse
-from kraft.rpc.channel import ConnectionInfo, CurrentRequest, Reply, Request
-from kraft.rpc.connections import ConnectionTable, LiveConnection
+from kraft.rpc.channel import Reply, Request
+from kraft.rpc.connections import ConnectionTable
 from kraft.rpc.quotas import PROTECTED_PLACES, TOO_MANY_OPEN, ConnectionLimits, ConnectionQuotas
 from kraft.world.listen import SocketSettings, TcpListener
 from tests.rpc.planes import Peer, a_plane, running
@@ -98,24 +98,30 @@ async def test_connections_beyond_the_creation_rate_wait(autojump_clock: trio.te
     assert trio.current_time() > started_at
 
 
-async def test_connections_beyond_the_open_files_are_refused() -> None:
+async def test_connections_beyond_the_open_files_are_refused(caplog: pytest.LogCaptureFixture) -> None:
     """Waiting would be no answer: idle clients could keep the others waiting for ``connections.max.idle.ms``."""
     limits = ConnectionLimits(max_open=2, protected_listeners=frozenset({"CONTROLLER"}))
+    async with running(plane=a_plane("CLIENTS", "CONTROLLER"), limits=limits) as plane:
+        async with await plane.peer("CLIENTS") as idle, await plane.peer("CLIENTS") as other:
+            assert [await idle.ask(1), await other.ask(1)] == [(1, 0), (1, 0)]
+            async with await plane.peer("CLIENTS") as third:
+                assert await third.receive() is None
+            assert plane.registry.get("kraft.server:type=SocketServer,name=ConnectionsRefusedPerSec").count == 1
+            async with await plane.peer("CONTROLLER") as voter:
+                assert await voter.ask(1) == (1, 0)
+                assert await idle.receive() is None, "the longest idle client makes room for a voter"
+                assert await other.ask(2) == (2, 0)
+    assert TOO_MANY_OPEN in caplog.text
+
+
+async def test_a_protected_listener_has_an_end_too() -> None:
+    limits = ConnectionLimits(max_open=2, protected_listeners=frozenset({"CONTROLLER"}))
     quotas = ConnectionQuotas(limits, time.perf_counter)
-    table = ConnectionTable()
-    quotas.watch("CLIENTS", table)
-    info = ConnectionInfo("CLIENTS", "PLAINTEXT", "10.0.0.1", 1, "a")
-    idle = LiveConnection(info, trio.CancelScope(), 0.0, CurrentRequest("data plane"))
-    table.add(idle)
-    assert [await quotas.admit("CLIENTS", "10.0.0.1") for _ in range(3)] == [None, None, TOO_MANY_OPEN]
-    assert not idle.scope.cancel_called
-    assert await quotas.admit("CONTROLLER", "10.0.0.2") is None
-    assert idle.scope.cancel_called, "an idle client makes room for a voter"
-    answers = [await quotas.admit("CONTROLLER", "10.0.0.2") for _ in range(PROTECTED_PLACES)]
-    assert answers == [None] * (PROTECTED_PLACES - 1) + [TOO_MANY_OPEN]
-    quotas.release("CONTROLLER", "10.0.0.2")
-    assert await quotas.admit("CLIENTS", "10.0.0.1") == TOO_MANY_OPEN
-    assert await quotas.admit("CONTROLLER", "10.0.0.2") is None
+    answers = [await quotas.admit("CONTROLLER", "10.0.0.1") for _ in range(2 + PROTECTED_PLACES + 1)]
+    assert answers == [None] * (2 + PROTECTED_PLACES) + [TOO_MANY_OPEN]
+    quotas.release("CONTROLLER", "10.0.0.1")
+    assert await quotas.admit("CLIENTS", "10.0.0.2") == TOO_MANY_OPEN
+    assert await quotas.admit("CONTROLLER", "10.0.0.1") is None
 
 
 async def test_a_table_is_watched_only_while_its_processor_lives() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,16 +14,15 @@ from kraft.simulation.virtual_network import at_once
 from kraft.storage.log import Log
 from kraft.storage.open_files import OPEN_FILES, LazyFile
 from tests.storage.logs import EVERYTHING, append, batch, config, content
+from tests.support.open_files import held_files
 
 CAPACITY = 6
 LOGS = 40
 
 
 @pytest.fixture(autouse=True)
-def small_pool() -> Iterator[None]:
-    before, OPEN_FILES.capacity = OPEN_FILES.capacity, CAPACITY
-    yield
-    OPEN_FILES.capacity = before
+def small_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OPEN_FILES, "capacity", held_files() + CAPACITY)
 
 
 def settings() -> LogConfig:
@@ -117,13 +115,13 @@ def test_files_of_a_log_that_was_dropped_are_closed(tmp_path: Path) -> None:
     assert open_below(tmp_path) == []
 
 
-def test_threads_read_their_own_files_while_others_close_them(tmp_path: Path) -> None:
+def test_threads_read_their_own_files_while_others_close_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lookups and compactions run on worker threads, and the pool closes files under their hands."""
     logs = many(tmp_path)
     for turn in range(6):
         for number, log in enumerate(logs):
             append(log, batch([value(number, turn)], timestamp=1000 + turn))
-    OPEN_FILES.capacity = 2
+    monkeypatch.setattr(OPEN_FILES, "capacity", held_files() + 2)
 
     def read(first: int) -> int:
         found = 0
