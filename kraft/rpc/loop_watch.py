@@ -68,7 +68,7 @@ class LoopWatch:
         self._recent.record(step.held_s * 1000)
         self._pauses.record(int(step.held_s * 1e6))
         name, head = step.what
-        pause = LoopHeld(*self._stream.now(), name, head, step.held_s, step.cpu_s)
+        pause = LoopHeld(*self._stream.now(), name, head, step.held_s, step.cpu_s, step.collections)
         if self.longest is None or pause.held_s > self.longest.held_s:
             self.longest = pause
         # A step beyond PAUSE_S must not be missed because it was measured too short.

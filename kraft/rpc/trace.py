@@ -79,7 +79,8 @@ class RequestSampled(TraceEvent):
 
 @attrs.frozen
 class LoopHeld(TraceEvent):
-    """A step of the task ``task`` took ``held_s`` seconds, of which its thread had the CPU for ``cpu_s``.
+    """A step of the task ``task`` took ``held_s`` seconds. Its thread had the CPU for ``cpu_s`` of them, and Python
+    collected all garbage ``collections`` times meanwhile.
 
     ``head`` is the request that the task worked on, if any.
     """
@@ -88,9 +89,11 @@ class LoopHeld(TraceEvent):
     head: RequestHead | None
     held_s: float
     cpu_s: float
+    collections: int
 
     def __str__(self) -> str:
-        text = f"{self.held_s * 1000:.0f} ms ({self.cpu_s * 1000:.0f} ms of CPU) by {self.task}"
+        parts = f"{self.cpu_s * 1000:.0f} ms of CPU, {self.collections} full garbage collections"
+        text = f"{self.held_s * 1000:.0f} ms ({parts}) by {self.task}"
         if self.head is None:
             return text
         head = self.head

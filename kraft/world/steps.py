@@ -10,6 +10,7 @@ they do not exist, no step is found.
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -35,12 +36,14 @@ class LongStep:
     """A step that was seen at least twice. ``what`` describes its task.
 
     ``cpu_s`` is the CPU time of the event loop's thread meanwhile. The rest of ``held_s`` went to a disk, to other
-    threads or to other processes.
+    threads or to other processes. ``collections`` is the number of full collections of
+    garbage.
     """
 
     what: Any
     held_s: float
     cpu_s: float
+    collections: int
 
 
 Describe = Callable[[trio.lowlevel.Task], Any]
@@ -68,7 +71,7 @@ def sample_steps(describe: Describe, report: Report) -> Iterator[None]:
         due_at = time.perf_counter()
         while not stopped.wait(max(0.0, due_at - time.perf_counter())):
             now = time.perf_counter()
-            due_at = now + sampler.look(due_at, now, time.clock_gettime(loop_cpu))
+            due_at = now + sampler.look(due_at, now, time.clock_gettime(loop_cpu), full_collections())
 
     thread = threading.Thread(target=look_again_and_again, name="loop watch", daemon=True)
     thread.start()
@@ -77,6 +80,11 @@ def sample_steps(describe: Describe, report: Report) -> Iterator[None]:
     finally:
         stopped.set()
         thread.join()
+
+
+def full_collections() -> int:
+    """Return how often Python has collected the garbage of all generations."""
+    return int(gc.get_stats()[-1]["collections"])
 
 
 def run_loop_frame() -> FrameType | None:
@@ -95,6 +103,7 @@ class _Seen:
     number: int
     began_at: float
     began_cpu_s: float
+    began_collections: int
     what: Any = None
 
 
@@ -107,11 +116,13 @@ class StepSampler:
     report: Report
     _seen: _Seen | None = None
     _cpu_s: float = 0.0
+    _collections: int = 0
 
-    def look(self, due_at: float, now: float, cpu_s: float) -> float:
+    def look(self, due_at: float, now: float, cpu_s: float, collections: int) -> float:
         """Look at the running step. Return the seconds until the next look.
 
-        The look was due at ``due_at``. ``cpu_s`` is the CPU time of the event loop's thread.
+        The look was due at ``due_at``. ``cpu_s`` is the CPU time of the event loop's thread until now,
+        ``collections`` the number of full collections of garbage.
         """
         task: trio.lowlevel.Task | None = self.run_loop.f_locals.get("task")
         seen = self._seen
@@ -121,14 +132,17 @@ class StepSampler:
             return _CLOSE_LOOK_S
         if seen is not None and seen.what is not None:
             # It began up to SAMPLE_S before its first look.
-            self.report(LongStep(seen.what, now - seen.began_at + SAMPLE_S / 2, cpu_s - seen.began_cpu_s))
+            held_s = now - seen.began_at + SAMPLE_S / 2
+            self.report(LongStep(seen.what, held_s, cpu_s - seen.began_cpu_s, collections - seen.began_collections))
         former_cpu_s, self._cpu_s = self._cpu_s, cpu_s
+        former_collections, self._collections = self._collections, collections
         self._seen = None
         if task is not None:
-            self._seen = _Seen(task, task._schedule_points, now, cpu_s)
+            self._seen = _Seen(task, task._schedule_points, now, cpu_s, collections)
             late_s = now - due_at
             if late_s > SAMPLE_S and cpu_s - former_cpu_s > _BUSY * late_s:
                 # A call into C kept the interpreter's lock, and its step still runs: it has run since ``due_at``.
                 self._seen.began_at, self._seen.began_cpu_s = due_at, former_cpu_s
+                self._seen.began_collections = former_collections
                 self._seen.what = self.describe(task)
         return SAMPLE_S

@@ -45,7 +45,7 @@ class Bench:
         yield
 
     def look(self) -> None:
-        self._sampler.look(self.now, self.now, self.now / 2)
+        self._sampler.look(self.now, self.now, self.now / 2, int(self.now * 10))
 
     def hold(self, seconds: float) -> None:
         """Let the running step be measured as one of ``seconds``."""
@@ -97,7 +97,7 @@ async def test_a_long_step_of_a_request_has_its_task_api_client_and_size(
     assert event.task in ([f"connection {address}"] if is_parked else ["handler 0", "handler 1"])
     [line] = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
     assert line == (
-        f"the event loop was held for 250 ms (119 ms of CPU) by {event.task}: "
+        f"the event loop was held for 250 ms (119 ms of CPU, 2 full garbage collections) by {event.task}: "
         f"Heartbeat version 0, {size} bytes, client 'a-client' at {address}; all other tasks waited"
     )
     assert bench.watch.longest == event
@@ -111,7 +111,10 @@ async def test_a_long_step_of_another_task_has_its_name(caplog: pytest.LogCaptur
             nursery.start_soon(bench.hold_once, 1.5, name="publisher")
     [event] = bench.events
     assert (event.task, round(event.held_s, 3), event.head) == ("publisher", 1.5, None)
-    assert "held for 1500 ms (744 ms of CPU) by publisher; all other tasks waited" in caplog.text
+    assert (
+        "held for 1500 ms (744 ms of CPU, 14 full garbage collections) by publisher; all other tasks waited"
+        in caplog.text
+    )
 
 
 async def test_a_short_step_is_no_line_and_no_event_but_is_counted(caplog: pytest.LogCaptureFixture) -> None:
