@@ -2,32 +2,80 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import attrs
 import click
 
 from kraft.cli.options import run as run_on_cluster
 
 if TYPE_CHECKING:
     from kraft.spark.pipeline.batches import Pipeline
+    from kraft.spark.pipeline.store import TableStore
 
 #: Spark's default of 200 is for a cluster.
 _LOCAL = {"spark.sql.shuffle.partitions": "8"}
 _STDERR = 2
 
-into_option = click.option(
-    "--into", required=True, metavar="DIR", type=click.Path(file_okay=False), help="Directory of the tables."
-)
-master_option = click.option(
-    "--master", default="local[*]", show_default=True, metavar="URL", help="The Spark cluster to run on."
-)
+T = TypeVar("T")
+
+
+@attrs.frozen
+class Tables:
+    """The tables of a command, and the Spark that it runs on with the settings that the user gave."""
+
+    into: str
+    table_format: str
+    master: str
+    settings: Mapping[str, str]
+
+
+def _settings(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    for value in values:
+        if value.find("=") < 1:
+            raise click.BadParameter(f"{value} is not KEY=VALUE")
+    return dict(value.split("=", 1) for value in values)
+
+
+def tables_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the options on tables and Spark to a command, and pass it their values as ``tables``."""
+
+    @click.option(
+        "--into", required=True, metavar="DIR", type=click.Path(file_okay=False), help="Directory of the tables."
+    )
+    @click.option(
+        "--table-format",
+        type=click.Choice(["parquet", "delta"]),
+        default="parquet",
+        show_default=True,
+        help="Format of all tables in the directory. delta needs the jars of Delta Lake: see --conf.",
+    )
+    @click.option("--master", default="local[*]", show_default=True, metavar="URL", help="The Spark cluster to run on.")
+    @click.option(
+        "--conf",
+        "settings",
+        multiple=True,
+        callback=_settings,
+        metavar="KEY=VALUE",
+        help="A setting of Spark, as spark-submit takes it, such as spark.jars.packages. May be repeated.",
+    )
+    @functools.wraps(command)
+    def with_tables(
+        *arguments: Any, into: str, table_format: str, master: str, settings: dict[str, str], **options: Any
+    ) -> T:
+        return command(*arguments, tables=Tables(into, table_format, master, settings), **options)
+
+    return with_tables
+
+
 lateness_option = click.option(
     "--lateness",
     "lateness_s",
@@ -60,7 +108,7 @@ def command() -> None:
     metavar="DIR|TOPIC",
     help="Where the nodes write their request logs: with -b a topic, otherwise a directory.",
 )
-@into_option
+@tables_options
 @click.option("--once", is_flag=True, help="End with what is available now.")
 @click.option(
     "--interval",
@@ -81,17 +129,15 @@ def command() -> None:
     help="Time between two refreshes of the answers.",
 )
 @lateness_option
-@master_option
 def run_command(
     controllers: str | None,
     brokers: str | None,
     events: str | None,
-    into: str,
+    tables: Tables,
     once: bool,
     interval_s: float,
     answers_interval_s: float,
     lateness_s: int,
-    master: str,
 ) -> None:
     """Stream from a live cluster into tables, until Ctrl-C or SIGTERM.
 
@@ -105,11 +151,11 @@ def run_command(
     if events is not None and brokers is None and not os.path.isdir(events):
         raise click.UsageError(f"--events {events}: no such directory; give -b HOST:PORT to read a topic.")
     cluster_id = _cluster_id(controllers, brokers)
-    with _pipeline(master, into, cluster_id, lateness_s) as (spark, pipeline):
+    with _pipeline(tables, cluster_id, lateness_s) as (spark, pipeline):
         from kraft.spark.pipeline import inputs
         from kraft.spark.pipeline.run import Streams
 
-        streams = Streams(spark, pipeline, into)
+        streams = Streams(spark, pipeline, tables.into)
         with _stopped_by_signals() as stop:
             sources = {}
             if controllers is not None:
@@ -121,7 +167,7 @@ def run_command(
             pipeline.resume()
             for name, source in sources.items():
                 streams.start(name, source, None if once else interval_s)
-            click.echo(f"Writing tables into {into}. Ctrl-C ends it.", err=True)
+            click.echo(f"Writing tables into {tables.into}. Ctrl-C ends it.", err=True)
             batches = streams.follow(stop, answers_interval_s)
         if stop.is_set():
             click.echo(f"Ended after {batches} batches. The next run goes on from there.", err=True)
@@ -131,16 +177,15 @@ def run_command(
 
 @command.command("backfill")
 @click.argument("directories", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False))
-@into_option
+@tables_options
 @lateness_option
-@master_option
-def backfill_command(directories: tuple[str, ...], into: str, lateness_s: int, master: str) -> None:
+def backfill_command(directories: tuple[str, ...], tables: Tables, lateness_s: int) -> None:
     """Add the logs in DIRECTORIES to the tables: the log directories of any number of nodes.
 
     Metadata logs, quorum journals and request logs are found there and below. Rows that the tables have already are
     not added again.
     """
-    with _pipeline(master, into, None, lateness_s, directories) as (spark, pipeline):
+    with _pipeline(tables, None, lateness_s, directories) as (spark, pipeline):
         from kraft.spark.pipeline.inputs import log_directories
         from kraft.spark.pipeline.run import backfill
         from kraft.spark.pipeline.tables import TABLES
@@ -152,16 +197,15 @@ def backfill_command(directories: tuple[str, ...], into: str, lateness_s: int, m
 
 
 @command.command("compact")
-@into_option
-@master_option
-def compact_command(into: str, master: str) -> None:
+@tables_options
+def compact_command(tables: Tables) -> None:
     """Merge the small files of the tables. A running pipeline does so by itself."""
-    with _pipeline(master, into, None, 1) as (_, pipeline):
+    with _pipeline(tables, None, 1) as (_, pipeline):
         click.echo(f"{pipeline.compact()} batches merged")
 
 
 @command.command("report")
-@into_option
+@tables_options
 @click.option(
     "-o",
     "--output",
@@ -170,16 +214,15 @@ def compact_command(into: str, master: str) -> None:
     type=click.Path(dir_okay=False, writable=True),
     help="The HTML page to write.",
 )
-@master_option
-def report_command(into: str, output: str, master: str) -> None:
+def report_command(tables: Tables, output: str) -> None:
     """Write one self-contained HTML page with plots of the answers."""
-    with _pipeline(master, into, None, 1) as (_, pipeline):
+    with _pipeline(tables, None, 1) as (_, pipeline):
         from kraft.spark.pipeline.report import cluster_report
         from kraft.story.report.page import render
 
         pipeline.resume()
         pipeline.answer()
-        page = render(cluster_report(pipeline.store, into))
+        page = render(cluster_report(pipeline.store, tables.into))
     with open(output, "w", encoding="utf-8") as file:
         file.write(page)
     click.echo(f"Open {output} in a browser.")
@@ -187,35 +230,41 @@ def report_command(into: str, output: str, master: str) -> None:
 
 @contextmanager
 def _pipeline(
-    master: str, into: str, cluster_id: str | None, lateness_s: int, directories: tuple[str, ...] = ()
+    tables: Tables, cluster_id: str | None, lateness_s: int, directories: tuple[str, ...] = ()
 ) -> Iterator[tuple[Any, Pipeline]]:
     """Start Spark, lock the tables, and turn the errors of a pipeline into click's."""
     try:
         session = importlib.import_module("kraft.spark.session")
         from kraft.spark import register
         from kraft.spark.pipeline.batches import Pipeline
+        from kraft.spark.pipeline.delta_store import DeltaStore, session_settings
         from kraft.spark.pipeline.inputs import log_directories
         from kraft.spark.pipeline.run import first_line
         from kraft.spark.pipeline.store import ParquetStore, StoreError, locked
     except ImportError as error:
         raise click.ClickException(str(error)) from None
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark.errors import PySparkException
 
+    into = tables.into
     try:
         if directories:
             cluster_id = log_directories(directories).cluster_id
-        with locked(into, cluster_id):
-            settings = {"spark.master": master, **(_LOCAL if master.startswith("local") else {})}
+        with locked(into, cluster_id, tables.table_format):
+            is_delta, is_local = tables.table_format == "delta", tables.master.startswith("local")
+            settings = {"spark.master": tables.master, **(_LOCAL if is_local else {}), **tables.settings}
+            if is_delta:
+                settings = session_settings(settings, is_local=is_local)
             spark = session.local_session("kraft pipeline", settings=settings)  # it ends with this process
             register(spark)
-            yield spark, Pipeline(ParquetStore(spark, into), lateness_s)
+            store: TableStore = DeltaStore(spark, into) if is_delta else ParquetStore(spark, into)
+            yield spark, Pipeline(store, lateness_s)
+    except (PySparkException, Py4JJavaError) as error:  # an exception of Delta's own has no class in PySpark
+        raise click.ClickException(first_line(error)) from None
     except (Py4JError, ConnectionError):
         raise click.ClickException("Spark's JVM ended. The next run goes on where this one was") from None
     except (session.JavaMissing, StoreError, OSError) as error:
         raise click.ClickException(str(error)) from None
-    except PySparkException as error:
-        raise click.ClickException(first_line(error)) from None
 
 
 def _cluster_id(controllers: str | None, brokers: str | None) -> str | None:

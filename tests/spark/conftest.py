@@ -26,14 +26,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session on two cores, with Spark's own Kafka connector as ``format("kafka")``."""
+    """A session on two cores, with Spark's own Kafka connector as ``format("kafka")``, and with Delta Lake."""
+    from kraft.spark.pipeline.delta_store import session_settings
     from kraft.spark.session import local_session
+    from tests.support.delta_jars import delta_jars
 
     settings = {
-        "spark.jars": connector_jars(),
+        "spark.jars": f"{connector_jars()},{delta_jars()}",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.ansi.enabled": "true",
     }
-    session = local_session("tests", cores=2, settings=settings)
+    session = local_session("tests", cores=2, settings=session_settings(settings, is_local=True))
     yield session
     session.stop()

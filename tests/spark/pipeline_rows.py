@@ -1,4 +1,4 @@
-"""Rows as ``format("kraft-metadata")`` gives them, made of message classes, for tests of the pipeline."""
+"""Rows for tests of the pipeline: as ``format("kraft-metadata")`` gives them, of journals, and of a small table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from kraft.messages.plain import to_plain
+from kraft.spark.pipeline.tables import TABLES, Column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +22,10 @@ SCHEMA = (
 )
 BEGIN = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 Row = tuple[Any, ...]
+
+SMALL = attrs.evolve(
+    TABLES["raw_events"], name="small", columns=(Column("time", "timestamp", "When."), Column("n", "bigint", "Which."))
+)
 
 
 def at(ms: int) -> datetime:
@@ -49,3 +56,13 @@ def lines(spark: SparkSession, events: Iterable[dict[str, Any] | bytes], source:
     """Return rows with the lines of a journal or a request log. An event given as bytes is a line as it is."""
     texts = [event if isinstance(event, bytes) else json.dumps(event).encode() for event in events]
     return spark.createDataFrame([(bytearray(text), source) for text in texts], "line binary, source string")
+
+
+def numbers(spark: SparkSession, values: Iterable[int]) -> DataFrame:
+    """Return rows of the table SMALL."""
+    return spark.createDataFrame([(at(value), value) for value in values], "time timestamp, n bigint")
+
+
+def found(rows: DataFrame) -> list[int]:
+    """Return the numbers in rows of the table SMALL, sorted."""
+    return sorted(row["n"] for row in rows.select("n").collect())

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from datetime import UTC, timedelta
 from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import attrs
 import pytest
 
 from kraft.messages.config_record import ConfigRecord
@@ -20,11 +18,12 @@ from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from kraft.messages.topic_record import TopicRecord
 from kraft.messages.unfence_broker_record import UnfenceBrokerRecord
-from kraft.spark.pipeline import files, quorum_answers, raw
+from kraft.spark.pipeline import quorum_answers, raw
 from kraft.spark.pipeline.batches import Pipeline
 from kraft.spark.pipeline.changes import changes
-from kraft.spark.pipeline.store import COMPACT_FROM, ParquetStore, StoreError, batch_name, locked
-from kraft.spark.pipeline.tables import TABLES, Column, TableSchema
+from kraft.spark.pipeline.store import ParquetStore
+from kraft.spark.pipeline.tables import TABLES
+from tests.spark.killer import FILES, until_done
 from tests.spark.pipeline_rows import BEGIN, at, damaged, lines, metadata, row
 
 if TYPE_CHECKING:
@@ -32,53 +31,6 @@ if TYPE_CHECKING:
 
 T = UUID(int=1000)
 BEGIN_MS = round(BEGIN.timestamp() * 1000)
-
-
-class Killed(BaseException):
-    """The process was killed."""
-
-
-@attrs.define
-class Killer:
-    """Lets ``budget`` changes of the file system happen, and kills the process at the next. Deletions are cut short."""
-
-    budget: int
-
-    def change(self, real: Callable[..., None]) -> Callable[..., None]:
-        def changed(path: str, *rest: str) -> None:
-            self.budget -= 1
-            if self.budget < 0:
-                if real is files.remove:
-                    next(Path(path).rglob("*.parquet")).unlink()
-                raise Killed
-            real(path, *rest)
-
-        return changed
-
-
-def until_done(
-    monkeypatch: pytest.MonkeyPatch, attempt: Callable[[], object], after: Callable[[], object], budgets: Iterable[int]
-) -> int:
-    """Attempt again until it is done, and check ``after`` each kill. Return the number of kills."""
-    real = {name: getattr(files, name) for name in ("publish", "remove", "write_text")}
-    for kills, budget in enumerate(budgets):
-        killer = Killer(budget)
-        with monkeypatch.context() as patch:
-            for name, function in real.items():
-                patch.setattr(files, name, killer.change(function))
-            try:
-                attempt()
-            except Killed:
-                pass
-            else:
-                return kills
-        after()
-    raise AssertionError("not done within all budgets")
-
-
-def contents(rows: DataFrame) -> list[tuple[Any, ...]]:
-    """The rows without the columns of the partitions, sorted."""
-    return sorted(map(tuple, rows.drop("batch", "day").collect()), key=repr)
 
 
 LOG = [
@@ -111,7 +63,7 @@ def test_a_batch_survives_a_kill_between_any_two_steps(
 
     written = ["raw_metadata", "topics", "registrations", "fencing", "leadership_changes", "isr_changes"]
     written += ["reassignments", "config_changes"]
-    kills = until_done(monkeypatch, attempt, lambda: None, [1] * 40)
+    kills = until_done(monkeypatch, FILES, attempt, lambda: None, [1] * 40)
     assert kills >= 2 * len(written) - 1, "a manifest and a batch for each table"
     counts = {name: spark.read.parquet(str(tmp_path / name)).count() for name in written}
     assert counts == dict(zip(written, [9, 1, 1, 2, 3, 2, 1, 2], strict=True))
@@ -143,106 +95,6 @@ def test_a_batch_survives_a_kill_between_any_two_steps(
         ("broker registered", "1", "A://h:9", None),
         ("setting set", "orders", "6", "6"),
     ]
-
-
-SMALL = attrs.evolve(
-    TABLES["raw_events"], name="small", columns=(Column("time", "timestamp", "When."), Column("n", "bigint", "Which."))
-)
-
-
-def numbers(spark: SparkSession, values: Iterable[int]) -> DataFrame:
-    return spark.createDataFrame([(at(value), value) for value in values], "time timestamp, n bigint")
-
-
-def test_compaction_survives_a_kill_between_any_two_steps(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A reader of the store sees every row once at any time. A plain reader does so once no compaction is underway."""
-    store = ParquetStore(spark, str(tmp_path))
-    for number in range(COMPACT_FROM + 1):
-        store.append(SMALL, batch_name("events1", number), numbers(spark, [number]))
-    everything = sorted(((number,) for number in range(COMPACT_FROM + 1)), key=repr)
-
-    def compact() -> None:
-        ParquetStore(spark, str(tmp_path)).compact(SMALL)
-
-    def whole() -> None:
-        assert contents(ParquetStore(spark, str(tmp_path)).read(SMALL).select("n")) == everything
-
-    assert until_done(monkeypatch, compact, whole, range(20)) >= 5
-    whole()
-    store.compact(SMALL)
-    assert contents(spark.read.parquet(str(tmp_path / "small")).select("n")) == everything
-    newest = batch_name("events1", COMPACT_FROM)
-    assert newest in store.batches(SMALL)
-    assert len(store.batches(SMALL)) == 2
-    # A batch that was merged is known, and so is the number that a new query must not use.
-    store.append(SMALL, batch_name("events1", 3), numbers(spark, [3]))
-    whole()
-    assert store.last_number(SMALL, "events1") == COMPACT_FROM
-
-
-def test_a_killed_process_that_still_writes_changes_no_batch(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The JVM outlives ``kill -9`` of its Python for a moment. Meanwhile the next process runs the same batch."""
-    batch, rows, publish = batch_name("events1", 0), numbers(spark, [7]), files.publish
-
-    def written() -> Path:
-        (file,) = tmp_path.rglob("part-*.parquet")
-        return file
-
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "publish", Killer(0).change(files.publish))
-        with pytest.raises(Killed):
-            ParquetStore(spark, str(tmp_path)).append(SMALL, batch, rows)
-    late, bytes_of_it = written(), written().read_bytes()
-
-    def publish_later(staged: str, path: str) -> None:
-        late.parent.mkdir(parents=True, exist_ok=True)
-        late.with_name("part-late.parquet").write_bytes(bytes_of_it)
-        publish(staged, path)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "publish", publish_later)
-        ParquetStore(spark, str(tmp_path)).append(SMALL, batch, rows)
-    assert contents(ParquetStore(spark, str(tmp_path)).read(SMALL).select("n")) == [(7,)]
-
-
-def test_an_older_table_is_read_and_appended_to(spark: SparkSession, tmp_path: Path) -> None:
-    """Schema evolution: new columns are null in old rows; the columns of a later version outlive a compaction."""
-    older, store = SMALL, ParquetStore(spark, str(tmp_path))
-    newer = attrs.evolve(older, columns=(*older.columns, Column("words", "string", "New.")))
-    for number in range(COMPACT_FROM):
-        store.append(older, batch_name("events1", number), numbers(spark, [number]))
-    assert store.read(newer).where("words is null").count() == COMPACT_FROM
-    rows = numbers(spark, [COMPACT_FROM]).selectExpr("*", "'new' as words")
-    store.append(newer, batch_name("events1", COMPACT_FROM), rows)
-    store.append(older, batch_name("events1", COMPACT_FROM + 1), numbers(spark, [COMPACT_FROM + 1]))
-    assert store.compact(older) == COMPACT_FROM + 1
-    assert store.read(older).columns == ["time", "n", "batch", "day"]
-    assert contents(store.read(newer).where("words is not null").select("n", "words")) == [(COMPACT_FROM, "new")]
-    assert store.read(newer).count() == COMPACT_FROM + 2
-    other: TableSchema = attrs.evolve(older, columns=(older.columns[0], Column("n", "string", "Which.")))
-    with pytest.raises(StoreError, match=r"small: column n is bigint there and string here; write into another"):
-        store.append(other, "events2-000000", rows.selectExpr("time", "string(n) as n"))
-
-
-def test_one_writer_and_one_cluster(tmp_path: Path) -> None:
-    path = str(tmp_path / "tables")
-    with locked(path, "cluster-a"):
-        with (
-            pytest.raises(StoreError, match=r"tables: the pipeline with process id \d+ writes here"),
-            locked(path, None),
-        ):
-            pass
-    with pytest.raises(StoreError, match=r"are of cluster cluster-a, not of cluster-b; write into another directory"):
-        with locked(path, "cluster-b"):
-            pass
-    left = tmp_path / "tables" / "_staging" / "of-a-killed-process"
-    left.mkdir(parents=True)
-    with locked(path, "cluster-a"):
-        assert not left.exists()
 
 
 def event(ms: int, node: int, kind: str, **fields: Any) -> dict[str, Any]:

@@ -97,8 +97,9 @@ def npm_packages(name: str, packages: Mapping[str, str]) -> Path:
     return fetch_once(name, fill)
 
 
-def maven_jars(name: str, coordinates: Sequence[str]) -> Path:
-    """A directory with the jars of ``group:artifact:version`` coordinates and all that they need at run time."""
+def maven_jars(name: str, coordinates: Sequence[str], *, transitive: bool = True) -> Path:
+    """A directory with the jars of ``group:artifact:version`` coordinates and, if ``transitive``, of all that they need
+    at run time."""
 
     def fill(directory: Path) -> None:
         dependencies = "".join(
@@ -115,6 +116,7 @@ def maven_jars(name: str, coordinates: Sequence[str]) -> Path:
                 f"<dependencies>{dependencies}</dependencies></project>"
             )
             goal = ["dependency:copy-dependencies", f"-DoutputDirectory={directory}", "-DincludeScope=runtime"]
+            goal += [f"-DexcludeTransitive={str(not transitive).lower()}"]
             _run([require("mvn"), "-q", "-B", "-f", str(pom), *goal], directory)
 
     return fetch_once(name, fill)

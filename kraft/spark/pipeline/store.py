@@ -1,6 +1,6 @@
-"""The tables in files. The pipeline needs three operations of a table format, and :class:`ParquetStore` has them.
+"""The operations that the pipeline needs of a table format, and the tables in parquet files, which need no jar.
 
-A table is a directory of parquet files, and ``spark.read.parquet`` reads it:
+A table of :class:`ParquetStore` is a directory of parquet files, and ``spark.read.parquet`` reads it:
 
     TABLE/batch=metadata-1f0c-000012/day=2026-11-22/part-….parquet
     TABLE/_manifest.json
@@ -13,7 +13,7 @@ A table is a directory of parquet files, and ``spark.read.parquet`` reads it:
 - ``compact`` is a ``replace`` of some batches by one with the same rows. It leaves the newest batch of each query
   alone, because that one may run again.
 
-One writer at a time: ``locked`` holds a lock on the directory of the tables.
+One writer at a time, whatever the format: ``locked`` holds a lock on the directory of the tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -31,7 +31,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kraft.spark.pipeline import files
-from kraft.spark.pipeline.tables import BATCH, DAY, TableSchema
+from kraft.spark.pipeline.tables import BATCH, DAY, Column, TableSchema
 from kraft.storage.creation import create_private_directory, open_or_create
 from kraft.world.uuids import random_uuid
 
@@ -39,9 +39,10 @@ _STAGING = "_staging"
 _MANIFEST = "_manifest.json"
 _LOCK = "_lock"
 _CLUSTER = "_cluster_id"
+_FORMAT = "_table_format"
 _PREFIX = f"{BATCH.name}="
 _NUMBERED = re.compile(r"(.+)-([0-9]{6,})")
-#: Written by the store itself; every other name is a query's.
+#: Written by a store itself; every other name is a query's.
 _REWRITTEN = "rewritten"
 
 COMPACT_FROM = 16
@@ -59,20 +60,59 @@ def batch_name(query: str, number: int) -> str:
     return f"{query}-{number:06d}"
 
 
-def _query_and_number(batch: str) -> tuple[str, int]:
+def query_and_number(batch: str) -> tuple[str, int]:
     match = _NUMBERED.fullmatch(batch)
     assert match is not None, f"{batch} is a batch's name"
     return match[1], int(match[2])
 
 
-def newest_batches(batches: Sequence[str]) -> list[str]:
-    """Return the newest batch of each query, which alone may run again."""
-    newest: dict[str, tuple[int, str]] = {}
-    for batch in batches:
-        query, number = _query_and_number(batch)
+def rewritten_name(batches: Iterable[str]) -> str:
+    """Return the name of a batch that takes the place of some of ``batches``. No table has it yet."""
+    numbers = [number for query, number in map(query_and_number, batches) if query == _REWRITTEN]
+    return batch_name(_REWRITTEN, 1 + max(numbers, default=0))
+
+
+def greatest_numbers(batches: Iterable[str]) -> dict[str, int]:
+    """Return the greatest number of each query's batches."""
+    greatest: dict[str, int] = {}
+    for query, number in map(query_and_number, batches):
         if query != _REWRITTEN:
-            newest[query] = max((number, batch), newest.get(query, (-1, "")))
-    return [batch for _, batch in newest.values()]
+            greatest[query] = max(number, greatest.get(query, -1))
+    return greatest
+
+
+def newest_batches(batches: Iterable[str]) -> list[str]:
+    """Return the newest batch of each query, which alone may run again."""
+    return [batch_name(query, number) for query, number in greatest_numbers(batches).items()]
+
+
+def small_batches(sizes: Mapping[str, int]) -> list[str]:
+    """Return the batches to merge, of batches with their sizes in bytes: none, or at least COMPACT_FROM.
+
+    The newest batch of a query stays as it is, because it may run again.
+    """
+    newest = newest_batches(sizes)
+    small = [name for name, size in sizes.items() if name not in newest and size < SMALL_BYTES]
+    return small if len(small) >= COMPACT_FROM else []
+
+
+def types_of(table: TableSchema) -> dict[str, str]:
+    """Return the type of each column, without those of the partitions."""
+    return {column.name: column.type for column in table.columns}
+
+
+def partitions_of(table: TableSchema) -> tuple[Column, ...]:
+    """Return the columns by which the rows of a table are partitioned."""
+    return (BATCH, DAY) if table.dated else (BATCH,)
+
+
+def check_types(where: str, known: Mapping[str, str], types: Mapping[str, str]) -> None:
+    """Raise StoreError if a known column has another type now. ``where`` names the table."""
+    for name, kind in types.items():
+        if known.get(name, kind) != kind:
+            raise StoreError(
+                f"{where}: column {name} is {known[name]} there and {kind} here; write into another directory"
+            )
 
 
 class TableStore(Protocol):
@@ -128,7 +168,7 @@ class ParquetStore:
 
     def append(self, table: TableSchema, batch: str, rows: DataFrame) -> None:
         manifest = self._recovered(table)
-        query, number = _query_and_number(batch)
+        query, number = query_and_number(batch)
         if batch in self._visible(table, manifest) or number <= manifest.compacted.get(query, -1):
             return
         self._note_columns(table, manifest)
@@ -143,38 +183,31 @@ class ParquetStore:
 
     def read(self, table: TableSchema) -> DataFrame:
         manifest = self._manifest(table)
-        return self._read(table, self._visible(table, manifest), _types(table))
+        return self._read(table, self._visible(table, manifest), types_of(table))
 
     def batches(self, table: TableSchema) -> list[str]:
         return self._visible(table, self._manifest(table))
 
     def last_number(self, table: TableSchema, query: str) -> int:
         manifest = self._manifest(table)
-        numbers = [_query_and_number(each) for each in self._visible(table, manifest)]
-        known = [number for name, number in numbers if name == query]
-        return max([*known, manifest.compacted.get(query, -1)])
+        visible = greatest_numbers(self._visible(table, manifest))
+        return max(visible.get(query, -1), manifest.compacted.get(query, -1))
 
     def compact(self, table: TableSchema) -> int:
         manifest = self._recovered(table)
-        names = self._visible(table, manifest)
-        kept = newest_batches(names)
-        small = [
-            name for name in names if name not in kept and files.size_of(self._directory(table, name)) < SMALL_BYTES
-        ]
-        if len(small) < COMPACT_FROM:
+        sizes = {name: files.size_of(self._directory(table, name)) for name in self._visible(table, manifest)}
+        small = small_batches(sizes)
+        if not small:
             return 0
-        for name in small:
-            query, number = _query_and_number(name)
-            if query != _REWRITTEN:
-                manifest.compacted[query] = max(number, manifest.compacted.get(query, -1))
-        types = {**_types(table), **manifest.columns}  # a later version may have added columns
+        # These are greater than those of earlier compactions: a number that was merged is never appended again.
+        manifest.compacted |= greatest_numbers(small)
+        types = {**types_of(table), **manifest.columns}  # a later version may have added columns
         rows = self._read(table, small, types).drop(BATCH.name)
         self._rewrite(table, manifest, small, rows.repartition(F.col(DAY.name)).sortWithinPartitions("time"))
         return len(small)
 
     def _rewrite(self, table: TableSchema, manifest: _Manifest, old: Sequence[str], rows: DataFrame) -> None:
-        numbers = [number for query, number in map(_query_and_number, self.batches(table)) if query == _REWRITTEN]
-        batch = batch_name(_REWRITTEN, 1 + max(numbers, default=0))
+        batch = rewritten_name(self.batches(table))
         staged = self._stage(table, batch, rows)
         manifest.hidden, manifest.hidden_by = list(old), batch
         self._write_manifest(table, manifest)
@@ -198,9 +231,9 @@ class ParquetStore:
         return [name for name in names if manifest.hidden_by not in names or name not in manifest.hidden]
 
     def _read(self, table: TableSchema, batches: Sequence[str], types: dict[str, str]) -> DataFrame:
-        partitions = (BATCH, DAY) if table.dated else (BATCH,)
         schema = ", ".join(
-            f"`{name}` {kind}" for name, kind in {**types, **{each.name: each.type for each in partitions}}.items()
+            f"`{name}` {kind}"
+            for name, kind in {**types, **{each.name: each.type for each in partitions_of(table)}}.items()
         )
         if not batches:
             return self._spark.createDataFrame([], schema)
@@ -236,30 +269,22 @@ class ParquetStore:
 
     def _note_columns(self, table: TableSchema, manifest: _Manifest) -> None:
         """Note new columns in the manifest. Raises StoreError if a column had another type."""
-        types = _types(table)
-        for name, kind in types.items():
-            known = manifest.columns.get(name, kind)
-            if known != kind:
-                where = os.path.join(self._path, table.name)
-                raise StoreError(
-                    f"{where}: column {name} is {known} there and {kind} here; write into another directory"
-                )
+        types = types_of(table)
+        check_types(os.path.join(self._path, table.name), manifest.columns, types)
         if not manifest.columns.keys() >= types.keys():
             manifest.columns.update(types)
             self._write_manifest(table, manifest)
 
 
-def _types(table: TableSchema) -> dict[str, str]:
-    return {column.name: column.type for column in table.columns}
-
-
 @contextmanager
-def locked(path: str, cluster_id: str | None) -> Iterator[None]:
+def locked(path: str, cluster_id: str | None, table_format: str = "parquet") -> Iterator[None]:
     """Hold the lock on a directory of tables, which is created. The lock ends with the process.
 
-    The directory is for one cluster, because two clusters may have the same offsets and node ids.
+    The directory is for one cluster, because two clusters may have the same offsets and node ids. All its tables have
+    one format.
 
-    Raises StoreError: another pipeline has the lock, the directory is another cluster's, or the path is a URL.
+    Raises StoreError: another pipeline has the lock, the directory is another cluster's or of another format, or the
+        path is a URL.
     """
     if "://" in path:
         raise StoreError(f"{path}: the tables need a directory that is mounted here; give its path")
@@ -273,21 +298,31 @@ def locked(path: str, cluster_id: str | None) -> Iterator[None]:
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
-        _claim(path, cluster_id)
+        _claim(path, cluster_id, table_format)
         files.remove(os.path.join(path, _STAGING))  # left by killed processes
         yield
 
 
-def _claim(path: str, cluster_id: str | None) -> None:
-    name = os.path.join(path, _CLUSTER)
-    try:
-        with open(name, encoding="utf-8") as file:
-            known = file.read().strip()
-    except FileNotFoundError:
-        known = ""
-    if known and cluster_id and known != cluster_id:
+def _claim(path: str, cluster_id: str | None, table_format: str) -> None:
+    known_format, known_cluster = _mark(path, _FORMAT), _mark(path, _CLUSTER)
+    if known_format not in ("", table_format):
         raise StoreError(
-            f"{path}: the tables are of cluster {known}, not of {cluster_id}; write into another directory"
+            f"{path}: the tables are in the format {known_format}, not {table_format}; "
+            f"give --table-format {known_format}, or write into another directory"
         )
-    if cluster_id and not known:
-        files.write_text(name, cluster_id + "\n")
+    if cluster_id is not None and known_cluster not in ("", cluster_id):
+        raise StoreError(
+            f"{path}: the tables are of cluster {known_cluster}, not of {cluster_id}; write into another directory"
+        )
+    if not known_format:
+        files.write_text(os.path.join(path, _FORMAT), table_format + "\n")
+    if cluster_id is not None and not known_cluster:
+        files.write_text(os.path.join(path, _CLUSTER), cluster_id + "\n")
+
+
+def _mark(path: str, name: str) -> str:
+    try:
+        with open(os.path.join(path, name), encoding="utf-8") as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return ""
