@@ -20,6 +20,8 @@ _LENGTH = struct.Struct(">i")
 _FIRST_GRANT_BYTES = 65_536
 _GRANT_FACTOR = 16
 """The buffer of a frame is at most this many times larger than the part of the frame that has arrived."""
+_MAX_GRANT_BYTES = 4 << 20
+"""The buffer of a frame grows by at most this: the kernel clears the memory while the loop waits."""
 
 
 class InvalidFrame(ValueError):
@@ -103,7 +105,7 @@ class FrameReader:
         del head
         while filled < size:
             if filled == len(frame):
-                frame.extend(bytes(min(size - filled, filled * (_GRANT_FACTOR - 1))))
+                frame.extend(bytes(min(size - filled, filled * (_GRANT_FACTOR - 1), _MAX_GRANT_BYTES)))
             with memoryview(frame) as view:
                 count = await self._transport.receive_into(view[filled:])
             if count == 0:

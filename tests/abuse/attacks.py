@@ -180,7 +180,8 @@ def committed_offsets(friend: Neighbour) -> None:
     coordinator(friend)
     for first in range(0, WIDE_PARTITIONS, 1000):
         offsets = [
-            OffsetCommitRequestPartition(index, 1, committed_metadata="m" * 20) for index in range(first, first + 1000)
+            OffsetCommitRequestPartition(index, 1, committed_metadata="m" * 20)
+            for index in range(first, min(first + 1000, WIDE_PARTITIONS))
         ]
         topic = OffsetCommitRequestTopic(WIDE, partitions=offsets)
         request = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1, member_id="", topics=[topic])
