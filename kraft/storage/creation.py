@@ -1,4 +1,4 @@
-"""The one way to make files and directories: exclusive, through no symbolic link, and for no stranger.
+"""The one way to make files and directories: exclusive, through no symbolic link, and readable to no stranger.
 
 The owner may read and write. The group of a directory may read a new file in it if the group may read the directory
 itself: ``chmod g+rx`` on a log directory shares the files that follow with its group, as in PostgreSQL's data

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -282,6 +283,39 @@ async def test_rebuildable_files_may_be_damaged(tmp_path: Path, name: str, conte
     (tmp_path / name).write_bytes(content)
     async with node_in(tmp_path) as running:
         assert (await produce(running.broker, TOPIC, batch(b"d"))).base_offset == 3
+
+
+# Who may read the files
+
+
+def modes(directory: Path) -> tuple[set[str], set[str]]:
+    """The modes of all files, and of all directories, in and below ``directory``."""
+    found = [directory, *directory.rglob("*")]
+    files, directories = (
+        {f"{stat.S_IMODE(path.stat().st_mode):o}" for path in found if path.is_dir() is is_directory}
+        for is_directory in (False, True)
+    )
+    return files, directories
+
+
+def test_all_files_are_for_the_owner_until_the_group_is_let_in(tmp_path: Path) -> None:
+    """Those of ``kraft storage format`` and of the node, whose umask shows new files to everyone."""
+    node = NodeProcess(tmp_path).start()
+    trio.run(_make_topic, node.ports[0], "private")
+    assert node.stop() == 0
+    assert modes(node.log_directory) == ({"600"}, {"700"})
+    node.log_directory.chmod(0o750)
+    node.start()
+    trio.run(_make_topic, node.ports[0], "shared")
+    assert node.stop() == 0
+    assert modes(node.log_directory / "shared-0") == ({"640"}, {"750"})
+    assert modes(node.log_directory / "private-0") == ({"600"}, {"700"})
+
+
+async def _make_topic(port: int, name: str) -> None:
+    async with connect("127.0.0.1", port) as broker:
+        await create(broker, name)
+        assert (await produce(broker, name, batch(b"record"))).error_code == 0
 
 
 # A life
