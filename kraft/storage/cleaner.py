@@ -22,7 +22,7 @@ import attrs
 
 from kraft.broker.producer_state import ProducerStates
 from kraft.config.topic import LogConfig
-from kraft.records.batch import NO_PRODUCER_ID, BatchHeader
+from kraft.records.batch import NO_PRODUCER_ID, BatchHeader, CorruptBatch
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.storage.flush import sync_file
 from kraft.storage.index import fits_index
@@ -46,7 +46,7 @@ _RECORDS_PER_BATCH_HEADER = 20
 
 
 class CleaningStopped(Exception):
-    """The caller stopped the compaction; the log has not changed."""
+    """The caller stopped the compaction, or the log lost a segment meanwhile. The compaction changed nothing."""
 
 
 @attrs.frozen
@@ -86,7 +86,7 @@ class Cleaning:
         cls, segments: Sequence[Segment], clean_end: int, dirty_end: int, config: LogConfig, producers: ProducerStates
     ) -> Cleaning:
         """Prepare to compact everything below ``dirty_end``. The part below ``clean_end`` is compacted already."""
-        covered = [segment.held() for segment in segments[:-1] if segment.next_offset <= dirty_end]
+        covered = [segment.twin() for segment in segments[:-1] if segment.next_offset <= dirty_end]
         last_offsets = {
             entry.producer_id: entry.batches[-1].last_offset for entry in producers.entries() if entry.batches
         }
@@ -114,9 +114,12 @@ class Cleaning:
                 _finish(new, old[-1])
                 groups.append(SegmentGroup(old, new))
             return Cleaned(end, tuple(groups))
-        except BaseException:
+        except BaseException as failure:
             for new in written:
                 discard(new)
+            # Retention took a segment, or a truncation cut what this thread reads.
+            if isinstance(failure, FileNotFoundError) or (isinstance(failure, CorruptBatch) and should_stop()):
+                raise CleaningStopped from failure
             raise
 
     def _offset_map(self, pace: _Pace) -> tuple[dict[bytes, int], int]:

@@ -115,12 +115,6 @@ class LazyFile:
         file = self._file = OPEN_FILES.open(self, create=True)
         return file
 
-    def held(self) -> LazyFile:
-        """Return a twin that stays open until it is dropped, also when the file is renamed or deleted."""
-        twin = LazyFile(self.path)
-        twin._file = self.use()
-        return twin
-
     def close(self) -> None:
         """Close the file, unless a reader holds it. It may be used again."""
         self._file = None

@@ -96,10 +96,12 @@ class Segment:
         segment._log.create()
         return segment
 
-    def held(self) -> Segment:
-        """Return a copy for another thread. It keeps its log file, even if the log retires the segment meanwhile."""
+    def twin(self) -> Segment:
+        """Return a copy for another thread, which opens the log file by itself. It fails with FileNotFoundError once
+        the log has retired the segment.
+        """
         twin = copy(self)
-        twin._log = self._log.held()
+        twin._log = LazyFile(self.path)
         return twin
 
     @property

@@ -216,10 +216,10 @@ def test_a_copy_of_segments_that_retention_took_is_discarded(tmp_path: Path) -> 
     for number in range(10):
         _produce(log, [(b"k", b"%d" % number * 50)])
     cleaning = Cleaning.begin(log.segments, 0, log.segments.active.base_offset, log.config, log.producers)
+    cleaned = cleaning.run(0)
     log.delete_records(5)
     remove_files(log.delete_old_segments(0, 10))
     before = _content(log)
-    cleaned = cleaning.run(0)
     assert log.replace_segments(attrs.evolve(cleaned, groups=cleaned.groups[:1])) == []
     assert _content(log) == before
     log.abandon()

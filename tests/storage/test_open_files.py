@@ -10,7 +10,10 @@ import pytest
 import trio
 
 from kraft.config.topic import LogConfig
+from kraft.records.batch import CorruptBatch
+from kraft.records.record import Record, encode_batch
 from kraft.simulation.virtual_network import at_once
+from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.log import Log
 from kraft.storage.open_files import OPEN_FILES, LazyFile
 from tests.storage.logs import EVERYTHING, append, batch, config, content
@@ -134,3 +137,51 @@ def test_threads_read_their_own_files_while_others_close_them(tmp_path: Path, mo
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(read, range(0, LOGS, 10))) == [LOGS * 6 * 2] * 4
+
+
+def keyed(value: bytes) -> bytearray:
+    return bytearray(encode_batch([Record(0, 1000, b"key", value)]))
+
+
+def test_a_compaction_of_many_segments_holds_few_files(tmp_path: Path) -> None:
+    """A client chooses ``segment.bytes``, and so the number of segments that one compaction reads."""
+    log = Log.open(tmp_path, "topic-0", config(cleanup_policy="compact", segment_bytes=200), now_ms=0)
+    for number in range(60):
+        append(log, keyed(b"%04d" % number * 20))
+    assert len(log.segments) >= 50
+    opened: list[int] = []
+
+    def watch() -> bool:
+        opened.append(len(open_below(tmp_path)))
+        return False
+
+    log.replace_segments(Cleaning.begin(log.segments, 0, log.log_end_offset, log.config, log.producers).run(0, watch))
+    assert len(opened) >= 50
+    assert max(opened) <= CAPACITY + 1, "one beyond the capacity, which the cleaner reads while another opens"
+
+
+def test_a_compaction_ends_when_a_segment_is_gone(tmp_path: Path) -> None:
+    """Retention took it meanwhile: the log has changed, and the cleaner begins again later."""
+    log = Log.open(tmp_path, "topic-0", config(cleanup_policy="compact", segment_bytes=200), now_ms=0)
+    for number in range(20):
+        append(log, keyed(b"%04d" % number * 20))
+    cleaning = Cleaning.begin(log.segments, 0, log.log_end_offset, log.config, log.producers)
+    log.delete_records(log.segments[5].base_offset)
+    assert log.delete_old_segments(0, log.log_end_offset)
+    before = sorted(path.name for path in (tmp_path / "topic-0").iterdir())
+    with pytest.raises(CleaningStopped):
+        cleaning.run(0)
+    assert sorted(path.name for path in (tmp_path / "topic-0").iterdir()) == before
+
+
+@pytest.mark.parametrize(("is_cut", "error"), [(True, CleaningStopped), (False, CorruptBatch)])
+def test_only_a_truncation_excuses_damage(tmp_path: Path, is_cut: bool, error: type[Exception]) -> None:
+    """The cleaner never tries a damaged log again, and a truncation under its hands looks like damage."""
+    log = Log.open(tmp_path, "topic-0", config(cleanup_policy="compact", segment_bytes=200), now_ms=0)
+    for number in range(5):
+        append(log, keyed(b"%04d" % number * 20))
+    cleaning = Cleaning.begin(log.segments, 0, log.log_end_offset, log.config, log.producers)
+    os.truncate(log.segments[2].path, 10)
+    answers = iter([False] * 2)  # the truncation comes while the third batch is read
+    with pytest.raises(error):
+        cleaning.run(0, lambda: is_cut and next(answers, True))
