@@ -14,6 +14,7 @@ from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGr
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DELETE_GROUPS,
@@ -21,12 +22,15 @@ ROW = Api(
     permissions=((Operation.DELETE, Resource.GROUP),),
 )
 
+_SLICE_GROUPS = 50
+
 
 async def at_broker(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:
-    replies = [
-        (group_id, _delete(broker, request, attrs.evolve(message, groups_names=[group_id])))
-        for group_id in dict.fromkeys(message.groups_names)
-    ]
+    turns = Turns(_SLICE_GROUPS)
+    replies = []
+    for group_id in dict.fromkeys(message.groups_names):
+        replies.append((group_id, _delete(broker, request, attrs.evolve(message, groups_names=[group_id]))))
+        await turns.spend()
 
     async def all_committed() -> DeleteGroupsResponse:
         response = DeleteGroupsResponse()

@@ -122,7 +122,11 @@ def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, reque
         code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.subscribes_to(topic.name) else ErrorCode.NONE
         indexes = [partition.partition_index for partition in topic.partitions]
         if code is ErrorCode.NONE:
-            forget(step, offsets, message.group_id, [(topic.name, i) for i in indexes if (topic.name, i) in written])
+            named = dict.fromkeys((topic.name, i) for i in indexes)
+            deleted = [key for key in named if key in written]
+            forget(step, offsets, message.group_id, deleted)
+            for key in deleted:  # a partition that is named again has no second tombstone
+                del written[key]
         response.topics.append(
             OffsetDeleteResponseTopic(
                 name=topic.name,

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 import trio
 
+from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
@@ -88,6 +89,7 @@ LARGE: list[tuple[Message, int]] = [
     (FindCoordinatorRequest(coordinator_keys=NAMES), 4),
     (DescribeConfigsRequest([DescribeConfigsResource(2, name, None) for name in NAMES]), 4),
     (DescribeGroupsRequest(groups=NAMES), 5),
+    (DeleteGroupsRequest(groups_names=NAMES), 2),
     (DescribeProducersRequest(topics=[TopicRequest("t", NUMBERS)]), 0),
     (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name) for name in NAMES]), 8),
     (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", [*NUMBERS, *range(COUNT, 2 * COUNT)])]), 5),

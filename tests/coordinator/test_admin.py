@@ -135,3 +135,13 @@ class TestOffsetDelete:
 
     def test_of_an_unknown_group(self, desk: Desk) -> None:
         assert self.delete(desk) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
+
+
+def test_a_partition_that_is_named_again_is_deleted_once(desk: Desk) -> None:
+    """Each tombstone has the group's id, so that a request of 93 KB could append 108 MB."""
+    desk.commit(1)
+    before = len(desk.written)
+    topics = [OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(0)] * 1000)] * 2
+    answer = desk.ask(OffsetDeleteRequest(group_id=GROUP, topics=topics), 0)
+    assert {each.error_code for topic in answer.topics for each in topic.partitions} == {0}
+    assert len(desk.written) - before == 1
