@@ -106,9 +106,9 @@ async def test_a_fetch_of_more_files_than_may_be_open_is_answered_in_parts(node:
             response = await client.request(fetch_request("orders", partitions=tuple(sorted(left))), 12)
             answers = response.responses[0].partitions
             assert {answer.error_code for answer in answers} == {0}
-            got = {answer.partition_index for answer in answers if answer.records}
-            assert got, "each response has some"
-            left -= got
+            # A response may be empty: the task that sent the last one may hold its slices for a moment yet.
+            left -= {answer.partition_index for answer in answers if answer.records}
+            assert rounds < PARTITIONS
         assert rounds > 1, "this response fits, so the test shows nothing"
     assert node.stop() == 0
 
