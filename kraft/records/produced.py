@@ -33,6 +33,8 @@ from kraft.wire.varint import Buffer
 
 _ATTRIBUTES_LOW_BYTE = 22
 _ZSTD_FROM_PRODUCE_VERSION = 7
+MAX_RECORD_ERRORS = 1000
+"""Not a Kafka setting. How many records a refusal names: a batch of 1 MB may hold millions."""
 
 
 @attrs.frozen
@@ -148,12 +150,14 @@ class RecordCheck:
         self._keyless: list[int] = []
 
     def add(self, records: Iterable[Record]) -> int:
-        """Check the next records; return how many there are.
+        """Check the next records; return how many there were, or 0 once ``MAX_RECORD_ERRORS`` are refused.
 
         Raises:
             KafkaError: CORRUPT_MESSAGE if the records cannot be read.
         """
         rules, first = self._rules, self._index
+        if len(self._late) + len(self._keyless) >= MAX_RECORD_ERRORS:
+            return 0
         bounded = rules.timestamp_type is TimestampType.CREATE_TIME
         try:
             for self._index, record in enumerate(records, first + 1):
@@ -175,9 +179,11 @@ class RecordCheck:
         late, keyless = self._late, self._keyless
         if late:
             message = f"{len(late)} timestamps out of bounds"
-            raise RefusedRecords(ErrorCode.INVALID_TIMESTAMP, message, tuple(sorted(late + keyless)))
+            raise RefusedRecords(
+                ErrorCode.INVALID_TIMESTAMP, message, tuple(sorted(late + keyless)[:MAX_RECORD_ERRORS])
+            )
         if keyless:
             message = "a compacted topic needs a key in every record"
-            raise RefusedRecords(ErrorCode.INVALID_RECORD, message, tuple(keyless))
+            raise RefusedRecords(ErrorCode.INVALID_RECORD, message, tuple(keyless[:MAX_RECORD_ERRORS]))
         if not _times_in_bounds(self._header, self._rules, self._now_ms):
             raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "the timestamps of the batch are not those of its records")

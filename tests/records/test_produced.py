@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kraft.records.batch import BatchHeader, TimestampType, parse_header
 from kraft.records.compression import Compression
 from kraft.records.produced import (
+    MAX_RECORD_ERRORS,
     ProduceRules,
     RecordCheck,
     RefusedRecords,
@@ -47,6 +48,20 @@ def check_records(batch: bytes, header: BatchHeader, rules: ProduceRules, *, now
     while checking.add(islice(records, 2)):
         pass
     checking.finish()
+
+
+def test_a_refusal_names_a_bounded_number_of_records() -> None:
+    """A batch of 800 KB with 1,000,000 records would be answered with 50 MB of record errors (KIP-467)."""
+    rules = attrs.evolve(RULES, keys_required=True)
+    batch = encode_batch([Record(offset, NOW, None, b"") for offset in range(3 * MAX_RECORD_ERRORS)])
+    header = check(batch, rules)
+    records, checking, added = read_records(batch, 0, header, max_bytes=CAP), RecordCheck(header, rules, NOW), 0
+    while count := checking.add(islice(records, MAX_RECORD_ERRORS // 2)):
+        added += count
+    with pytest.raises(RefusedRecords) as caught:
+        checking.finish()
+    assert caught.value.indexes == tuple(range(MAX_RECORD_ERRORS))
+    assert added == MAX_RECORD_ERRORS, "the rest need not be decoded"
 
 
 def refused(batch: bytes, rules: ProduceRules = RULES, produce_version: int = 9) -> ErrorCode:
