@@ -21,8 +21,10 @@ from kraft.cli.main import cli
 from kraft.simulation.campaign import SeedResult, Tally, run_seed
 from kraft.simulation.plan import draw_knobs
 from kraft.spark import campaign, campaign_rows
+from kraft.spark.pipeline.report import cluster_report
 from kraft.spark.pipeline.store import ParquetStore, locked
 from kraft.spark.pipeline.tables import TABLES
+from kraft.story.report.page import render
 from tests.simulation.hunt import recorded
 from tests.simulation.mutants import MUTANTS
 from tests.support.browser import open_page
@@ -116,9 +118,7 @@ def test_a_planted_bug_is_in_the_tables_and_on_the_page(spark: SparkSession, tmp
     assert (row.failed, row.run_again, row.disagreed) == (len(failed), 1, 0)
     assert row.invariants == Counter(result.invariant for result in failed)
     assert (row.events, row.committed) == (sum(r.events for r in plain), sum(r.committed for r in plain))
-    arguments = ["pipeline", "report", "--into", str(tmp_path), "--output", str(page_path)]
-    done = CliRunner(catch_exceptions=False).invoke(cli, arguments)
-    assert done.exit_code == 0, done.output
+    page_path.write_text(render(cluster_report(store, str(tmp_path))), encoding="utf-8")
     page = open_page(page_path)
     assert page.console == []
     assert page.body.attributes["data-failed"] == "0"
