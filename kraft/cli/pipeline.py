@@ -187,11 +187,10 @@ def backfill_command(directories: tuple[str, ...], tables: Tables, lateness_s: i
     """
     with _pipeline(tables, None, lateness_s, directories) as (spark, pipeline):
         from kraft.spark.pipeline.inputs import log_directories
-        from kraft.spark.pipeline.run import backfill
-        from kraft.spark.pipeline.tables import TABLES
+        from kraft.spark.pipeline.run import BACKFILL_TABLES, backfill
 
         found = log_directories(directories)
-        with click.progressbar(length=len(TABLES), label="Backfill", item_show_func=lambda name: name or "") as bar:
+        with click.progressbar(length=BACKFILL_TABLES, label="Backfill", item_show_func=lambda name: name or "") as bar:
             backfill(spark, pipeline, found, lambda name: bar.update(1, name))
         _print_counts(pipeline)
 
@@ -206,6 +205,7 @@ def compact_command(tables: Tables) -> None:
 
 @command.command("report")
 @tables_options
+@lateness_option
 @click.option(
     "-o",
     "--output",
@@ -214,9 +214,9 @@ def compact_command(tables: Tables) -> None:
     type=click.Path(dir_okay=False, writable=True),
     help="The HTML page to write.",
 )
-def report_command(tables: Tables, output: str) -> None:
+def report_command(tables: Tables, output: str, lateness_s: int) -> None:
     """Write one self-contained HTML page with plots of the answers."""
-    with _pipeline(tables, None, 1) as (_, pipeline):
+    with _pipeline(tables, None, lateness_s) as (_, pipeline):
         from kraft.spark.pipeline.report import cluster_report
         from kraft.story.report.page import render
 

@@ -24,7 +24,7 @@ LATENESS_S = 600
 """A request is late if its time is this much before the newest one."""
 
 RAW = ("raw_metadata", "raw_events")
-_ANSWERS = tuple(table.name for table in tables_of(Layer.ANSWERS))
+ANSWERS = tuple(table.name for table in tables_of(Layer.ANSWERS))
 
 Progress = Callable[[str], object]
 
@@ -89,7 +89,7 @@ class Pipeline:
         assert mark is not None, "an aggregate without groups has one row"
         return rows.withColumn("late", F.coalesce(F.col("time") < F.lit(mark["mark"]).cast("timestamp"), F.lit(False)))
 
-    def answer(self, progress: Progress = silent, names: Container[str] = _ANSWERS) -> None:
+    def answer(self, progress: Progress = silent, names: Container[str] = ANSWERS) -> None:
         """Make the answers ``names`` again. ``progress`` is called with each table before it is written."""
         for table in tables_of(Layer.ANSWERS):
             if table.name not in names:

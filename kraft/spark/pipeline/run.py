@@ -18,10 +18,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from kraft.spark.pipeline import files, raw
-from kraft.spark.pipeline.batches import Pipeline, Progress, silent
+from kraft.spark.pipeline.batches import ANSWERS, Pipeline, Progress, silent
 from kraft.spark.pipeline.inputs import LogDirectories
 from kraft.spark.pipeline.store import StoreError, batch_name
 from kraft.spark.pipeline.tables import TABLES
+from kraft.spark.pipeline.typed import DERIVATIONS
 from kraft.spark.session import LOG_LEVEL
 
 _CHECKPOINTS = "_checkpoints"
@@ -30,6 +31,8 @@ _ROWS: Mapping[str, Callable[[DataFrame], DataFrame]] = {
     "raw_events": raw.event_rows,
 }
 BACKFILL = "backfill"
+BACKFILL_TABLES = len(_ROWS) + len(DERIVATIONS) + len(ANSWERS)
+"""The number of tables that a backfill of metadata and events reports."""
 _POLL_S = 0.5
 
 
