@@ -13,19 +13,22 @@ from kraft.config.topic import LogConfig
 from kraft.records.batch import CorruptBatch
 from kraft.records.record import Record, encode_batch
 from kraft.simulation.virtual_network import at_once
+from kraft.storage import open_files
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.log import Log
-from kraft.storage.open_files import OPEN_FILES, LazyFile
+from kraft.storage.open_files import LazyFile, OpenFiles
 from tests.storage.logs import EVERYTHING, append, batch, config, content
-from tests.support.open_files import held_files
 
 CAPACITY = 6
 LOGS = 40
 
 
 @pytest.fixture(autouse=True)
-def small_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OPEN_FILES, "capacity", held_files() + CAPACITY)
+def pool(monkeypatch: pytest.MonkeyPatch) -> OpenFiles:
+    """A small pool of this test's own: nodes of other tests may still have files in that of the process."""
+    pool = OpenFiles(CAPACITY)
+    monkeypatch.setattr(open_files, "OPEN_FILES", pool)
+    return pool
 
 
 def settings() -> LogConfig:
@@ -87,16 +90,16 @@ def test_a_slice_that_is_being_sent_keeps_its_file(tmp_path: Path) -> None:
     assert open_below(tmp_path) == []
 
 
-def test_there_is_no_room_while_readers_hold_all_files(tmp_path: Path) -> None:
+def test_there_is_no_room_while_readers_hold_all_files(tmp_path: Path, pool: OpenFiles) -> None:
     logs = many(tmp_path)
     for log in logs:
         append(log, batch([b"value"]))
-    assert OPEN_FILES.has_room()
+    assert pool.has_room()
     slices = [log.read(0, 1, EVERYTHING) for log in logs[:CAPACITY]]
-    assert not OPEN_FILES.has_room()
+    assert not pool.has_room()
     append(logs[-1], batch([b"value"]))  # an append holds no file for long, so it goes beyond the capacity
     slices.pop()
-    assert OPEN_FILES.has_room()
+    assert pool.has_room()
 
 
 def test_a_file_that_is_used_again_and_again_stays_open(tmp_path: Path) -> None:
@@ -118,13 +121,13 @@ def test_files_of_a_log_that_was_dropped_are_closed(tmp_path: Path) -> None:
     assert open_below(tmp_path) == []
 
 
-def test_threads_read_their_own_files_while_others_close_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_read_their_own_files_while_others_close_them(tmp_path: Path, pool: OpenFiles) -> None:
     """Lookups and compactions run on worker threads, and the pool closes files under their hands."""
     logs = many(tmp_path)
     for turn in range(6):
         for number, log in enumerate(logs):
             append(log, batch([value(number, turn)], timestamp=1000 + turn))
-    monkeypatch.setattr(OPEN_FILES, "capacity", held_files() + 2)
+    pool.capacity = 2
 
     def read(first: int) -> int:
         found = 0
