@@ -120,7 +120,8 @@ def test_undecodable_input_is_kept_with_its_reason(spark: SparkSession, tmp_path
     """Every line and record is in the raw tables; those that cannot be decoded are in ``quarantine``, with bytes."""
     pipeline = Pipeline(ParquetStore(spark, str(tmp_path)))
     good = event(0, 1, "start", extra={"unknown": [1]})
-    pipeline.add("raw_events", "events1-000000", raw.event_rows(lines(spark, [good, *BAD_LINES, b""])))
+    # A backfill gives the batches of both raw tables the same name.
+    pipeline.add("raw_events", "backfill-000000", raw.event_rows(lines(spark, [good, *BAD_LINES, b""])))
     bad = [
         row(0, LOG[0]),
         damaged(1, b"\x01\x99", "unknown type"),
@@ -128,8 +129,8 @@ def test_undecodable_input_is_kept_with_its_reason(spark: SparkSession, tmp_path
         damaged(None, b"!", "no"),
     ]
     source = metadata(spark, bad)
-    pipeline.add("raw_metadata", "metadata1-000000", raw.metadata_rows(source))
-    pipeline.add("raw_metadata", "metadata1-000001", raw.metadata_rows(source))
+    pipeline.add("raw_metadata", "backfill-000000", raw.metadata_rows(source))
+    pipeline.add("raw_metadata", "backfill-000001", raw.metadata_rows(source))
     found = pipeline.store.read(TABLES["quarantine"]).collect()
     assert {bytes(each["bytes"]) for each in found} == {*BAD_LINES, b"\x01\x99", b"?", b"!"}
     assert len(found) == len(BAD_LINES) + 3

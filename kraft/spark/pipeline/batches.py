@@ -69,7 +69,7 @@ class Pipeline:
             kind = "type" if name == "raw_metadata" else "kind"
             found = {row["kind"]: row["bad"] for row in _kinds(stored, kind).collect()}
             if any(found.values()):
-                self.store.append(TABLES["quarantine"], batch, raw.quarantined(name, stored))
+                self.store.append(TABLES["quarantine"], f"{name}-{batch}", raw.quarantined(name, stored))
             for typed, derivation in DERIVATIONS.items():
                 if derivation.source != name:
                     continue
