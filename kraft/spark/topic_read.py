@@ -118,11 +118,6 @@ def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable
                 fetched = await fetcher.next(FETCH_WAIT_S)
             except GaveUp as error:
                 failure = str(error)
-                if await _is_deleted(cluster, wanted.topic):
-                    raise TopicDeleted(
-                        f"cannot read offsets {before} to {wanted.end} of {wanted.topic}-{wanted.partition}: "
-                        f"topic {wanted.topic} does not exist any more"
-                    ) from None
             except KafkaError as error:
                 if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
                     raise _OutOfRange(before) from error
@@ -130,6 +125,12 @@ def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable
             else:
                 if fetcher.offset > before:
                     return fetched
+                continue
+            if await _is_deleted(cluster, wanted.topic):
+                raise TopicDeleted(
+                    f"cannot read offsets {before} to {wanted.end} of {wanted.topic}-{wanted.partition}: "
+                    f"topic {wanted.topic} does not exist any more"
+                )
         where = f"offset {before} of {wanted.topic}-{wanted.partition}"
         raise GaveUp(f"no record at {where} within {timeout_s:g} seconds: {failure}")
 

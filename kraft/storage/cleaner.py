@@ -114,12 +114,16 @@ class Cleaning:
                 _finish(new, old[-1])
                 groups.append(SegmentGroup(old, new))
             return Cleaned(end, tuple(groups))
-        except BaseException as failure:
+        except (FileNotFoundError, CorruptBatch) as failure:
             for new in written:
                 discard(new)
             # Retention took a segment, or a truncation cut what this thread reads.
-            if isinstance(failure, FileNotFoundError) or (isinstance(failure, CorruptBatch) and should_stop()):
+            if isinstance(failure, FileNotFoundError) or should_stop():
                 raise CleaningStopped from failure
+            raise
+        except BaseException:
+            for new in written:
+                discard(new)
             raise
 
     def _offset_map(self, pace: _Pace) -> tuple[dict[bytes, int], int]:
