@@ -7,7 +7,6 @@ directory. Others get nothing. The umask of the process may take more away.
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 _GROUP_READS = 0o050
@@ -47,8 +46,7 @@ def create_private_directory(path: str | os.PathLike[str]) -> None:
 
     The parents are those of the system, so their modes decide nothing here.
     """
-    with contextlib.suppress(FileExistsError):
-        os.makedirs(path, 0o700)
+    os.makedirs(path, 0o700, exist_ok=True)
 
 
 def _shared(path: str | os.PathLike[str], bits: int) -> int:
