@@ -27,14 +27,14 @@ _SLICE_PRODUCERS = 500
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:
-    topics: dict[str, TopicResponse] = {}
+    topics = {topic.name: TopicResponse(topic.name) for topic in message.topics}
     turns = Turns(_SLICE_PRODUCERS)
     # A partition that is named again is described once: it may have thousands of producers.
     for name, index in dict.fromkeys(
         (topic.name, index) for topic in message.topics for index in topic.partition_indexes
     ):
         answer = _one(broker, name, index)
-        topics.setdefault(name, TopicResponse(name)).partitions.append(answer)
+        topics[name].partitions.append(answer)
         await turns.spend(1 + len(answer.active_producers))
     return DescribeProducersResponse(topics=list(topics.values()))
 

@@ -27,3 +27,9 @@ async def test_a_partition_that_is_named_again_is_described_once(broker: Connect
     (found,) = (await broker.request(request, 0)).topics
     assert [each.partition_index for each in found.partitions] == [0, 1]
     assert len(found.partitions[0].active_producers) == 1
+
+
+async def test_a_topic_without_partitions_is_in_the_response(broker: Connection, topic: str) -> None:
+    """As in Kafka's DescribeProducers, which answers each topic of the request."""
+    response = await broker.request(DescribeProducersRequest(topics=[TopicRequest("none"), TopicRequest(topic)]), 0)
+    assert [(each.name, each.partitions) for each in response.topics] == [("none", []), (topic, [])]
