@@ -107,7 +107,7 @@ class UnopenedBatch:
     async def append(self, world: World) -> AppendResult:
         """Open the batch and append it. Large ones are opened on a worker thread and checked in slices.
 
-        Whatever was checked of the partition before is checked again, because it may change meanwhile.
+        Checks the partition a second time, because it may change while the batch is opened.
 
         Raises:
             KafkaError: Nothing was appended; the error says why.

@@ -43,7 +43,7 @@ class Waits:
 
 @attrs.frozen
 class Outcome:
-    """What the attacker got: whole frames until all were answered, or until the node closed the connection."""
+    """The responses to an attack: whole frames, until the node answered all requests or closed the connection."""
 
     seconds: float
     frames: int

@@ -285,7 +285,7 @@ async def test_rebuildable_files_may_be_damaged(tmp_path: Path, name: str, conte
         assert (await produce(running.broker, TOPIC, batch(b"d"))).base_offset == 3
 
 
-# Who may read the files
+# File permissions
 
 
 def modes(directory: Path) -> tuple[set[str], set[str]]:

@@ -345,7 +345,7 @@ async def test_many_deleted_partitions_leave_turns_to_other_tasks(tmp_path: Path
 
 
 async def test_a_topic_that_is_deleted_and_created_again_in_one_image_begins_empty(tmp_path: Path) -> None:
-    """Whatever other tasks do in between, the old logs have left their names before the new ones are opened."""
+    """Other tasks run in between. The old logs are renamed before the new ones are opened."""
     broker = broker_in(tmp_path, 1)
     broker.replicas.registered(11)
     old = topic(1, leader=1, partitions=20)
