@@ -37,7 +37,8 @@ class BlockingCluster:
     One thread uses it, for one call or stream at a time.
     """
 
-    def __init__(self, bootstrap: str, client_id: str = "kraft") -> None:
+    def __init__(self, bootstrap: str, client_id: str = "kraft", *, retry_timeout_s: float = 0.0) -> None:
+        self._retry_timeout_s = retry_timeout_s
         self._bootstrap = bootstrap
         self._client_id = client_id
         self._ready = threading.Event()
@@ -46,10 +47,16 @@ class BlockingCluster:
         self._thread = threading.Thread(target=self._run, name="kraft client", daemon=True)
 
     def __enter__(self) -> BlockingCluster:
-        """Connect. Raises ConfigError for a malformed address, ClusterUnreachable if no server responds."""
+        """Connect, and try again for ``retry_timeout_s``.
+
+        Raises:
+            ConfigError: an address is malformed.
+            ClusterUnreachable: no server responds.
+            GaveUp: the same, after ``retry_timeout_s``.
+        """
         self._thread.start()
         servers = self._bootstrap.count(",") + 1
-        if not self._ready.wait(servers * (CONNECT_TIMEOUT_S + TIMEOUT_S)):
+        if not self._ready.wait(self._retry_timeout_s + servers * (CONNECT_TIMEOUT_S + TIMEOUT_S)):
             raise GaveUp(f"no connection to {self._bootstrap}: no answer in time")
         if self._failure is not None:
             raise self._failure
@@ -137,7 +144,7 @@ class BlockingCluster:
     async def _main(self) -> None:
         """Own the connections and the tasks of streams, until ``close``."""
         jobs, incoming = trio.open_memory_channel[Job](0)
-        async with open_cluster(self._bootstrap, self._client_id) as cluster:
+        async with open_cluster(self._bootstrap, self._client_id, retry_timeout_s=self._retry_timeout_s) as cluster:
             self._loop = _Loop(cluster, jobs, trio.lowlevel.current_trio_token())
             self._ready.set()
             async with trio.open_nursery() as nursery:

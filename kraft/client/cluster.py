@@ -60,19 +60,27 @@ def check(code: int, message: str | None = None) -> None:
 
 
 @asynccontextmanager
-async def open_cluster(bootstrap: str, client_id: str = "kraft", *, dial: Dial = dial_by_tcp) -> AsyncIterator[Cluster]:
+async def open_cluster(
+    bootstrap: str, client_id: str = "kraft", *, retry_timeout_s: float = 0.0, dial: Dial = dial_by_tcp
+) -> AsyncIterator[Cluster]:
     """Connect to the first server of ``bootstrap`` (``host:port,…``) that responds. Close all connections at the end.
+
+    If no server responds, try again for ``retry_timeout_s``.
 
     Raises:
         ConfigError: an address is not ``host:port``.
         ClusterUnreachable: no server responded.
+        GaveUp: the same, after ``retry_timeout_s``.
     """
     servers = [
         parse_host_port("bootstrap servers", text.strip(), "Value must be host:port") for text in bootstrap.split(",")
     ]
     cluster = Cluster(servers, client_id, dial)
     try:
-        await cluster.any_connection()
+        if retry_timeout_s:
+            await retried(cluster.any_connection, "connection to the cluster", retry_timeout_s)
+        else:
+            await cluster.any_connection()
         yield cluster
     finally:
         cluster.close()

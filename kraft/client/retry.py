@@ -66,7 +66,7 @@ async def retried(attempt: Callable[[], Awaitable[T]], what: str, timeout_s: flo
                 if not passes(error):
                     raise
                 if not failure:
-                    logger.warning("%s: %s; trying again for up to %g seconds", what, reason(error), timeout_s)
+                    logger.warning("%s: %s; trying again", what, reason(error))
                 failure = reason(error)
             await trio.sleep(RETRY_S)
     raise GaveUp(f"{what}: gave up after {timeout_s:g} seconds: {failure or 'no answer in time'}")

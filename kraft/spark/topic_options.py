@@ -188,7 +188,10 @@ RETRIES = Option(
 )
 RETRY_INTERVAL_MS = Option("fetchOffset.retryIntervalMs", MS, "The pause before it tries again.", default=10)
 POLL_TIMEOUT_MS = Option(
-    "kafkaConsumer.pollTimeoutMs", MS, "How long an executor waits for a partition's leader.", default=120_000
+    "kafkaConsumer.pollTimeoutMs",
+    MS,
+    "How long an executor waits for a broker and for the leader of a partition.",
+    default=120_000,
 )
 TOPIC = Option("topic", TEXT, "Sink: the topic of all rows. Goes before the column `topic`.")
 

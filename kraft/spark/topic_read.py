@@ -57,10 +57,10 @@ def data_loss(options: Options, text: str) -> None:
     logger.warning("%s. Reading on, because failOnDataLoss is false", text)
 
 
-def open_client(options: Options) -> BlockingCluster:
+def open_client(options: Options, retry_timeout_s: float = 0.0) -> BlockingCluster:
     """Return a client for the brokers of ``kafka.bootstrap.servers``. It connects at the begin of its with block."""
     servers: tuple[str, ...] = options[SERVERS]
-    return BlockingCluster(",".join(servers), options[CLIENT_ID])
+    return BlockingCluster(",".join(servers), options[CLIENT_ID], retry_timeout_s=retry_timeout_s)
 
 
 def read_range(options: Options, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
@@ -70,10 +70,9 @@ def read_range(options: Options, wanted: OffsetRange) -> Iterator[pa.RecordBatch
         DataLoss: the log does not reach back to the range, or ends before it, or the topic was deleted; and
             ``failOnDataLoss`` is true.
         KafkaError: the leader refused a fetch, or a batch is damaged (CORRUPT_MESSAGE).
-        GaveUp: no leader of the partition responded within ``kafkaConsumer.pollTimeoutMs``.
-        ClusterUnreachable: no broker accepts a connection.
+        GaveUp: no broker, or no leader of the partition, responded within ``kafkaConsumer.pollTimeoutMs``.
     """
-    with open_client(options) as client:
+    with open_client(options, options[POLL_TIMEOUT_MS] / 1000) as client:
         while wanted.size > 0:
             try:
                 yield from _read(client, options, wanted)

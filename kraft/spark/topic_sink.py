@@ -96,10 +96,9 @@ def write_rows(options: Options, batches: Iterator[pa.RecordBatch]) -> WriterCom
     Raises:
         SinkError: a row has no topic, or a header without a key.
         KafkaError: a leader refused a batch.
-        GaveUp: a batch was not acknowledged within ``kafka.delivery.timeout.ms``.
-        ClusterUnreachable: no broker accepts a connection.
+        GaveUp: no broker responded, or a batch was not acknowledged, within ``kafka.delivery.timeout.ms``.
     """
-    with open_client(options) as client:
+    with open_client(options, options[DELIVERY_TIMEOUT_MS] / 1000) as client:
         buffers = _Buffers(options, client)
         for batch in batches:
             for topic, partition, record in _records(batch, options.get(TOPIC)):
