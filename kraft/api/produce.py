@@ -16,12 +16,15 @@ higher minimum as a sign that the broker cannot read compressed batches.
 The broker receives, checks and writes a batch once. It decodes single records only if the topic needs that: compaction
 needs keys, and ``compression.type`` may need another codec. Such a request is parked meanwhile. With ``acks=0`` there
 is no response, and an error closes the connection, so that the producer notices. With ``acks=all`` the response waits
-until the records are committed, for ``timeout_ms`` at most.
+until the records are committed, for ``timeout_ms`` at most. A connection sends its next request after that, so the
+batches of one connection are appended in their order.
 """
 
 from __future__ import annotations
 
 import logging
+from typing import Final
+from uuid import UUID
 
 import attrs
 import trio
@@ -43,6 +46,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, ResponseAction
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.PRODUCE,
@@ -57,6 +61,9 @@ ACKS_ALL = -1
 OLDEST_SERVED = 3
 TOPIC_IDS_VERSION = 13
 CURRENT_LEADER_VERSION = 10
+_SLICE_BYTES: Final = 4 << 20
+_PARTITION_BYTES: Final = 64 * 1024
+"""The cost of an append beside its bytes. The unit is the time to check and write one byte."""
 _JUDGED_BY_THE_LOG = frozenset(
     {ErrorCode.INVALID_TIMESTAMP, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.INVALID_PRODUCER_EPOCH}
 )
@@ -74,14 +81,14 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if anonymous else ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
         return error(message, version, code)
     produced = _Produced(broker, message.acks, version)
-    response = ProduceResponse(
-        [
-            TopicProduceResponse(
-                topic.name, topic.topic_id, [produced.append(topic, data) for data in topic.partition_data]
-            )
-            for topic in message.topic_data
-        ]
-    )
+    response = ProduceResponse()
+    turns = Turns(_SLICE_BYTES)
+    for (name, topic_id), partitions in _last_named(message.topic_data).items():
+        answers = TopicProduceResponse(name, topic_id)
+        response.responses.append(answers)
+        for data in partitions.values():
+            answers.partition_responses.append(produced.append(name, topic_id, data))
+            await turns.spend(_PARTITION_BYTES + len(data.records or b""))
 
     async def later() -> ProduceResponse | ResponseAction:
         await produced.open()
@@ -93,6 +100,16 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
     if produced.unopened or produced.uncommitted:
         return Parked(later)
     return produced.unanswered() if message.acks == 0 else response
+
+
+def _last_named(topics: list[TopicProduceData]) -> dict[tuple[str, UUID], dict[int, PartitionProduceData]]:
+    """Return each topic and each partition once. Of a partition that is named again only the last batch counts, as in
+    Apache's ``KafkaApis.handleProduceRequest``.
+    """
+    named: dict[tuple[str, UUID], dict[int, PartitionProduceData]] = {}
+    for topic in topics:
+        named.setdefault((topic.name, topic.topic_id), {}).update((data.index, data) for data in topic.partition_data)
+    return named
 
 
 def _is_transactional(message: ProduceRequest) -> bool:
@@ -119,13 +136,13 @@ class _Produced:
         self.unopened: list[tuple[PartitionProduceResponse, UnopenedBatch]] = []
         self.uncommitted: list[_Uncommitted] = []
 
-    def append(self, topic: TopicProduceData, data: PartitionProduceData) -> PartitionProduceResponse:
+    def append(self, name: str, topic_id: UUID, data: PartitionProduceData) -> PartitionProduceResponse:
         """Append the records of one partition. If that is long work, leave it to ``open``, which sets the response."""
-        replicas, name, partition = self._broker.replicas, topic.name, None
+        replicas, partition = self._broker.replicas, None
         answer = PartitionProduceResponse(data.index, 0, -1)
         try:
             if self._version >= TOPIC_IDS_VERSION:
-                name = replicas.name_of(topic.topic_id)
+                name = replicas.name_of(topic_id)
             if is_internal(name):
                 # The coordinators read these topics back, so only they may write to them.
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Clients may not write to {name}.")

@@ -289,3 +289,48 @@ async def test_clients_may_not_write_to_internal_topics(broker: Connection) -> N
     """One record that the coordinator cannot read, and no group of the partition could be loaded again."""
     answer = await produce(broker, "__consumer_offsets", batch(b"a", key=b"k"))
     assert answer.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def _addressed(*batches: tuple[str, int, bytes], acks: int = -1) -> ProduceRequest:
+    """A request with an entry for each (topic, partition, records)."""
+    data = [
+        TopicProduceData(name, partition_data=[PartitionProduceData(index, records)])
+        for name, index, records in batches
+    ]
+    return ProduceRequest(acks=acks, timeout_ms=5000, topic_data=data)
+
+
+@pytest.mark.parametrize("configs", [{}, {"compression.type": "uncompressed"}], ids=["as sent", "opened on a thread"])
+async def test_of_a_partition_that_is_named_twice_the_last_batch_is_appended(
+    broker: Connection, new_name: str, configs: dict[str, str]
+) -> None:
+    """Apache's ``KafkaApis.handleProduceRequest`` collects the batches in a map by partition, and answers from it.
+
+    The first batch is so large that a worker thread opens it, and the last one needs no thread.
+    """
+    await create(broker, new_name, 2, configs)
+    large = batch(*(b"first %d" % n for n in range(5000)), compression=Compression.GZIP)
+    small, other = batch(b"last"), batch(b"other")
+    within = TopicProduceData(new_name, partition_data=[PartitionProduceData(0, large), PartitionProduceData(0, small)])
+    requests = [
+        ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[within]),
+        _addressed((new_name, 0, large), (new_name, 1, other), (new_name, 0, small)),
+    ]
+    for offset, (request, indexes) in enumerate(zip(requests, ([0], [0, 1]), strict=True)):
+        response = await broker.request(request, 12)
+        (topic,) = response.responses
+        answers = topic.partition_responses
+        assert [each.index for each in answers] == indexes
+        assert (answers[0].error_code, answers[0].base_offset) == (0, offset)
+    assert await values(broker, new_name) == [b"last", b"last"]
+
+
+async def test_a_batch_that_a_thread_opens_keeps_its_place(broker: Connection, new_name: str) -> None:
+    """Kafka's guarantee: messages of a producer to a partition are appended in the order in which they are sent.
+
+    With ``acks=0`` the second request is sent while the first batch is opened.
+    """
+    await create(broker, new_name, configs={"compression.type": "uncompressed"})
+    large = batch(*(b"first %d" % n for n in range(5000)), compression=Compression.GZIP)
+    await broker.send(produce_request(new_name, large, acks=0), 12)
+    assert (await produce(broker, new_name, batch(b"last"))).base_offset == 5000

@@ -163,16 +163,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
             "PRODUCE [012]: *", "", "Produce 0 to 2 are advertised and not served; this node responds with an error."
         ),
         Allowed("*: no partition", "responses", EMPTY_TOPICS),
-        Allowed(
-            "*: a partition twice",
-            "*",
-            "Of two batches for one partition this node appends both; Apache Kafka drops the first.",
-        ),
-        Allowed(
-            "*",
-            "*.baseOffset",
-            "The offset is higher because an earlier request appended two batches for one partition.",
-        ),
     ],
     "produce_idempotent": [
         Allowed(

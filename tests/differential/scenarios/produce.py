@@ -213,6 +213,8 @@ def produce_addressed(talk: Talk) -> None:
     talk.sweep("three partitions", ApiKey.PRODUCE, {"acks": -1, "timeoutMs": 5000, "topicData": twice})
     same = [{**topic, "partitionData": [row, row]}]
     talk.sweep("a partition twice", ApiKey.PRODUCE, {"acks": -1, "timeoutMs": 5000, "topicData": same})
+    again = [{**topic, "partitionData": [row]}, {**topic, "partitionData": [{**row, "index": 1}, row]}]
+    talk.sweep("a topic twice", ApiKey.PRODUCE, {"acks": -1, "timeoutMs": 5000, "topicData": again})
     talk.sweep("empty transactional id", ApiKey.PRODUCE, produced(topic, batch(), transactionalId=""))
 
 
