@@ -20,9 +20,7 @@ import argparse
 import contextlib
 import random
 import sys
-import tempfile
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,6 +31,7 @@ import attrs
 from kraft.spark import register
 from kraft.spark.session import local_session
 from tests.spark.brokers import Brokers
+from tests.spark.seeds import add_seeds, run_seeds
 from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
@@ -260,24 +259,19 @@ def run(seed: int, spark: SparkSession, directory: Path, source: str = "kafka") 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.spark.exactly_once", description="Kill brokers under Spark.")
-    parser.add_argument("--seeds", default="0:20", metavar="A:B", help="the seeds from A to B - 1")
+    add_seeds(parser, "0:20")
     parser.add_argument("--format", default="kafka", choices=("kafka", "kraft"), help="the data source")
     options = parser.parse_args()
-    first, last = map(int, options.seeds.split(":"))
     spark = local_session("exactly once", cores=2, settings={"spark.jars": connector_jars(), **SPARK_SETTINGS})
     register(spark)
     spark.sparkContext.setLogLevel("OFF")  # Spark logs each lost broker, and the tasks of each query that is stopped
-    failed = 0
-    for seed in range(first, last):
-        with tempfile.TemporaryDirectory(prefix="kraft-exactly-once-", ignore_cleanup_errors=True) as directory:
-            try:
-                print(run(seed, spark, Path(directory), options.format), flush=True)
-            except Exception:
-                failed += 1
-                print(f"seed {seed}: failed\n{traceback.format_exc()}", flush=True)
-    print(f"{last - first - failed} of {last - first} seeds: the files are equal to the topic")
+
+    def one(seed: int, directory: Path) -> Outcome:
+        return run(seed, spark, directory, options.format)
+
+    status = run_seeds(options.seeds, one, "the files are equal to the topic")
     spark.stop()
-    return int(failed > 0)
+    return status
 
 
 if __name__ == "__main__":

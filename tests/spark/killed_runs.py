@@ -19,10 +19,8 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +37,7 @@ from kraft.spark.pipeline.store import ParquetStore
 from kraft.spark.pipeline.tables import TABLES, Layer, TableSchema
 from kraft.spark.session import local_session
 from tests.spark.brokers import Brokers
+from tests.spark.seeds import add_seeds, run_seeds
 from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS, environment, free_ports
@@ -321,23 +320,18 @@ def run(seed: int, spark: SparkSession, directory: Path, kills: int = len(VICTIM
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.spark.killed_runs", description="Kill the pipeline's runs.")
-    parser.add_argument("--seeds", default="0:5", metavar="A:B", help="the seeds from A to B - 1")
+    add_seeds(parser, "0:5")
     parser.add_argument("--kills", type=int, default=len(VICTIMS), help="the kills of each seed")
     options = parser.parse_args()
-    first, last = map(int, options.seeds.split(":"))
     spark = local_session("killed runs", cores=2)
     register(spark)
-    failed = 0
-    for seed in range(first, last):
-        with tempfile.TemporaryDirectory(prefix="kraft-killed-runs-", ignore_cleanup_errors=True) as directory:
-            try:
-                print(run(seed, spark, Path(directory), options.kills), flush=True)
-            except Exception:
-                failed += 1
-                print(f"seed {seed}: failed\n{traceback.format_exc()}", flush=True)
-    print(f"{last - first - failed} of {last - first} seeds: the tables are equal to those of a backfill")
+
+    def one(seed: int, directory: Path) -> Outcome:
+        return run(seed, spark, directory, options.kills)
+
+    status = run_seeds(options.seeds, one, "the tables are equal to those of a backfill")
     spark.stop()
-    return int(failed > 0)
+    return status
 
 
 if __name__ == "__main__":
