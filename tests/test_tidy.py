@@ -149,8 +149,24 @@ def files_made_elsewhere(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"make files with kraft.storage.creation, not with {called}"
 
 
+#: The modules that may open a file to read it in another way, with their reasons.
+MAY_OPEN = {
+    **MAY_CREATE,
+    "config/properties.py": "reads the file that the user names, which may be a pipe of the shell",
+    "storage/atomic.py": "opens directories",
+}
+
+
+def files_opened_elsewhere(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """A pipe in the place of a file blocks its reader forever."""
+    for node in ast.walk(tree):
+        opens = isinstance(node, ast.Call) and ast.unparse(node.func) in ("open", "os.open")
+        if opens and not any(keyword.arg == "opener" for keyword in node.keywords):
+            yield node.lineno, "open files with kraft.storage.creation"
+
+
 #: The places that a check exempts.
-EXEMPT = {"worldly_things": MAY_ASK, "files_made_elsewhere": MAY_CREATE}
+EXEMPT = {"worldly_things": MAY_ASK, "files_made_elsewhere": MAY_CREATE, "files_opened_elsewhere": MAY_OPEN}
 
 
 def is_exempt(check: str, path: Path) -> bool:
@@ -194,6 +210,7 @@ def hard_pages(root: Path) -> Iterator[str]:
 
 CHECKS = [
     files_made_elsewhere,
+    files_opened_elsewhere,
     hard_sentences,
     long_functions,
     unbounded_shields,
@@ -204,6 +221,7 @@ CHECKS = [
 ]
 FAULTS = {
     "files_made_elsewhere": "os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)",
+    "files_opened_elsewhere": "open(path, 'rb')",
     "hard_sentences": '"""What was appended is sent."""',
     "long_functions": "def f():\n" + "    pass\n" * MAX_FUNCTION_LINES,
     "unbounded_shields": "with trio.CancelScope(shield=True): pass",

@@ -14,6 +14,7 @@ import attrs
 from kraft.cli.dump_decoders import Decoder, control_text
 from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, check_batch, parse_header
 from kraft.records.record import Record, read_records
+from kraft.storage.creation import open_for_reading
 from kraft.storage.scan import read_batch
 from kraft.wire.decode_error import DecodeError
 
@@ -45,7 +46,7 @@ def dump_batches(path: str, printing: Printing, echo: Echo) -> None:
         Damage: the file is damaged; everything sound has been printed.
         OSError: the file cannot be read.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_for_reading(path)
     try:
         dump = _Dump(printing, echo)
         for position, header in dump.headers(fd, os.fstat(fd).st_size):

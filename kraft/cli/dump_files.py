@@ -17,6 +17,7 @@ from kraft.broker.producer_snapshot import CorruptSnapshot, decode_snapshot
 from kraft.cli.dump_batches import Damage, Echo, optional_long
 from kraft.records.batch import SEQUENCE_MASK, BatchHeader, CorruptBatch
 from kraft.storage.checkpoint import LEADER_EPOCH, read_lines
+from kraft.storage.creation import open_for_reading
 from kraft.storage.scan import walk
 
 MAX_BYTES = 64 * 2**20
@@ -178,7 +179,7 @@ def _headers(path: str) -> Iterator[tuple[int, BatchHeader]]:
     """Yield the complete batches of an index's log. Raises Damage if the log is absent."""
     log = os.path.splitext(path)[0] + ".log"
     try:
-        fd = os.open(log, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_for_reading(log)
     except FileNotFoundError:
         raise Damage(f"{os.path.basename(log)} is missing, so the entries were not compared with it") from None
     try:
@@ -198,7 +199,7 @@ def _base_offset(path: str) -> int:
 
 
 def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=open_for_reading) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise Damage(f"larger than {MAX_BYTES} bytes")

@@ -21,6 +21,7 @@ from kraft.metadata.loader import Loader
 from kraft.raft.messages import SnapshotId
 from kraft.records.batch import BatchHeader, CorruptBatch
 from kraft.records.record import read_records
+from kraft.storage.creation import open_for_reading
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT
 from kraft.storage.errors import StorageError
 from kraft.storage.scan import read_batch, walk
@@ -108,7 +109,7 @@ def _replay(path: str, loader: Loader, start_offset: int) -> bool:
     """Replay the complete batches of a segment from ``start_offset`` on. Return whether the segment is complete to its
     end.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_for_reading(path)
     offset = start_offset
     try:
         for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):

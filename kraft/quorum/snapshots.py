@@ -21,7 +21,7 @@ from kraft.quorum.support import require_supported_file
 from kraft.raft.events import StoreChunk
 from kraft.raft.messages import SnapshotId
 from kraft.storage.atomic import sync_directory, write_all
-from kraft.storage.creation import create_file, open_for_writing
+from kraft.storage.creation import create_file, open_for_reading, open_for_writing
 from kraft.storage.errors import CorruptLog, StorageError, UnsupportedFormat
 from kraft.storage.flush import sync_file
 from kraft.storage.snapshot import (
@@ -100,7 +100,7 @@ class MetadataSnapshots:
         Raises KafkaError SNAPSHOT_NOT_FOUND or POSITION_OUT_OF_RANGE.
         """
         try:
-            fd = os.open(self.path(snapshot), os.O_RDONLY | os.O_CLOEXEC)
+            fd = open_for_reading(self.path(snapshot))
         except FileNotFoundError:
             raise KafkaError(ErrorCode.SNAPSHOT_NOT_FOUND) from None
         try:

@@ -24,6 +24,7 @@ from kraft.metadata.frame import decode_record
 from kraft.records.batch import BatchHeader, CorruptBatch, check_batch
 from kraft.records.control import ControlType, control_type
 from kraft.records.record import Record, read_records
+from kraft.storage.creation import open_for_reading
 from kraft.storage.errors import UnsupportedFormat
 from kraft.storage.scan import walk
 from kraft.storage.segment import LOG_SUFFIX
@@ -79,7 +80,7 @@ def require_supported(directory: str) -> None:
 
 def require_supported_file(path: str, offset: int = 0) -> None:
     """Check the levels in a segment or a snapshot, in batches that reach ``offset``. Raises as above."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_for_reading(path)
     try:
         size = os.fstat(fd).st_size
         if size == 0:

@@ -18,6 +18,7 @@ import attrs
 
 from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, TruncatedBatch, check_batch, parse_header
 from kraft.spark.options import Option, one_of
+from kraft.storage.creation import open_for_reading
 from kraft.storage.scan import find_sound_batch, has_wrong_length, walk
 from kraft.storage.snapshot import CHECKPOINT_SUFFIX
 
@@ -101,7 +102,7 @@ def scan(path: str, *, is_active: bool, chunk_bytes: int = CHUNK_BYTES) -> Itera
 
     Raises OSError.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_for_reading(path)
     try:
         yield from _Scan(path, fd, os.fstat(fd).st_size, is_active, chunk_bytes).run()
     finally:

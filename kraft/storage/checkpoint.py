@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from kraft.storage.atomic import write_atomically
+from kraft.storage.creation import open_for_reading
 from kraft.storage.errors import CheckpointError
 
 logger = logging.getLogger("kraft.storage")
@@ -39,7 +40,7 @@ def read_lines(path: str | os.PathLike[str]) -> list[list[str]]:
     Raises CheckpointError if the version or the count is wrong, or the file is too large.
     """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_for_reading) as file:
             data = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return []

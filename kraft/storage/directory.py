@@ -23,7 +23,7 @@ import attrs
 import javaproperties
 
 from kraft.storage.atomic import sync_directory, write_atomically
-from kraft.storage.creation import create_private_directory, open_or_create
+from kraft.storage.creation import create_private_directory, open_for_reading, open_or_create
 from kraft.storage.errors import LogDirectoryError
 from kraft.storage.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties, read_properties
 from kraft.wire.uuids import uuid_to_text
@@ -214,7 +214,7 @@ def _last_stop(path: str) -> LastStop:
     if os.path.exists(os.path.join(path, CLEAN_SHUTDOWN)):
         return LastStop.CLEAN
     try:
-        with open(os.path.join(path, BOOT_ID), "rb") as file:
+        with open(os.path.join(path, BOOT_ID), "rb", opener=open_for_reading) as file:
             known = file.read(100).decode("ascii", errors="replace")
     except FileNotFoundError:
         return LastStop.POWER_LOST
@@ -224,7 +224,7 @@ def _last_stop(path: str) -> LastStop:
 def _boot_id() -> str:
     """Return the kernel's id of this boot. It is empty on systems without one, and an empty id never matches."""
     try:
-        with open(_KERNEL_BOOT_ID, encoding="ascii") as file:
+        with open(_KERNEL_BOOT_ID, encoding="ascii", opener=open_for_reading) as file:
             return file.read().strip()
     except OSError:
         return ""

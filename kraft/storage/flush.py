@@ -8,6 +8,7 @@ import os
 import attrs
 
 from kraft.storage.atomic import sync_directory
+from kraft.storage.creation import open_for_reading
 from kraft.storage.open_files import OpenFile
 
 
@@ -51,7 +52,7 @@ class Flush:
 
 def sync_file(path: str) -> None:
     """Make a closed file durable. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_for_reading(path)
     try:
         os.fsync(fd)
     finally:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import attrs
 import javaproperties
 
+from kraft.storage.creation import open_for_reading
 from kraft.storage.errors import LogDirectoryError
 from kraft.wire.uuids import uuid_from_text, uuid_to_text
 
@@ -96,7 +97,7 @@ def read_directory_id(values: Mapping[str, str]) -> uuid.UUID | None:
 def read_properties(name: str) -> dict[str, str] | None:
     """Read a properties file; None if it is absent. Raises LogDirectoryError if it is malformed, OSError."""
     try:
-        with open(name, "rb") as file:
+        with open(name, "rb", opener=open_for_reading) as file:
             return javaproperties.loads(file.read(_MAX_BYTES).decode("latin-1"))
     except FileNotFoundError:
         return None

@@ -6,6 +6,7 @@ import os
 from uuid import UUID
 
 from kraft.storage.atomic import write_atomically
+from kraft.storage.creation import open_for_reading
 from kraft.storage.errors import StorageError
 from kraft.wire.uuids import uuid_from_text, uuid_to_text
 
@@ -17,7 +18,7 @@ def read_topic_id(directory: str | os.PathLike[str]) -> UUID | None:
     """Return the topic id; None if the file is absent or a power cut emptied it. Raises StorageError, OSError."""
     path = os.path.join(directory, FILE_NAME)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_for_reading) as file:
             text = file.read(_MAX_BYTES).decode("utf-8", errors="replace")
     except FileNotFoundError:
         return None

@@ -18,6 +18,7 @@ from kraft.records.batch import NO_PRODUCER_ID, BatchHeader
 from kraft.records.control import EndTransactionMarker
 from kraft.records.record import read_records
 from kraft.storage.atomic import write_atomically
+from kraft.storage.creation import open_for_reading
 from kraft.storage.errors import CorruptLog
 from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES
 from kraft.storage.recovery import ADVICE
@@ -64,7 +65,10 @@ class ProducerSnapshots:
         self._interim = None
         for offset in sorted(self.offsets(), reverse=True):
             if offset <= end_offset:
-                with contextlib.suppress(CorruptSnapshot), open(self._path(offset), "rb") as file:
+                with (
+                    contextlib.suppress(CorruptSnapshot),
+                    open(self._path(offset), "rb", opener=open_for_reading) as file,
+                ):
                     return ProducerStates(decode_snapshot(file.read())), offset
             os.unlink(self._path(offset))
         return ProducerStates(), 0

@@ -14,6 +14,7 @@ import uuid
 import attrs
 
 from kraft.storage.atomic import write_atomically
+from kraft.storage.creation import open_for_reading
 from kraft.storage.errors import StorageError
 from kraft.wire.uuids import ZERO_UUID, uuid_from_text, uuid_to_text
 
@@ -39,7 +40,7 @@ class QuorumState:
 def read_quorum_state(path: str | os.PathLike[str]) -> QuorumState | None:
     """Return the state, or None if the file is absent. Raises StorageError if the file is malformed."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_for_reading) as file:
             data = file.read(_MAX_BYTES)
     except FileNotFoundError:
         return None

@@ -20,7 +20,7 @@ from kraft.records.batch import BatchHeader, CorruptBatch
 from kraft.records.control import ControlType, control_record, control_type
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.storage.atomic import sync_directory, write_all
-from kraft.storage.creation import create_file
+from kraft.storage.creation import create_file, open_for_reading
 from kraft.storage.errors import CorruptLog
 from kraft.storage.scan import read_batch, walk
 from kraft.wire.codec import decode, encode
@@ -99,7 +99,7 @@ def read_snapshot(path: str | os.PathLike[str], *, epoch: int = 0) -> Iterator[b
     each other from 0, every epoch is the snapshot's, and every checksum is right. Raises CorruptLog, perhaps after some
     records, and OSError.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_for_reading(path)
     position = offset = 0
     complete = False
     try:
@@ -141,7 +141,7 @@ def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Record]:
 
 def snapshot_timestamp(path: str | os.PathLike[str]) -> int:
     """Return the append time (ms) of the last record in a snapshot, from its header. Raises CorruptLog, OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_for_reading(path)
     try:
         position, header = next(walk(fd, 0, os.fstat(fd).st_size, verify=True))
         record = next(_records(fd, position, header))

@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 
 from kraft.quorum.journal import FILE_NAME, MAX_BYTES, OLDER_SUFFIX
+from kraft.storage.creation import open_for_reading
 from kraft.storage.errors import StorageError
 
 _NO_EPOCH = -1
@@ -113,7 +114,7 @@ def read_journal(directory: str) -> tuple[list[JournalLine], int]:
     for name in (path + OLDER_SUFFIX, path):
         if not os.path.exists(name):
             continue
-        with open(name, "rb") as file:
+        with open(name, "rb", opener=open_for_reading) as file:
             texts = file.read(_READ_BYTES).splitlines()
         for text in texts:
             line = _parsed(text, lines[-1].ms if lines else 0)

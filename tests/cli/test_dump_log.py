@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import tempfile
 from pathlib import Path
@@ -353,6 +354,15 @@ def test_files_that_are_no_such_thing(tmp_path: Path) -> None:
     result = run("--files", unknown)
     assert (result.return_value, result.stdout) == (0, f"Dumping {unknown}\n")
     assert result.stderr == f"Ignoring unknown file {unknown}\n"
+
+
+@pytest.mark.parametrize(
+    "name", [LOG, "00000000000000000000.index", "leader-epoch-checkpoint", snapshot_name(SnapshotId(1, 1))]
+)
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    """The tool would wait for a writer forever."""
+    os.mkfifo(tmp_path / name)
+    assert complaint(tmp_path / name)[1] == f"{tmp_path / name}: not a regular file"
 
 
 def test_every_file_is_printed_after_damage_of_another(tmp_path: Path) -> None:

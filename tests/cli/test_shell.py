@@ -362,6 +362,15 @@ def test_damage_is_one_line(snapshot: Path, tmp_path: Path) -> None:
     assert complaint() == "Give one of --snapshot and --directory."
 
 
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    """The shell would wait for a writer forever."""
+    for path in (tmp_path / "00000000000000000000.log", tmp_path / snapshot_name(SnapshotId(1, 1))):
+        os.mkfifo(path)
+        option = "--snapshot" if path.suffix == ".checkpoint" else "--directory"
+        where = path if path.suffix == ".checkpoint" else tmp_path
+        assert complaint(option, where) == f"{path}: not a regular file"
+
+
 def test_a_record_that_no_node_would_replay_ends_the_view(tmp_path: Path) -> None:
     """The record ends a node. The view shows all metadata before it, and names its place."""
     good = batch(0, TopicRecord(name="orders", topic_id=TOPIC))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -218,7 +219,7 @@ def test_info_reports_any_directory_from_before_kraft(config: Path, tmp_path: Pa
     ("name", "why"),
     [
         ("\\u12", "not a properties file: Invalid \\u escape sequence: \\u12"),
-        (None, "Is a directory"),
+        (None, "not a regular file"),
     ],
 )
 def test_info_reports_a_fault_that_ends_apaches_tool(config: Path, tmp_path: Path, name: str | None, why: str) -> None:
@@ -230,6 +231,16 @@ def test_info_reports_a_fault_that_ends_apaches_tool(config: Path, tmp_path: Pat
     assert result.exit_code == 1
     assert str(path) in result.output
     assert result.output.endswith(f"{why}\n\n")
+
+
+def test_info_reports_a_pipe_in_the_place_of_a_file(config: Path, tmp_path: Path) -> None:
+    run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    path = tmp_path / "b" / "meta.properties"
+    path.unlink()
+    os.mkfifo(path)
+    result = run("storage", "info", "-c", config)
+    assert result.exit_code == 1
+    assert result.output.endswith(f"Error loading {path}: not a regular file\n\n")
 
 
 SOUND = f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=7\ndirectory.id=BBBBBBBBBBBBBBBBBBBBBQ\n"

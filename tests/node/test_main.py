@@ -122,6 +122,25 @@ def test_the_directory_of_another_node(node: NodeProcess, capsys: pytest.Capture
     assert "node 2" in refusal(node, capsys)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "meta.properties",
+        "bootstrap.checkpoint",
+        "recovery-point-offset-checkpoint",
+        "__cluster_metadata-0/quorum-state",
+        "__cluster_metadata-0/00000000000000000000.log",
+    ],
+)
+def test_a_pipe_in_the_place_of_a_file(node: NodeProcess, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """Its reader would wait for a writer forever, and with it the event loop."""
+    path = node.log_directory / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert refusal(node, capsys) == f"{path}: not a regular file"
+
+
 def test_directories_of_two_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     node = prepare(tmp_path / "a")
     other = prepare(tmp_path / "b")

@@ -19,7 +19,14 @@ from kraft.raft.messages import SnapshotId
 from kraft.request_log.files import RequestFiles
 from kraft.storage.atomic import write_atomically
 from kraft.storage.checkpoint import RECOVERY_POINT, write_offsets
-from kraft.storage.creation import create_directory, create_file, create_private_directory, open_or_create
+from kraft.storage.creation import (
+    create_directory,
+    create_file,
+    create_private_directory,
+    open_for_reading,
+    open_for_writing,
+    open_or_create,
+)
 from kraft.storage.directory import LogDirectory, format_directory
 from kraft.storage.log import Log
 from kraft.storage.meta_properties import MetaProperties
@@ -93,6 +100,16 @@ def test_a_link_in_the_place_of_a_lasting_file_is_refused(
     with pytest.raises(OSError, match=name):
         write(directory)
     assert target.read_bytes() == SECRET
+
+
+@pytest.mark.parametrize("use", [open_for_reading, open_for_writing, lambda path: open_or_create(path, os.O_RDWR)])
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path, use: Callable[[Path], object]) -> None:
+    """FIFOs: "opening for reading normally blocks until some other process opens the same FIFO for writing"."""
+    path = tmp_path / "file"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="not a regular file") as refused:
+        use(path)
+    assert refused.value.filename == str(path)
 
 
 def test_the_journal_ends_where_a_link_stands(tmp_path: Path, target: Path, caplog: pytest.LogCaptureFixture) -> None:
