@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO
 
 from kraft.storage.atomic import write_atomically
 from kraft.storage.creation import open_for_reading
@@ -31,31 +32,51 @@ LEADER_EPOCH = "leader-epoch-checkpoint"
 TopicPartition = tuple[str, int]
 
 _VERSION = 0
-_MAX_BYTES = 256 * 2**20
+MAX_ENTRIES = 500_000
+"""Not a Kafka setting, and Kafka's own reader has no limit. A file of one directory has an entry for each partition."""
+_MAX_LINE_BYTES = 1024
+"""A topic has up to 249 bytes, and a number up to 19."""
 
 
-def read_lines(path: str | os.PathLike[str]) -> list[list[str]]:
-    """Return the entries as lists of words; an absent file has none.
+def read_lines(path: str | os.PathLike[str]) -> Iterator[list[str]]:
+    """Yield the entries as lists of words; an absent file has none.
 
-    Raises CheckpointError if the version or the count is wrong, or the file is too large.
+    Raises CheckpointError, perhaps after some entries, if the version or the count is wrong, or a line or the count is
+    too large.
     """
     try:
         with open(path, "rb", opener=open_for_reading) as file:
-            data = file.read(_MAX_BYTES + 1)
+            yield from _entries(file, path)
     except FileNotFoundError:
-        return []
-    if len(data) > _MAX_BYTES:
-        raise _malformed(path, f"larger than {_MAX_BYTES} bytes")
-    lines = data.decode("utf-8", errors="replace").split("\n")
-    if lines[0].strip() != str(_VERSION):
-        raise _malformed(path, f"version {lines[0][:20]!r} in line 1, expected {_VERSION}")
-    count = lines[1].strip() if len(lines) > 1 else ""
+        return
+
+
+def _entries(file: BinaryIO, path: str | os.PathLike[str]) -> Iterator[list[str]]:
+    lines = _lines(file, path)
+    version = next(lines, "")
+    if version != str(_VERSION):
+        raise _malformed(path, f"version {version[:20]!r} in line 1, expected {_VERSION}")
+    count = next(lines, "")
     if not count.isdecimal():
         raise _malformed(path, "no entry count in line 2")
-    entries = [line.split() for line in lines[2:] if line.strip()]
-    if len(entries) != int(count):
-        raise _malformed(path, f"{len(entries)} entries where line 2 says {count[:20]}")
-    return entries
+    if len(count) > len(str(MAX_ENTRIES)) or int(count) > MAX_ENTRIES:
+        raise _malformed(path, f"{count[:20]} entries in line 2, and no more than {MAX_ENTRIES} are read")
+    found = 0
+    for line in lines:
+        found += 1
+        if found > int(count):
+            break
+        yield line.split()
+    if found != int(count):
+        more = "or more " if found > int(count) else ""
+        raise _malformed(path, f"{found} {more}entries where line 2 says {count}")
+
+
+def _lines(file: BinaryIO, path: str | os.PathLike[str]) -> Iterator[str]:
+    for number, data in enumerate(iter(lambda: file.readline(_MAX_LINE_BYTES), b""), 1):
+        if len(data) == _MAX_LINE_BYTES:
+            raise _malformed(path, f"line {number} has {_MAX_LINE_BYTES} bytes or more")
+        yield data.decode("utf-8", errors="replace").strip()
 
 
 def write_lines(path: str | os.PathLike[str], entries: Iterable[str], *, durable: bool = True) -> None:
