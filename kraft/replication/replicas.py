@@ -259,13 +259,12 @@ class Replicas:
         path = os.path.join(directory.path, f"{name}-{index}")
         topic = self.image.topic(name)
         state = None if topic is None else topic.partitions.get(index)
-        known = topic is not None and state is not None and self.node_id in state.replicas
-        if not known or read_topic_id(path) not in (None, topic.id if topic else None):
+        topic_id = read_topic_id(path)
+        if topic is None or state is None or self.node_id not in state.replicas or topic_id != topic.id:
             aside = directory.retire_partition(f"{name}-{index}", self.world.new_uuid(), "stray")
-            logger.warning("%s: not in the metadata, renamed to %s", path, aside)
+            why = "no topic id" if topic_id is None else "not in the metadata"
+            logger.warning("%s: %s, renamed to %s", path, why, aside)
             return
-        assert topic is not None
-        assert state is not None
         other = self.partitions.get(name, {}).get(index)
         if other is not None:
             what = f"{path}: {other.log.directory} is a log of the same partition"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -169,6 +170,27 @@ async def test_a_replica_begins_with_its_checkpointed_high_watermark(tmp_path: P
     second = broker_in(tmp_path, 1)
     await second.replicas.load(first.loader.image)
     assert (second.partition.high_watermark, second.partition.log.log_end_offset) == (2, 3)
+
+
+@pytest.mark.parametrize("is_emptied", [False, True])
+async def test_a_log_without_a_topic_id_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, is_emptied: bool
+) -> None:
+    """LogManager.isStrayKraftReplica: a log without a topic id is a stray one. Its records may be those of a deleted
+    topic of the same name. A power cut may empty the file, because the first flush makes it durable.
+    """
+    first = broker_in(tmp_path, 1)
+    first.replicas.registered(5)
+    await first.hear(registration(1, 5), *topic(1, leader=1))
+    first.partition.append(bytearray(batch(b"of a deleted topic")), 1000)
+    identity = tmp_path / "topic-0" / "partition.metadata"
+    identity.write_bytes(b"") if is_emptied else identity.unlink()
+    second = broker_in(tmp_path, 1)
+    await second.replicas.load(first.loader.image)
+    assert (second.values, read_topic_id(tmp_path / "topic-0")) == ([], TOPIC_ID)
+    (aside,) = [name for name in os.listdir(tmp_path) if name.endswith("-stray")]
+    assert os.stat(tmp_path / aside / "00000000000000000000.log").st_size
+    assert f"{tmp_path}/topic-0: no topic id, renamed to {tmp_path}/{aside}" in caplog.text
 
 
 async def test_a_crash_during_a_deletion_leaves_no_checkpoint_to_the_next_topic(

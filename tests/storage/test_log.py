@@ -527,8 +527,8 @@ def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
 
 
 def test_records_are_not_durable_before_their_topic_id(tmp_path: Path) -> None:
-    """UnifiedLog.append calls maybeFlushMetadataFile first. A directory without an id is taken for that of whatever
-    topic has the name, so that a new topic would get the records of a deleted one."""
+    """UnifiedLog.append calls maybeFlushMetadataFile first. A start sets a directory without an id aside, with all of
+    its records."""
     log = open_log(tmp_path, config())
     log.assign_topic_id(UUID(int=1))
     append(log, batch([b"0"]))
