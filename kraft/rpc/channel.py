@@ -71,8 +71,8 @@ class ConnectionInfo:
 LARGE_FRAME_BYTES: Final = 16 * 1024
 """A frame of this size may have so many elements that it is decoded in slices."""
 MAX_ELEMENTS: Final = 100_000
-"""Not a Kafka setting. The elements of all arrays of one request. The largest honest requests name some 10,000 topics
-or partitions, and a controller creates 10,000 partitions at most.
+"""Not a Kafka setting. The elements of all arrays of one request, and its unknown tagged fields. The largest honest
+requests name some 10,000 topics or partitions, and a controller creates 10,000 partitions at most.
 """
 _SLICE_ELEMENTS = 1_000
 

@@ -59,7 +59,7 @@ def parse_request(frame: bytes | bytearray, connection: ConnectionInfo, apis: Ap
         )
     client_id, position = (None, _FIXED.size) if header_version == 0 else _client_id(frame)
     if header_version >= _FLEXIBLE_HEADER:
-        position = skip_tags(frame, position)  # a server uses no tagged field of a request header
+        _, position = skip_tags(frame, position)  # a server uses no tagged field of a request header
     version = api_version if supported else 0
     return Request(api_key, api_version, correlation_id, client_id, frame, position, connection, supported, version)
 

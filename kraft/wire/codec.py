@@ -90,7 +90,8 @@ def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tup
 def decode_in_steps(
     cls: type[M], version: int, buffer: Buffer, position: int = 0, *, max_elements: int
 ) -> Generator[int, None, tuple[M, int]]:
-    """:func:`decode` for large input, in steps of about a millisecond. Yields the elements of arrays in each step.
+    """:func:`decode` for large input, in steps of about a millisecond. Yields the elements of arrays in each step. A
+    tagged field counts as an element.
 
     Raises DecodeError, too, if there are more than ``max_elements``: an element may have one byte, and become an object
     of a hundred.

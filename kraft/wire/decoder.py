@@ -86,7 +86,7 @@ class _DecoderWriter:
         return self.source.compile("decode", f"<{kind} of {self.cls.__name__} v{self.version}>")
 
     def count(self, elements: str) -> None:
-        """Generate the count of elements that were read, and the end of a step."""
+        """Generate the count of elements or tagged fields that were read, and the end of a step."""
         if self.in_steps:
             self.source.line(f"done += {elements}")
             with self.source.block(f"if done >= {STEP}"):
@@ -125,7 +125,8 @@ class _DecoderWriter:
             count = self.source.local("tags")
             self.flush((count, "B"))
             with self.source.block(f"if {count}"):
-                self.source.line(f"p = {self.constant(skip_tags)}(b, p - 1)")
+                self.source.line(f"{count}, p = {self.constant(skip_tags)}(b, p - 1)")
+                self.count(count)
         arguments = (values.get(field.name) or default_value(self.source, field) for field in cls.FIELDS)
         return f"{self.constant(cls)}({', '.join(arguments)})"
 
@@ -329,6 +330,7 @@ class _DecoderWriter:
                     source.line(f"p = {stop}")
                 with source.block(f"if p != {stop}"):
                     source.line(f'raise {self.constant(DecodeError)}(f"tag {{{tag}}} is not of the size it claims")')
+            self.count(count)
         return values
 
 

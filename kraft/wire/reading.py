@@ -85,14 +85,16 @@ def read_tag(buffer: Buffer, position: int, last: int) -> tuple[int, int, int]:
     return tag, position, position + size
 
 
-def skip_tags(buffer: Buffer, position: int) -> int:
-    """Check and skip a structure's tagged fields, all of them unknown. Return the position after them."""
+def skip_tags(buffer: Buffer, position: int) -> tuple[int, int]:
+    """Check and skip a structure's tagged fields, all of them unknown. Return their count and the position after
+    them.
+    """
     count, position = read_uvarint(buffer, position)
     check_tags(count)
     tag = -1
     for _ in range(count):
         tag, _value, position = read_tag(buffer, position, tag)
-    return position
+    return count, position
 
 
 def default_value(source: Source, field: Field) -> str:

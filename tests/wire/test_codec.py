@@ -197,6 +197,22 @@ def test_numbers_are_elements_too() -> None:
         steps_of(request, 5, 4999)
 
 
+def test_tagged_fields_are_elements_too() -> None:
+    """decode_in_steps: "in steps of about a millisecond". Without a count of tagged fields, 1,000 structures of 1,000
+    empty ones each are one step of 0.4 s.
+    """
+    tags = uvarint(1000) + b"".join(uvarint(100 + tag) + b"\0" for tag in range(1000))
+    topic = b"\x05name" + tags
+    metadata = b"".join([uvarint(101), topic * 100, b"\0\0\0\0"])  # four bytes: three booleans, and no tags
+    steps = list(decode_in_steps(MetadataRequest, 9, metadata, max_elements=10**6))
+    assert sum(steps) == 100 * 1001
+    assert max(steps) <= 2000
+    with pytest.raises(DecodeError, match="MetadataRequest v9: more than 100000 elements"):
+        list(decode_in_steps(MetadataRequest, 9, metadata, max_elements=100_000))
+    partitions = b"".join([encode(FetchRequest(), 12)[:-1], tags])  # FetchRequest has tagged fields of its own
+    assert sum(decode_in_steps(FetchRequest, 12, partitions, max_elements=10**6)) == 1000
+
+
 def test_a_message_of_too_many_elements_is_refused() -> None:
     """An element of one byte becomes an object of a hundred."""
     request = MetadataRequest(topics=[MetadataRequestTopic(name="")] * 5000)
