@@ -7,6 +7,8 @@ assignment).
 
 from __future__ import annotations
 
+import attrs
+
 from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import Group, GroupMember, GroupState
 from kraft.coordinator.rebalance import Step, complete_if_ready, current_generation, join_error, prepare
@@ -52,6 +54,9 @@ def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> Gr
     if not _has_room(group, message.member_id, settings.group_max_size):
         _remove_surplus(step, group, message.member_id)
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED)
+    if sum(len(protocol.metadata) for protocol in message.protocols) > step.max_batch_bytes():
+        # Apache accepts more, and then cannot store the group's metadata, which holds that of its members.
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     if not group.accepts(message.protocol_type, [protocol.name for protocol in message.protocols]):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     groups[message.group_id] = group
@@ -199,10 +204,15 @@ def _replace_static(step: Step, group: Group, request: GroupRequest, member_id: 
         step.answer_join(old, join_error(old.join_version, ErrorCode.FENCED_INSTANCE_ID, old_id))
     if old.sync is not None:
         step.answer_sync(old, SyncGroupResponse(error_code=ErrorCode.FENCED_INSTANCE_ID))
+    former = attrs.evolve(old)
     member = group.replace_static(message.group_instance_id, member_id)
     _park(step, member, request)
     if group.state is GroupState.STABLE and group.elect_protocol() == group.protocol_name:
-        step.persist(group)
+        if step.persist(group) is None:
+            # Apache's callback of ``storeGroup``: the member keeps its old id and its old protocols.
+            group.replace_static(message.group_instance_id, old_id)
+            group.members[old_id] = former
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         step.answer_join(member, _returning_static(group, member, request.version, old_id), once_committed=True)
     else:
         prepare(step, group)

@@ -21,6 +21,8 @@ from kraft.wire.errors import ErrorCode
 
 MAX_BATCH_BYTES = 1_048_588
 """Kafka's default of ``message.max.bytes``."""
+_BATCH_BYTES = 80
+"""The size of a batch with one record, without the group id and the value."""
 
 
 @attrs.frozen
@@ -63,9 +65,15 @@ class Step:
         """Reply once the records of this step are committed."""
         self.effects.replies_once_committed.append((token, message))
 
-    def persist(self, group: Group, assignments: Mapping[str, bytes] | None = None) -> GroupRecord:
-        """Append the group's metadata, with ``assignments`` instead of the members' own if given."""
-        record = GroupRecord(group.group_id, group_value(group, assignments))
+    def persist(self, group: Group, assignments: Mapping[str, bytes] | None = None) -> GroupRecord | None:
+        """Append the group's metadata, with ``assignments`` instead of the members' own if given.
+
+        Return None, and append nothing, if the batch would exceed ``max.message.bytes``.
+        """
+        value = group_value(group, assignments)
+        if len(group.group_id) + len(value) + _BATCH_BYTES > self.max_batch_bytes():
+            return None
+        record = GroupRecord(group.group_id, value)
         self.effects.append.append(record)
         return record
 
@@ -209,14 +217,14 @@ def sync_deadline_reached(step: Step, group: Group) -> None:
     prepare(step, group)
 
 
-def assignment_refused(step: Step, group: Group) -> None:
+def assignment_refused(step: Step, group: Group, code: ErrorCode) -> None:
     """Refuse the leader's assignment, which cannot be appended or was not committed in time. The parked members rejoin.
 
     Apache: ``GroupMetadata.propagateAssignment`` with an error, then ``maybePrepareRebalance``.
     """
     for member in group.members.values():
         if member.sync is not None:
-            step.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            step.answer_sync(member, SyncGroupResponse(error_code=code))
     prepare(step, group)
 
 
@@ -252,6 +260,6 @@ def time_passed(step: Step, group: Group) -> None:
     if group.join_deadline <= step.now:
         join_deadline_reached(step, group)
     if group.storing is not None and group.storing.deadline <= step.now:
-        assignment_refused(step, group)
+        assignment_refused(step, group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     if group.sync_deadline <= step.now:
         sync_deadline_reached(step, group)

@@ -71,12 +71,18 @@ def _sync_by_state(step: Step, group: Group, member: GroupMember, request: Group
 
 
 def _assign(step: Step, group: Group, message: SyncGroupRequest) -> None:
-    """Append the leader's assignment. Members get it once it is committed (Apache: the callback of ``storeGroup``)."""
+    """Append the leader's assignment. Members get it once it is committed (Apache: the callback of ``storeGroup``).
+
+    If the group's metadata exceeds ``max.message.bytes``, they get UNKNOWN_SERVER_ERROR, as in Apache.
+    """
     if not step.may_write():
-        assignment_refused(step, group)
+        assignment_refused(step, group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return
     given = {each.member_id: bytes(each.assignment) for each in message.assignments}
     record = step.persist(group, given)
+    if record is None:
+        assignment_refused(step, group, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return
     group.storing = Storing(record, given, step.now + step.settings.offsets_commit_timeout_s)
 
 

@@ -12,7 +12,7 @@ from kraft.coordinator.core import Committed, Event, ExpireOffsets, GroupCoordin
 from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.group import Group
 from kraft.coordinator.offsets import fetched
-from kraft.coordinator.rebalance import CoordinatorSettings
+from kraft.coordinator.rebalance import MAX_BATCH_BYTES, CoordinatorSettings
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -45,7 +45,7 @@ class Desk:
     replies.
 
     Appended records are committed at once. While ``is_followed`` is false they wait in ``uncommitted``. ``may_write``
-    is true if enough replicas are in sync.
+    is true if enough replicas are in sync. ``max_batch_bytes`` is the ``max.message.bytes`` of the partition.
     """
 
     def __init__(self, **settings: float) -> None:
@@ -54,6 +54,7 @@ class Desk:
         self.written: list[tuple[bytes, bytes | None]] = []
         self.is_followed = True
         self.may_write = True
+        self.max_batch_bytes = MAX_BATCH_BYTES
         self.uncommitted: list[CoordinatorEffects] = []
         self.answers: dict[int, Any] = {}
         self._tokens = count(1)
@@ -61,7 +62,12 @@ class Desk:
         self.core = self._core()
 
     def _core(self) -> GroupCoordinator:
-        return GroupCoordinator(self.settings, lambda: f"id{next(self._ids)}", lambda: self.may_write)
+        return GroupCoordinator(
+            self.settings,
+            lambda: f"id{next(self._ids)}",
+            lambda: self.may_write,
+            lambda: self.max_batch_bytes,
+        )
 
     def group(self, group_id: str = GROUP) -> Group:
         return self.core.groups[group_id]

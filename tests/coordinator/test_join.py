@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from kraft.coordinator.group import GroupState
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import DELAY_S, SESSION_S, Desk, subscription
+from tests.coordinator.desk import DELAY_S, GROUP, SESSION_S, Desk, subscription
 
 
 @pytest.fixture
@@ -280,3 +281,27 @@ class TestStaticMembers:
     def test_an_id_that_was_handed_out_is_for_dynamic_members(self, desk: Desk) -> None:
         member_id = desk.answers[desk.join()].member_id
         assert desk.answers[desk.join(member_id, instance="i")].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_more_metadata_than_a_batch_may_have_is_refused(desk: Desk) -> None:
+    """Apache refuses it when the leader assigns (``storeGroup``), with the same code."""
+    token = desk.join(protocols=[("range", bytes(600_000)), ("sticky", bytes(600_000))])
+    assert desk.answers[token].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert GROUP not in desk.core.groups
+
+
+def test_a_returning_static_member_whose_group_becomes_too_large_keeps_its_old_id(desk: Desk) -> None:
+    """Apache: "Failed to persist member.id of the given static member, revert the update"."""
+    first = desk.join(instance="one")
+    desk.gather()
+    old_id = desk.answers[first].member_id
+    desk.sync(old_id, 1, {old_id: b"a"}, instance="one")
+    before = attrs.evolve(desk.group().members[old_id])
+    desk.written.clear()
+    desk.max_batch_bytes = 1000
+    again = desk.join(instance="one", protocols=[("range", bytes(950))])
+    assert desk.answers[again].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert not desk.written
+    assert desk.group().members == {old_id: before}
+    assert desk.group().leader == old_id
+    assert desk.heartbeat(old_id, 1, "one") == ErrorCode.NONE

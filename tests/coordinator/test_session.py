@@ -6,6 +6,7 @@ import pytest
 
 from kraft.coordinator.group import GroupState
 from kraft.messages.leave_group_request import LeaveGroupRequest
+from kraft.records.record import Record, encode_batch
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.desk import GROUP, SESSION_S, Desk
 
@@ -75,6 +76,31 @@ class TestSync:
         tokens = [desk.sync(follower, 1), desk.sync(leader, 1, {leader: b"l"})]
         assert {desk.answers[token].error_code for token in tokens} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
         assert not desk.written
+
+    def test_an_assignment_above_max_message_bytes_is_refused_and_not_appended(self, desk: Desk) -> None:
+        """Apache's ``storeGroup``: MESSAGE_TOO_LARGE becomes UNKNOWN_SERVER_ERROR, then ``maybePrepareRebalance``."""
+        leader, follower = joined(desk)
+        tokens = [desk.sync(follower, 1), desk.sync(leader, 1, {leader: bytes(desk.max_batch_bytes)})]
+        assert {desk.answers[token].error_code for token in tokens} == {ErrorCode.UNKNOWN_SERVER_ERROR}
+        assert not desk.written
+        assert desk.group().state is GroupState.PREPARING_REBALANCE
+
+    def test_the_largest_group_metadata_fits_into_a_batch(self, desk: Desk) -> None:
+        """The bound on a group's metadata is the size of its batch, which has a few bytes of its own."""
+        [leader] = joined(desk, 1)
+        refused = 0
+        for size in range(300, 700):
+            desk.max_batch_bytes = size
+            desk.written.clear()
+            answer = desk.answers[desk.sync(leader, desk.group().generation, {leader: bytes(250)})]
+            if answer.error_code == ErrorCode.NONE:
+                break
+            refused += 1
+            desk.join(leader)
+        ((key, value),) = desk.written
+        batch = encode_batch([Record(0, 0, key, value)])
+        assert refused
+        assert size - 10 <= len(batch) <= size
 
     def test_an_assignment_of_a_follower_does_not_count(self, desk: Desk) -> None:
         _, follower = joined(desk)
