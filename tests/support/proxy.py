@@ -13,10 +13,11 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import socket
+import struct
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 
 import attrs
 import trio
@@ -25,6 +26,11 @@ CHUNK_BYTES = 64 * 1024
 QUEUED_CHUNKS = 64
 """Of one direction of one connection; then its sender waits."""
 STOP_TIMEOUT_S = 10.0
+_SOCK_DIAG, _BY_FAMILY, _REQUEST, _ANY = 4, 20, 1, 2**32 - 1
+"""NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST; every state, and every cookie."""
+_HEADER_BYTES = 16
+_INODE_AT = _HEADER_BYTES + 68
+"""The last field of ``inet_diag_msg``."""
 STRANGER = -1
 """The other end of a connection that no node made: a tool, or the test itself. Its links are whole unless cut."""
 
@@ -133,24 +139,31 @@ async def _pump(link: Link, reader: trio.SocketStream, writer: trio.SocketStream
 
 def _owner(stream: trio.SocketStream, pids: Iterable[int]) -> int:
     """The process, one of ``pids``, that holds the other end of this connection; STRANGER if none does."""
-    here, there = stream.socket.getsockname()[1], stream.socket.getpeername()[1]
-    wanted = {f"socket:[{inode}]" for inode in _inodes(f":{there:04X}", f":{here:04X}")}
+    wanted = f"socket:[{_inode_of_peer(stream)}]"
     for pid in list(pids):
         with contextlib.suppress(OSError):
             for descriptor in os.listdir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):
-                    if os.readlink(f"/proc/{pid}/fd/{descriptor}") in wanted:
+                    if os.readlink(f"/proc/{pid}/fd/{descriptor}") == wanted:
                         return pid
     return STRANGER
 
 
-def _inodes(local_port: str, remote_port: str) -> Iterator[str]:
-    """Of the sockets between these ports, as the kernel lists them; a JVM's are in the list of IPv6."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[1].endswith(local_port) and fields[2].endswith(remote_port):
-                yield fields[9]
+def _inode_of_peer(stream: trio.SocketStream) -> int:
+    """Return the inode of the connection's other end; 0 if it is closed.
+
+    The kernel looks it up by its addresses (sock_diag(7)), however many sockets the machine has: its table in /proc has
+    all of them, and reading it took so long beside other tests that the nodes' requests timed out.
+    """
+    ends = [stream.socket.getpeername(), stream.socket.getsockname()]
+    address = socket.inet_aton("127.0.0.1") + bytes(12)
+    wanted = struct.pack(">HH", *(port for _, port in ends)) + 2 * address + struct.pack("=III", 0, _ANY, _ANY)
+    body = struct.pack("=BBBBI", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, _ANY) + wanted
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
+        kernel.send(struct.pack("=IHHII", _HEADER_BYTES + len(body), _BY_FAMILY, _REQUEST, 1, 0) + body)
+        answer = kernel.recv(4096)
+    (kind,) = struct.unpack_from("=H", answer, 4)
+    return int(struct.unpack_from("=I", answer, _INODE_AT)[0]) if kind == _BY_FAMILY else 0
 
 
 @contextlib.contextmanager
