@@ -9,10 +9,13 @@ from kraft.rpc.channel import Parked, Reply, Request
 
 
 async def decide(controller: ControllerContext, request: Request, message: Any) -> Reply:
-    """Return the controller's response once it is committed. Raises KafkaError as ``Controller.decide`` does."""
-    decided = controller.controller.decide(message, request.api_version)
+    """Return the controller's response once it is committed, or raise KafkaError, as ``Controller.request`` does.
+
+    The connection's own task decides, so no handler waits for the end of a large decision: a plane's handlers also
+    serve the quorum.
+    """
 
     async def answer() -> Any:
-        return await controller.controller.committed(decided)
+        return await controller.controller.request(message, request.api_version)
 
     return Parked(answer)

@@ -1,17 +1,21 @@
 """The controller role of a node: active while this node leads the quorum, on standby otherwise.
 
 ``lead`` runs for one epoch. It begins with the image that the standby has replayed. The task that brings a request
-decides it, without a checkpoint: the core decides, then the records are replayed and appended. The next request is
-decided on top of them, so one flush commits many decisions. Each caller waits until its own records are committed: a
-response never rests on records that are not. A response without records waits for the records that were appended before
-it.
+decides it: the core decides, then the records are encoded, replayed and appended. The next request is decided on top of
+them, so one flush commits many decisions. Each caller waits until its own records are committed: a response never rests
+on records that are not. A response without records waits for the records that were appended before it.
+
+Decisions are serial. A small one has no checkpoint. A large one gives the turn away after a few milliseconds of work,
+and the requests that come meanwhile wait in their order; nothing of it is visible before its records are appended. If
+its task is cancelled before that, or the leadership ends, the decision is dropped.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
@@ -21,24 +25,36 @@ import trio
 from kraft.control.metadata import Metadata
 from kraft.control.trace import ControllerActivated, ControllerDeactivated
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import HANDLERS, Activated, ControllerCore, ControllerRequest, DeadlineReached
+from kraft.controller.core import (
+    HANDLERS,
+    HANDLERS_IN_STEPS,
+    Activated,
+    ControllerCore,
+    ControllerRequest,
+    DeadlineReached,
+    Event,
+)
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
+from kraft.metadata.steps import Steps, finished
 from kraft.quorum.description import Directories, describe_quorum
 from kraft.quorum.driver import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import in_slices
 from kraft.world.world import World
 
 _DEFAULT_TIMEOUT_MS = 30_000
+_SLICE_RECORDS = 400
+"""Not a Kafka setting. The cost of the steps of a decision before other tasks run: a few milliseconds of work."""
 
 logger = logging.getLogger("kraft.controller")
 
 
 @attrs.frozen
-class Decided:
+class _Decided:
     """A response, and the condition for sending it: everything up to ``offset`` is committed in ``epoch``."""
 
     response: Any
@@ -56,6 +72,20 @@ class _Active:
     wakes_at: float = -math.inf
     deadline_moved: trio.Event = attrs.Factory(trio.Event)
     failure: Exception | None = None
+    _deciding: trio.Lock = attrs.Factory(trio.Lock)
+
+    @asynccontextmanager
+    async def next_decision(self, message: Any = None) -> AsyncIterator[None]:
+        """Wait for the end of the decisions before this one; without any, there is no checkpoint."""
+        try:
+            self._deciding.acquire_nowait()
+        except trio.WouldBlock:
+            self.core.note_waiting(trio.current_time(), message)
+            await self._deciding.acquire()
+        try:
+            yield
+        finally:
+            self._deciding.release()
 
 
 class Controller:
@@ -99,11 +129,24 @@ class Controller:
     async def request(
         self, message: Any, version: int | None = None, *, timeout_ms: float = _DEFAULT_TIMEOUT_MS
     ) -> Any:
-        """Decide ``message`` and return the committed response. Raises as ``decide`` and ``committed`` do."""
+        """Decide ``message`` and return the committed response. ``version`` is the newest one unless given.
+
+        Raises:
+            KafkaError: REQUEST_TIMED_OUT after ``timeout_ms``, NOT_CONTROLLER if the leadership ended before. In both
+                cases the records may still be committed. With any other error nothing was appended:
+                UNKNOWN_SERVER_ERROR if the core or the log failed, RECORD_LIST_TOO_LARGE if the records do not fit into
+                the log, UNSUPPORTED_VERSION if ``message`` is no request to a controller.
+        """
         if isinstance(message, DescribeQuorumRequest):
             return self.describe_quorum(message, version)
-        decided = self.decide(message, version)
-        return await self.committed(decided, timeout_ms=timeout_ms)
+        with trio.move_on_after(timeout_ms / 1000):
+            decided = await self._decide(message, version)
+            try:
+                await self._quorum.committed_as_leader(decided.offset, decided.epoch)
+            except NotLeader:
+                raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
+            return decided.response
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
     def describe_quorum(self, message: DescribeQuorumRequest, version: int | None = None) -> DescribeQuorumResponse:
         """Return the response to DescribeQuorum, which needs no decision. Raises KafkaError: NOT_CONTROLLER."""
@@ -113,51 +156,33 @@ class Controller:
         except NotLeader:
             raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
 
-    def decide(self, message: Any, version: int | None = None) -> Decided:
-        """Decide ``message``, on top of all earlier decisions. ``version`` is the newest one unless given.
-
-        Raises:
-            KafkaError: nothing was appended. NOT_CONTROLLER if this controller is not active, UNKNOWN_SERVER_ERROR if
-                the core or the log failed, RECORD_LIST_TOO_LARGE if the records do not fit into the log,
-                UNSUPPORTED_VERSION if ``message`` is no request to a controller.
-        """
-        if type(message) not in HANDLERS:
+    async def _decide(self, message: Any, version: int | None = None) -> _Decided:
+        """Decide ``message``, on top of all earlier decisions. Raises KafkaError if nothing was appended."""
+        is_long = type(message) in HANDLERS_IN_STEPS
+        if not is_long and type(message) not in HANDLERS:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{type(message).__name__} is not for the controller.")
         active = self._active
         if active is None:
             raise KafkaError(ErrorCode.NOT_CONTROLLER)
-        version = message.VALID_VERSIONS[1] if version is None else version
-        try:
-            decision = active.core.step(trio.current_time(), ControllerRequest(message, version))
-        except Exception:
-            logger.exception("cannot decide %r, answering UNKNOWN_SERVER_ERROR", message)
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
-        try:
-            self._append(active, decision.records)
-        except NotLeader:
-            raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
-        except KafkaError:
-            raise
-        except Exception as failure:  # ``lead`` raises it
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from failure
-        if active.core.deadline < active.wakes_at:
-            active.deadline_moved.set()
-        return Decided(decision.response, self._quorum.end_offset - 1, active.epoch)
-
-    async def committed(self, decided: Decided, *, timeout_ms: float = _DEFAULT_TIMEOUT_MS) -> Any:
-        """Return the response once the log is committed as far as ``decided`` says.
-
-        Raises:
-            KafkaError: REQUEST_TIMED_OUT after ``timeout_ms``, NOT_CONTROLLER if the leadership ended before. In both
-                cases the records may still be committed.
-        """
-        with trio.move_on_after(timeout_ms / 1000):
+        request = ControllerRequest(message, message.VALID_VERSIONS[1] if version is None else version)
+        async with active.next_decision(message):
+            if self._active is not active:  # meanwhile
+                raise KafkaError(ErrorCode.NOT_CONTROLLER)
             try:
-                await self._quorum.committed_as_leader(decided.offset, decided.epoch)
+                # A cancelled task would drop half of a decision that changes sessions or transitions: these are short.
+                work = self._decision(active, request)
+                response = await in_slices(work, _SLICE_RECORDS) if is_long else finished(work)
             except NotLeader:
                 raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
-            return decided.response
-        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+            except KafkaError:
+                raise
+            except Exception as failure:
+                if active.failure is None:  # otherwise ``lead`` raises it
+                    logger.exception("cannot decide %r, answering UNKNOWN_SERVER_ERROR", message)
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from failure
+            if active.core.deadline < active.wakes_at:
+                active.deadline_moved.set()
+            return _Decided(response, self._quorum.end_offset - 1, active.epoch)
 
     async def lead(self, epoch: int) -> None:
         """Be the active controller of ``epoch``, until cancelled or no longer the leader.
@@ -193,7 +218,7 @@ class Controller:
         now = trio.current_time()
         core = ControllerCore(self._config, loader, end_offset, self._world.new_uuid, rng, now)
         active = _Active(core, epoch, now)
-        self._append(active, core.step(now, Activated(self._bootstrap)).records)
+        finished(self._decision(active, Activated(self._bootstrap)))
         lowest, highest = WRITABLE_LEVELS
         if not lowest <= core.image.metadata_version <= highest:
             level = core.image.metadata_version
@@ -211,28 +236,38 @@ class Controller:
             await active.deadline_moved.wait()
             active.deadline_moved = trio.Event()
             return
-        if active.failure is not None:  # meanwhile
-            raise active.failure
-        now = trio.current_time()
-        if now >= core.deadline:
-            self._append(active, core.step(now, DeadlineReached()).records)
-        elif now >= active.last_append + self._max_idle_s:
-            self._append(active, (NoOpRecord(),))
+        async with active.next_decision():
+            if active.failure is not None:  # meanwhile
+                raise active.failure
+            now = trio.current_time()
+            if now >= core.deadline:
+                finished(self._decision(active, DeadlineReached()))
+            elif now >= active.last_append + self._max_idle_s:
+                finished(self._append(active, (NoOpRecord(),)))
 
-    def _append(self, active: _Active, records: Sequence[Any]) -> None:
+    def _decision(self, active: _Active, event: Event) -> Steps[Any]:
+        """Decide on an event, and append the records. Return the response. Raises as ``_append`` does."""
+        decision = yield from active.core.decide_in_steps(trio.current_time(), event)
+        yield from self._append(active, decision.records)
+        return decision.response
+
+    def _append(self, active: _Active, records: Sequence[Any]) -> Steps[None]:
         """Replay the records of a decision, then append them: the log must get no record that cannot be replayed.
 
+        The last step replays and appends them all. The steps before it change nothing.
+
         Raises:
-            NotLeader: nothing was replayed.
+            NotLeader: nothing was appended.
             KafkaError: RECORD_LIST_TOO_LARGE; nothing was replayed.
             Exception: the image and the log differ, so this controller is no longer active and ``lead`` raises the
                 error.
         """
         if not records:
             return
-        unit = self._quorum.encode(records, active.epoch)
+        unit = yield from self._quorum.encode(records, active.epoch)
         try:
-            active.core.replay(records, unit.next_offset, active.epoch, self._world.clock.now_ms())
+            now_ms = self._world.clock.now_ms()
+            yield from active.core.replay_in_steps(records, unit.next_offset, active.epoch, now_ms)
             self._quorum.append(unit)
         except Exception as failure:
             self._active = None

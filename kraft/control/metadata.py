@@ -17,12 +17,13 @@ from kraft.metadata.delta import Changes, MetadataError
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.quorum.driver import Quorum
+from kraft.world.turns import Turns, in_slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.metadata")
 
-_RECORDS_AT_A_STRETCH = 1000
-"""The replay runs a checkpoint after so many records: a node that replays a long log must still answer its peers in
+_SLICE_RECORDS = 500
+"""The records that are replayed before other tasks run: a node that replays a long log must still answer its peers in
 time.
 """
 _BATCH_IN_RECORDS = 30
@@ -163,20 +164,18 @@ class Metadata:
         batches = self._quorum.log.batches(self._next_offset, high_watermark)
         if not batches:
             await self._quorum.committed(high_watermark)  # the high watermark is inside a batch
-        stretch = 0
+        turns = Turns(_SLICE_RECORDS)
         for batch in batches:
             try:
-                published = self._loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
+                load = self._loader.load_in_steps(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
+                published = await in_slices(load, turns)
             except MetadataError as error:
                 raise self._quorum.log.damaged(batch.base_offset, error) from error
             self._next_offset = batch.next_offset
             self._bytes_since_snapshot += batch.size
             if published is not None:
                 self._publish(*published)
-            stretch += _BATCH_IN_RECORDS + len(batch.records)
-            if stretch >= _RECORDS_AT_A_STRETCH:
-                stretch = 0
-                await trio.lowlevel.checkpoint()
+            await turns.spend(_BATCH_IN_RECORDS)
         if self._bytes_since_snapshot >= self._policy.max_bytes and not self._loader.in_transaction:
             self._snapshot_due.set()
         await trio.lowlevel.checkpoint()

@@ -27,9 +27,12 @@ from kraft.messages.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from kraft.metadata.image import ResourceType
+from kraft.metadata.steps import Steps, counted
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 
 Values = dict[str, str]
+
+_COST_OF_RESOURCE = 10
 
 
 class ConfigOperation(IntEnum):
@@ -41,25 +44,26 @@ class ConfigOperation(IntEnum):
     SUBTRACT = 3
 
 
-def incremental_alter_configs(context: Context, request: IncrementalAlterConfigsRequest) -> Decision:
+def incremental_alter_configs(context: Context, request: IncrementalAlterConfigsRequest) -> Steps[Decision]:
     """Change single keys; with ``validate_only`` only check whether they could be changed."""
-    records, results = _alter_each(context, request.resources, _changed, AlterConfigsResourceResponse)
+    records, results = yield from _alter_each(context, request.resources, _changed, AlterConfigsResourceResponse)
     return Decision(() if request.validate_only else records, IncrementalAlterConfigsResponse(responses=results))
 
 
-def alter_configs(context: Context, request: AlterConfigsRequest) -> Decision:
+def alter_configs(context: Context, request: AlterConfigsRequest) -> Steps[Decision]:
     """Replace the whole configuration of each resource; with ``validate_only`` only check it."""
-    records, results = _alter_each(context, request.resources, _replaced, LegacyResult)
+    records, results = yield from _alter_each(context, request.resources, _replaced, LegacyResult)
     return Decision(() if request.validate_only else records, AlterConfigsResponse(responses=results))
 
 
 def _alter_each(
     context: Context, resources: Sequence[Any], new_values: Callable[[Context, Any, Values], Values], result_class: Any
-) -> tuple[tuple[ConfigRecord, ...], list[Any]]:
-    times = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+) -> Steps[tuple[tuple[ConfigRecord, ...], list[Any]]]:
+    times = yield from counted((resource.resource_type, resource.resource_name) for resource in resources)
     records: list[ConfigRecord] = []
     results: list[Any] = []
     for resource in resources:
+        yield _COST_OF_RESOURCE + len(resource.configs)
         kind, name = resource.resource_type, resource.resource_name
         result = result_class(resource_type=kind, resource_name=name, error_code=ErrorCode.NONE, error_message=None)
         results.append(result)

@@ -23,13 +23,15 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.delta import changed_partition
 from kraft.metadata.image import Topic
 from kraft.metadata.partitions import RECOVERED, RECOVERING, Partition
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 _ANY_EPOCH = -1
+_COST_OF_PROPOSAL = 2
 _IDS_FROM = 2  # the first version that names topics by id, and has errors of its own
 
 
-def alter_partition(context: Context, request: AlterPartitionRequest) -> Decision:
+def alter_partition(context: Context, request: AlterPartitionRequest) -> Steps[Decision]:
     """Settle the ISR of each partition; the response carries the state after it."""
     try:
         registered(context, request.broker_id, request.broker_epoch)
@@ -38,8 +40,10 @@ def alter_partition(context: Context, request: AlterPartitionRequest) -> Decisio
     records: dict[tuple[str, int], PartitionChangeRecord | None] = {}
     topics: list[TopicData] = []
     for proposed in request.topics:
+        yield 1
         partitions: list[PartitionData] = []
         for proposal in proposed.partitions:
+            yield _COST_OF_PROPOSAL
             answer = PartitionData(partition_index=proposal.partition_index, error_code=ErrorCode.NONE)
             partitions.append(answer)
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +13,7 @@ from kraft.messages.create_partitions_response import CreatePartitionsResponse, 
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.metadata.steps import Steps, counted
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
 
@@ -21,17 +21,18 @@ _DELETION_DISABLED_FROM = 3  # DeleteTopics v3 has an error code of its own for 
 _NAMES_BELOW = 6  # DeleteTopics v6 names topics by name or by id
 
 
-def delete_topics(context: Context, request: DeleteTopicsRequest) -> Decision:
+def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decision]:
     """Remove each topic with its configuration, or refuse it by itself."""
     if context.version < _NAMES_BELOW:
         wanted: list[tuple[str | None, UUID]] = [(name, ZERO_UUID) for name in request.topic_names]
     else:
         wanted = [(topic.name, topic.topic_id) for topic in request.topics]
-    times = Counter(_resolved(context, name, topic_id) for name, topic_id in wanted)
+    times = yield from counted(_resolved(context, name, topic_id) for name, topic_id in wanted)
     wanted = list(dict.fromkeys(wanted))  # a topic that is named twice is refused once
     results: list[DeletableTopicResult] = []
     records: list[Any] = []
     for name, topic_id in wanted:
+        yield 1
         result = DeletableTopicResult(name=name, topic_id=topic_id)
         results.append(result)
         try:
@@ -69,12 +70,13 @@ def _topic_to_delete(context: Context, name: str | None, topic_id: UUID) -> UUID
     return found
 
 
-def create_partitions(context: Context, request: CreatePartitionsRequest) -> Decision:
+def create_partitions(context: Context, request: CreatePartitionsRequest) -> Steps[Decision]:
     """Grow each topic to ``count`` partitions, or refuse it by itself; with ``validate_only`` none grows."""
-    times = Counter(topic.name for topic in request.topics)
+    times = yield from counted(topic.name for topic in request.topics)
     results: list[CreatePartitionsTopicResult] = []
     records: list[Any] = []
     for topic in request.topics:
+        yield 1
         count = times.pop(topic.name, 0)
         if count == 0:
             continue
@@ -83,7 +85,7 @@ def create_partitions(context: Context, request: CreatePartitionsRequest) -> Dec
         try:
             if count > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            records += _new_partitions(context, topic, MAX_RECORDS_PER_USER_OPERATION - len(records))
+            records += yield from _new_partitions(context, topic, MAX_RECORDS_PER_USER_OPERATION - len(records))
         except KafkaError as error:
             result.error_code = error.code
             if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # this error has no message
@@ -93,7 +95,7 @@ def create_partitions(context: Context, request: CreatePartitionsRequest) -> Dec
     return Decision(tuple(records), CreatePartitionsResponse(results=results))
 
 
-def _new_partitions(context: Context, request: CreatePartitionsTopic, room: int) -> list[Any]:
+def _new_partitions(context: Context, request: CreatePartitionsTopic, room: int) -> Steps[list[Any]]:
     topic = context.image.topic(request.name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -110,7 +112,8 @@ def _new_partitions(context: Context, request: CreatePartitionsTopic, room: int)
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     replication_factor = len(topic.partitions[min(topic.partitions)].replicas)
     if request.assignments is None:
-        placed = place(context.image.brokers.values(), additional, replication_factor, context.random)
+        brokers = context.image.brokers.values()
+        placed = yield from place(brokers, additional, replication_factor, context.random)
     else:
         if len(request.assignments) != additional:
             raise KafkaError(
@@ -119,6 +122,11 @@ def _new_partitions(context: Context, request: CreatePartitionsTopic, room: int)
                 f"{len(request.assignments)} assignment(s) were specified.",
             )
         for assigned in request.assignments:
+            yield 1
             check_manual(context.image, assigned.broker_ids, replication_factor)
         placed = [tuple(assigned.broker_ids) for assigned in request.assignments]
-    return [new_partition(context, topic.id, existing + number, replicas) for number, replicas in enumerate(placed)]
+    records = []
+    for index, replicas in enumerate(placed, existing):
+        records.append(new_partition(context, topic.id, index, replicas))
+        yield 1
+    return records

@@ -1,9 +1,12 @@
 """The active controller: one object that lives as long as its node leads the quorum.
 
 ``step(now, event) -> Decision`` decides. The driver passes the records to ``replay`` and appends them before the
-next step, so every decision is based on the ones before it, committed or not. The driver responds only when the
+next decision, so every decision is based on the ones before it, committed or not. The driver responds only when the
 records, and all before them, are committed. ``step`` itself changes sessions and transitions: they are not in the log,
 and end with this object.
+
+``decide_in_steps`` and ``replay_in_steps`` do the same with pauses for other tasks. No other decision may begin
+meanwhile.
 """
 
 from __future__ import annotations
@@ -50,25 +53,33 @@ from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.messages.update_features_request import UpdateFeaturesRequest
 from kraft.metadata.image import Broker, Image
 from kraft.metadata.loader import Loader
+from kraft.metadata.steps import Steps, finished
 
 HANDLERS: dict[type, Callable[[Context, Any], Decision]] = {
     AllocateProducerIdsRequest: allocate_producer_ids,
+    BrokerHeartbeatRequest: broker_heartbeat,
+    BrokerRegistrationRequest: register_broker,
+    ControllerRegistrationRequest: register_controller,
+    UnregisterBrokerRequest: unregister_broker,
+    UpdateFeaturesRequest: update_features,
+}
+"""Decisions in one step. They examine ``partitions_at_once`` partitions at most, and may change sessions and
+transitions.
+"""
+
+HANDLERS_IN_STEPS: dict[type, Callable[[Context, Any], Steps[Decision]]] = {
     AlterConfigsRequest: alter_configs,
     AlterPartitionReassignmentsRequest: alter_partition_reassignments,
     AlterPartitionRequest: alter_partition,
     AssignReplicasToDirsRequest: assign_replicas_to_dirs,
-    BrokerHeartbeatRequest: broker_heartbeat,
-    BrokerRegistrationRequest: register_broker,
-    ControllerRegistrationRequest: register_controller,
     CreatePartitionsRequest: create_partitions,
     CreateTopicsRequest: create_topics,
     DeleteTopicsRequest: delete_topics,
     ElectLeadersRequest: elect_leaders,
     IncrementalAlterConfigsRequest: incremental_alter_configs,
     ListPartitionReassignmentsRequest: list_partition_reassignments,
-    UnregisterBrokerRequest: unregister_broker,
-    UpdateFeaturesRequest: update_features,
 }
+"""Decisions that are as large as their request. They change nothing, so a driver may drop them between two steps."""
 
 
 @attrs.frozen
@@ -138,20 +149,40 @@ class ControllerCore:
 
     def step(self, now: float, event: Event) -> Decision:
         """Decide on one event. Raises KeyError for a request that no handler takes."""
+        return finished(self.decide_in_steps(now, event))
+
+    def decide_in_steps(self, now: float, event: Event) -> Steps[Decision]:
+        """Do the same as :meth:`step`, in steps if the event is a request of HANDLERS_IN_STEPS."""
         self._upkeep.skip(now, self.image)
         match event:
             case Activated(bootstrap):
                 context = attrs.evolve(self._context(now), image=self._loader.settled())
                 return Decision(activation_records(context, self._loader.in_transaction, bootstrap), None)
             case ControllerRequest(message, version):
-                return HANDLERS[type(message)](self._context(now, version), message)
+                context = self._context(now, version)
+                if type(message) in HANDLERS_IN_STEPS:
+                    return (yield from HANDLERS_IN_STEPS[type(message)](context, message))
+                return HANDLERS[type(message)](context, message)
             case DeadlineReached():
                 return Decision(self._due(now), None)
 
+    def note_waiting(self, now: float, message: Any) -> None:
+        """Note a request that waits for the end of another decision.
+
+        A heartbeat renews its session at once, so that no broker is fenced because the controller is busy (as in
+        Kafka's BrokerHeartbeatTracker).
+        """
+        if isinstance(message, BrokerHeartbeatRequest):
+            self._sessions.renew(message.broker_id, message.broker_epoch, now)
+
     def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
         """Replay the records of a decision; the log will end at ``next_offset``."""
+        finished(self.replay_in_steps(records, next_offset, epoch, timestamp_ms))
+
+    def replay_in_steps(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> Steps[None]:
+        """Do the same as :meth:`replay`, in steps. Everything changes with the last one."""
+        yield from self._loader.load_in_steps(records, next_offset - 1, epoch, timestamp_ms)
         self._next_offset = next_offset
-        self._loader.load(records, next_offset - 1, epoch, timestamp_ms)
         self._upkeep.replayed(records)
 
     def _due(self, now: float) -> tuple[Any, ...]:

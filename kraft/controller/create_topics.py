@@ -6,7 +6,6 @@ v7+ with the topic id. num_partitions and replication_factor of -1 mean the clus
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,21 +20,24 @@ from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsReq
 from kraft.messages.create_topics_response import CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import ResourceType
+from kraft.metadata.steps import Steps, counted
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 
 _DEFAULT = -1
+_COST_OF_TOPIC = 15
 # The source of a value, as DescribeConfigs numbers it.
 _TOPIC_CONFIG, _DYNAMIC_DEFAULT_BROKER_CONFIG, _STATIC_BROKER_CONFIG, _DEFAULT_CONFIG = 1, 3, 4, 5
 
 
-def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
+def create_topics(context: Context, request: CreateTopicsRequest) -> Steps[Decision]:
     """Create each topic, or refuse it by itself; with ``validate_only`` none is created."""
-    times = Counter(topic.name for topic in request.topics)
+    times = yield from counted(topic.name for topic in request.topics)
     results: list[CreatableTopicResult] = []
     records: list[Any] = []
     collisions = Collisions(context.image)
     for topic in request.topics:
+        yield _COST_OF_TOPIC
         count = times.pop(topic.name, 0)
         if count == 0:
             continue
@@ -43,7 +45,7 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
             if count > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             room = MAX_RECORDS_PER_USER_OPERATION - len(records)
-            new_records, result = _create(context, topic, collisions, room)
+            new_records, result = yield from _create(context, topic, collisions, room)
         except KafkaError as error:
             results.append(
                 CreatableTopicResult(
@@ -64,7 +66,7 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Decision:
 
 def _create(
     context: Context, topic: CreatableTopic, collisions: Collisions, room: int
-) -> tuple[list[Any], CreatableTopicResult]:
+) -> Steps[tuple[list[Any], CreatableTopicResult]]:
     """Return the records of one topic, at most ``room`` of them, and its part of the response."""
     if topic.name == CLUSTER_METADATA_TOPIC:
         raise KafkaError(
@@ -80,12 +82,14 @@ def _create(
     partitions = len(topic.assignments) or partitions
     if 1 + len(overrides) + partitions > room:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-    assignment = _assignment(context, topic, partitions)
+    assignment = yield from _assignment(context, topic, partitions)
     topic_id = context.new_uuid()
     records: list[Any] = [TopicRecord(name=topic.name, topic_id=topic_id)]
     for name, value in overrides.items():
         records.append(ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic.name, name=name, value=value))
-    records += [new_partition(context, topic_id, index, replicas) for index, replicas in enumerate(assignment)]
+    for index, replicas in enumerate(assignment):
+        records.append(new_partition(context, topic_id, index, replicas))
+        yield 1
     result = CreatableTopicResult(
         name=topic.name,
         topic_id=topic_id,
@@ -136,16 +140,18 @@ def _check_counts(topic: CreatableTopic) -> None:
         )
 
 
-def _assignment(context: Context, topic: CreatableTopic, partitions: int) -> list[tuple[int, ...]]:
+def _assignment(context: Context, topic: CreatableTopic, partitions: int) -> Steps[list[tuple[int, ...]]]:
     """The replicas of partitions 0, 1, 2 and so on."""
     if not topic.assignments:
         replication_factor = topic.replication_factor
         if replication_factor == _DEFAULT:
             replication_factor = context.config.default_replication_factor
-        return place(context.image.brokers.values(), partitions, replication_factor, context.random)
+        brokers = context.image.brokers.values()
+        return (yield from place(brokers, partitions, replication_factor, context.random))
     manual: dict[int, tuple[int, ...]] = {}
     replicas_each: int | None = None
     for assigned in topic.assignments:
+        yield 1
         index = assigned.partition_index
         if index in manual:
             raise KafkaError(

@@ -5,7 +5,6 @@ A replica in a failed directory leaves the ISR.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from uuid import UUID
 
 from kraft.controller.context import Context, Decision
@@ -21,10 +20,11 @@ from kraft.messages.assign_replicas_to_dirs_response import (
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.image import Broker
 from kraft.metadata.levels import DIRECTORIES
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
-def assign_replicas_to_dirs(context: Context, request: AssignReplicasToDirsRequest) -> Decision:
+def assign_replicas_to_dirs(context: Context, request: AssignReplicasToDirsRequest) -> Steps[Decision]:
     """Record the directory of each replica, or refuse it by itself. The last entry of a repeated replica counts."""
     if context.level < DIRECTORIES:
         return Decision((), AssignReplicasToDirsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
@@ -36,17 +36,20 @@ def assign_replicas_to_dirs(context: Context, request: AssignReplicasToDirsReque
     answer: list[DirectoryData] = []
     for directory in request.directories:
         topics: list[TopicData] = []
+        yield 1
         for topic in directory.topics:
+            yield 1
             partitions: list[PartitionData] = []
             for partition in topic.partitions:
+                yield 1
                 code = _refusal(context, broker, topic.topic_id, partition.partition_index)
                 partitions.append(PartitionData(partition_index=partition.partition_index, error_code=code))
                 if code is ErrorCode.NONE:
                     chosen[topic.topic_id, partition.partition_index] = directory.id
             topics.append(TopicData(topic_id=topic.topic_id, partitions=partitions))
         answer.append(DirectoryData(id=directory.id, topics=topics))
-    records = tuple(_changes(context, broker, chosen))
-    return Decision(records, AssignReplicasToDirsResponse(error_code=ErrorCode.NONE, directories=answer))
+    records = yield from _changes(context, broker, chosen)
+    return Decision(tuple(records), AssignReplicasToDirsResponse(error_code=ErrorCode.NONE, directories=answer))
 
 
 def _refusal(context: Context, broker: Broker, topic_id: UUID, index: int) -> ErrorCode:
@@ -59,7 +62,10 @@ def _refusal(context: Context, broker: Broker, topic_id: UUID, index: int) -> Er
     return ErrorCode.NONE if broker.id in partition.replicas else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def _changes(context: Context, broker: Broker, chosen: dict[tuple[UUID, int], UUID]) -> Iterator[PartitionChangeRecord]:
+def _changes(
+    context: Context, broker: Broker, chosen: dict[tuple[UUID, int], UUID]
+) -> Steps[list[PartitionChangeRecord]]:
+    records: list[PartitionChangeRecord] = []
     for (topic_id, index), directory in chosen.items():
         topic = context.image.topics[topic_id]
         partition = topic.partitions[index]
@@ -67,4 +73,6 @@ def _changes(context: Context, broker: Broker, chosen: dict[tuple[UUID, int], UU
         target = Target.of(partition, isr=isr, directories={broker.id: directory})
         record = partition_change(context, topic, index, target, Election.CONFIGURED)
         if record is not None:
-            yield record
+            records.append(record)
+        yield 1
+    return records

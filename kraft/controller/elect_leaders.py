@@ -16,6 +16,7 @@ from kraft.messages.elect_leaders_response import ElectLeadersResponse, Partitio
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.index import LEADERLESS, NOT_PREFERRED, partitions_in
 from kraft.metadata.partitions import NO_LEADER
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
@@ -26,7 +27,7 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
-def elect_leaders(context: Context, request: ElectLeadersRequest) -> Decision:
+def elect_leaders(context: Context, request: ElectLeadersRequest) -> Steps[Decision]:
     """Elect leaders for the named partitions or for all. For all, the response lists only partitions that needed an
     election.
     """
@@ -38,9 +39,11 @@ def elect_leaders(context: Context, request: ElectLeadersRequest) -> Decision:
     records: list[PartitionChangeRecord] = []
     results: list[ReplicaElectionResult] = []
     for name, indexes in _wanted(context, request):
+        yield 1
         topic = ReplicaElectionResult(topic=name)
         results.append(topic)
         for index in indexes:
+            yield 1
             result = PartitionResult(partition_id=index, error_code=ErrorCode.NONE, error_message=None)
             topic.partition_result.append(result)
             try:

@@ -12,14 +12,17 @@ from typing import TypeVar
 
 from kraft.controller.context import Randomness
 from kraft.metadata.image import Broker
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
 
+_REPLICAS_IN_A_STEP = 10
+
 
 def place(
     brokers: Iterable[Broker], partitions: int, replication_factor: int, random: Randomness
-) -> list[tuple[int, ...]]:
+) -> Steps[list[tuple[int, ...]]]:
     """Return the replicas of each partition, preferred leader first.
 
     Raises KafkaError INVALID_REPLICATION_FACTOR if there are too few brokers, or none that is active.
@@ -37,7 +40,11 @@ def place(
     rings = _rings(active, random)
     spare = [broker.id for broker in registered if not broker.active]
     start = random.randrange(len(active))
-    return [_replicas(rings, spare, start + number, replication_factor) for number in range(partitions)]
+    placed = []
+    for number in range(partitions):
+        placed.append(_replicas(rings, spare, start + number, replication_factor))
+        yield 1 + replication_factor // _REPLICAS_IN_A_STEP
+    return placed
 
 
 def _rings(active: list[Broker], random: Randomness) -> list[list[int]]:
@@ -56,14 +63,15 @@ def _rotated(values: list[T], by: int) -> list[T]:
 def _replicas(rings: list[list[int]], spare: list[int], number: int, count: int) -> tuple[int, ...]:
     turn, first_rack = divmod(number, len(rings))
     shift = turn // max(map(len, rings))
-    chosen: list[int] = []
+    chosen: dict[int, None] = {}
     for position in range(max(map(len, rings))):
         for distance in range(len(rings)):
             ring = rings[(first_rack + distance) % len(rings)]
             if position < len(ring):
                 follower_shift = shift if distance or position else 0
-                chosen.append(ring[(turn + position + follower_shift) % len(ring)])
-    # Followers shift but the leader does not, so a shift may name the leader's broker twice within its own ring.
-    unique = list(dict.fromkeys(chosen))
-    missing = [broker_id for ring in rings for broker_id in ring if broker_id not in unique]
-    return tuple((unique + missing + spare)[:count])
+                # Followers shift but the leader does not: a shift may name the leader's broker twice within its ring.
+                chosen[ring[(turn + position + follower_shift) % len(ring)]] = None
+                if len(chosen) == count:
+                    return tuple(chosen)
+    missing = [broker_id for ring in rings for broker_id in ring if broker_id not in chosen]
+    return tuple([*chosen, *missing, *spare][:count])

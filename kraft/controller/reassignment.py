@@ -32,16 +32,19 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.image import Topic
 from kraft.metadata.index import REASSIGNED
 from kraft.metadata.partitions import Partition
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
-def alter_partition_reassignments(context: Context, request: AlterPartitionReassignmentsRequest) -> Decision:
+def alter_partition_reassignments(context: Context, request: AlterPartitionReassignmentsRequest) -> Steps[Decision]:
     """Begin, change or (without replicas) cancel the reassignment of each partition, or refuse it by itself."""
     records: dict[tuple[str, int], PartitionChangeRecord] = {}
     answer: list[ReassignableTopicResponse] = []
     for topic in request.topics:
+        yield 1
         results: list[ReassignablePartitionResponse] = []
         for wanted in topic.partitions:
+            yield 2
             index = wanted.partition_index
             result = ReassignablePartitionResponse(partition_index=index, error_code=ErrorCode.NONE, error_message=None)
             results.append(result)
@@ -125,7 +128,7 @@ def _target(partition: Partition) -> list[int]:
     return [replica for replica in partition.replicas if replica not in partition.removing_replicas]
 
 
-def list_partition_reassignments(context: Context, request: ListPartitionReassignmentsRequest) -> Decision:
+def list_partition_reassignments(context: Context, request: ListPartitionReassignmentsRequest) -> Steps[Decision]:
     """The reassignments under way, of all topics or of the named partitions."""
     if request.topics is None:
         found: Iterable[tuple[Topic, int, Partition]] = context.image.partitions_of(REASSIGNED)
@@ -133,6 +136,7 @@ def list_partition_reassignments(context: Context, request: ListPartitionReassig
         found = _named(context, request)
     topics: dict[str, OngoingTopicReassignment] = {}
     for topic, index, partition in found:
+        yield 1
         ongoing = topics.setdefault(topic.name, OngoingTopicReassignment(name=topic.name))
         ongoing.partitions.append(
             OngoingPartitionReassignment(

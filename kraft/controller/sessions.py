@@ -38,6 +38,12 @@ class Sessions:
             broker_epoch, now + self._timeout_s, metadata_offset, fenced, shutdown_offset
         )
 
+    def renew(self, broker_id: int, broker_epoch: int, now: float) -> None:
+        """Renew the session of this incarnation, if it has one, and change nothing else."""
+        session = self._sessions.get(broker_id)
+        if session is not None and session.broker_epoch == broker_epoch:
+            self._sessions[broker_id] = attrs.evolve(session, deadline=now + self._timeout_s)
+
     def begin_shutdown(self, broker_id: int, offset: int) -> None:
         """Record that records up to ``offset`` moved the broker's leaderships away."""
         self._sessions[broker_id] = attrs.evolve(self._sessions[broker_id], shutdown_offset=offset)

@@ -43,11 +43,14 @@ from kraft.messages.zk_migration_state_record import ZkMigrationStateRecord
 from kraft.metadata.image import DIRECTORY_MIGRATING, Broker, BrokerEndpoint, ConfigResource, Image, ResourceType, Topic
 from kraft.metadata.index import IndexChange
 from kraft.metadata.partitions import MAX_PARTITIONS, Partition, Partitions, shared_partition
+from kraft.metadata.steps import Steps, finished
 from kraft.metadata.topic_name import topic_name_fault
 
 #: The field values of a PartitionChangeRecord that mean "unchanged".
 LEADER_UNCHANGED = -2
 RECOVERY_STATE_UNCHANGED = -1
+
+_CONFIGS_AT_ONCE = 10
 
 
 class MetadataError(ValueError):
@@ -136,7 +139,12 @@ class Delta:
 
     def finish(self, offset: int, epoch: int, timestamp_ms: int) -> tuple[Image, Changes]:
         """Return the image after the records, which end at ``offset``, and its changes."""
-        topics, index = self._finished_topics()
+        return finished(self.finish_in_steps(offset, epoch, timestamp_ms))
+
+    def finish_in_steps(self, offset: int, epoch: int, timestamp_ms: int) -> Steps[tuple[Image, Changes]]:
+        """Do the same as :meth:`finish`, in steps. The delta must not be changed in between."""
+        topics, index = yield from self._finished_topics()
+        configs = yield from self._finished_configs()
         image = Image(
             offset=offset,
             epoch=epoch,
@@ -148,7 +156,7 @@ class Delta:
             topics=topics,
             topic_ids=self._topic_ids,
             index=index,
-            configs=self._finished_configs(),
+            configs=configs,
             client_quotas=self._client_quotas,
             next_producer_id=self._next_producer_id,
             acls=self._acls,
@@ -166,25 +174,29 @@ class Delta:
         )
         return image, changes
 
-    def _finished_topics(self) -> tuple[Any, Any]:
+    def _finished_topics(self) -> Steps[tuple[Any, Any]]:
         """The table of topics and the index of their partitions."""
         if not self._topics and not self._deleted:
             return self._before.topics, self._before.index
         topics = self._before.topics.mutate()
         index = IndexChange(self._before.index)
         for topic_id, topic in self._deleted.items():
+            yield 1
             del topics[topic_id]
-            index.topic(topic_id, topic.partitions, dict.fromkeys(topic.partitions))
+            yield from index.topic(topic_id, topic.partitions, ((number, None) for number in topic.partitions))
         for topic_id, change in self._topics.items():
+            yield 1
             topics[topic_id] = Topic(topic_id, change.name, change.before.changed(change.changed))
-            index.topic(topic_id, change.before, change.changed)
+            yield from index.topic(topic_id, change.before, change.changed.items())
         return topics.finish(), index.finish()
 
-    def _finished_configs(self) -> Any:
+    def _finished_configs(self) -> Steps[Any]:
         if not self._configs:
             return self._before.configs
         configs = self._before.configs.mutate()
-        for resource, values in self._configs.items():
+        for number, (resource, values) in enumerate(self._configs.items(), 1):
+            if not number % _CONFIGS_AT_ONCE:
+                yield 1
             if values:
                 configs[resource] = values
             else:

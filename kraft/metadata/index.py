@@ -15,6 +15,7 @@ from uuid import UUID
 from immutables import Map
 
 from kraft.metadata.partitions import NO_LEADER, Partition
+from kraft.metadata.steps import Steps
 
 #: Keys that are no broker: partitions without a leader, with a leader that is not preferred, and under reassignment.
 LEADERLESS = -1
@@ -28,6 +29,8 @@ _NOTHING: Map[Any, Any] = Map()
 #: The positions of the set bits of each byte.
 _BITS = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
 _SMALL = 2048
+#: The partitions of a step, and its cost.
+_AT_ONCE, _COST = 256, 32
 
 
 def partitions_in(mask: int) -> Iterator[int]:
@@ -61,10 +64,14 @@ class IndexChange:
         self._before = index
         self._changed: dict[int, Any] = {}  # key -> MapMutation of its former entry
 
-    def topic(self, topic_id: UUID, before: Mapping[int, Partition], after: Mapping[int, Partition | None]) -> None:
+    def topic(
+        self, topic_id: UUID, before: Mapping[int, Partition], after: Iterable[tuple[int, Partition | None]]
+    ) -> Steps[None]:
         """Index the partitions of a topic in their state ``after`` (None: deleted) in place of that ``before``."""
         toggled: defaultdict[int, list[int]] = defaultdict(list)
-        for number, partition in after.items():
+        for count, (number, partition) in enumerate(after, 1):
+            if not count % _AT_ONCE:
+                yield _COST
             former = before.get(number) if before else None
             keys: Iterable[int] = () if partition is None else _keys(partition)
             if former is not None:

@@ -13,6 +13,7 @@ from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.end_transaction_record import EndTransactionRecord
 from kraft.metadata.delta import Changes, Delta, MetadataError
 from kraft.metadata.image import Image
+from kraft.metadata.steps import Steps, finished
 
 
 class Loader:
@@ -50,6 +51,14 @@ class Loader:
         Raises:
             MetadataError: a record is unknown, contradicts the image, or opens or closes a transaction wrongly.
         """
+        return finished(self.load_in_steps(records, offset, epoch, timestamp_ms))
+
+    def load_in_steps(
+        self, records: Iterable[object], offset: int, epoch: int, timestamp_ms: int
+    ) -> Steps[tuple[Image, Changes] | None]:
+        """Do the same as :meth:`load`, in steps. The image changes with the last one. If the steps before it are not
+        followed by the others, nothing has changed, unless a transaction is open.
+        """
         delta = self._open[0] if self._open is not None else Delta(self.image)
         for record in records:
             if isinstance(record, BeginTransactionRecord):
@@ -63,9 +72,10 @@ class Loader:
                 self._open = None
             else:
                 delta.replay(record)
+            yield 1
         if self._open is not None:
             return None
-        self.image, changes = delta.finish(offset, epoch, timestamp_ms)
+        self.image, changes = yield from delta.finish_in_steps(offset, epoch, timestamp_ms)
         return self.image, changes
 
     def _require_transaction(self, expected: bool, record: object) -> Delta | None:

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from kraft.messages.leader_change_message import LeaderChangeMessage, Voter
 from kraft.metadata.frame import encode_record
 from kraft.metadata.levels import record_version
+from kraft.metadata.steps import Steps
 from kraft.quorum.support import require_static_voters
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
 from kraft.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, CorruptBatch, check_batch, parse_header
 from kraft.records.control import ControlType, control_record
-from kraft.records.record import Record, encode_batch, read_records
+from kraft.records.record import encode_batch, encode_values, read_records
 from kraft.storage.segment import AppendedBatch
 from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
 from kraft.wire.codec import encode
@@ -59,16 +60,22 @@ class FetchedBatches(NamedTuple):
 
 def encoded_batches(
     records: Sequence[Any], offset: int, epoch: int, timestamp_ms: int
-) -> Iterator[tuple[Sequence[Any], bytes]]:
-    """Yield the records and the bytes of each batch. The first record gets ``offset``.
+) -> Steps[list[tuple[Sequence[Any], bytes]]]:
+    """Return the records and the bytes of each batch, in steps. The first record gets ``offset``.
 
     Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch.
     """
-    values = [encode_record(record, record_version(record)) for record in records]
+    values: list[bytes] = []
+    for record in records:
+        values.append(encode_record(record, record_version(record)))
+        yield 1
+    batches: list[tuple[Sequence[Any], bytes]] = []
     for start, end in _parts([len(value) for value in values]):
-        base = offset + start
-        batch = [Record(at, timestamp_ms, None, value) for at, value in enumerate(values[start:end], base)]
-        yield records[start:end], encode_batch(batch, base_offset=base, leader_epoch=epoch)
+        encoded = encode_values(
+            values[start:end], base_offset=offset + start, leader_epoch=epoch, timestamp_ms=timestamp_ms
+        )
+        batches.append((records[start:end], (yield from encoded)))
+    return batches
 
 
 def _parts(sizes: list[int]) -> Iterator[tuple[int, int]]:

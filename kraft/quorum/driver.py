@@ -31,6 +31,7 @@ from typing import Any
 
 import trio
 
+from kraft.metadata.steps import Steps
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.high_watermark import HighWatermark
@@ -367,26 +368,33 @@ class Quorum:
 
     # Appending.
 
-    def encode(self, records: Sequence[Any], epoch: int) -> Unit:
-        """Encode metadata records as one unit for ``append`` by the leader of ``epoch``.
+    def encode(self, records: Sequence[Any], epoch: int) -> Steps[Unit]:
+        """Encode metadata records as one unit for ``append`` by the leader of ``epoch``, in steps.
 
-        The unit has offsets from the current end of the log on, so the caller must append it without a checkpoint in
-        between.
+        The unit has offsets from the current end of the log on, so nothing else of this epoch may be appended before
+        it.
 
         Raises:
             NotLeader: This node does not lead ``epoch``.
             KafkaError: RECORD_LIST_TOO_LARGE if a record fits in no batch.
         """
+        self._require_leadership(epoch)
+        return (yield from self.log.encode(records, epoch, self._world.clock.now_ms()))
+
+    def _require_leadership(self, epoch: int) -> None:
         if not self.is_leader or self.epoch != epoch:
             raise NotLeader
-        return self.log.encode(records, epoch, self._world.clock.now_ms())
 
     def append(self, unit: Unit) -> int:
         """Append a unit of ``encode`` and return the offset of its last record.
 
-        The records are written but not committed. Nothing may depend on them before ``committed`` has returned. Raises
-        OSError if they cannot be written; any later failure ends ``run``.
+        The records are written but not committed. Nothing may depend on them before ``committed`` has returned.
+
+        Raises:
+            NotLeader: The leadership of the unit's epoch has ended. Nothing was written.
+            OSError: The records cannot be written. Any later failure ends ``run``.
         """
+        self._require_leadership(unit.epoch)
         is_first, began = not self._has_grown, self._world.seconds()
         self.log.append(unit)
         if is_first:

@@ -22,6 +22,7 @@ from kraft.config.topic import LogConfig
 from kraft.metadata.delta import MetadataError, UnsupportedMetadata
 from kraft.metadata.frame import decode_record
 from kraft.metadata.image import Image
+from kraft.metadata.steps import Steps
 from kraft.quorum.batches import (
     FetchedBatches,
     check_fetched,
@@ -78,6 +79,11 @@ class Unit:
 
     batches: Sequence[MetadataBatch]
     data: bytes
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the leader that appends it."""
+        return self.batches[0].epoch
 
     @property
     def base_offset(self) -> int:
@@ -189,15 +195,15 @@ class MetadataLog:
 
     # Appending.
 
-    def encode(self, records: Sequence[Any], epoch: int, timestamp_ms: int) -> Unit:
-        """Encode metadata records as one unit for ``append`` by the leader of ``epoch``.
+    def encode(self, records: Sequence[Any], epoch: int, timestamp_ms: int) -> Steps[Unit]:
+        """Encode metadata records as one unit for ``append`` by the leader of ``epoch``, in steps.
 
         Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch.
         """
         batches: list[MetadataBatch] = []
         buffer = bytearray()
         offset = self.end_offset
-        for part, data in encoded_batches(records, offset, epoch, timestamp_ms):
+        for part, data in (yield from encoded_batches(records, offset, epoch, timestamp_ms)):
             last_offset = offset + len(part) - 1
             batches.append(MetadataBatch(offset, last_offset, epoch, timestamp_ms, tuple(part), len(data)))
             buffer += data

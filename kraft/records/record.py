@@ -9,7 +9,7 @@ Varints of one byte are decoded inline: six of the seven fields of a record are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kraft.records.batch import (
@@ -41,6 +41,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 _MIN_HEADER_SIZE = 2
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+_ENCODED_AT_ONCE = 500
 
 
 class Record(NamedTuple):
@@ -86,7 +87,7 @@ def encode_batch(
         base_timestamp = delete_horizon_ms
     else:
         base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
-    payload = _encode_records(records, base_offset, last_offset, base_timestamp)
+    payload = _encode_records(records, base_offset, base_offset - 1, last_offset, base_timestamp)
     attributes = (
         compression
         | (LOG_APPEND_TIME_BIT if timestamp_type is TimestampType.LOG_APPEND_TIME else 0)
@@ -107,6 +108,23 @@ def encode_batch(
     return _join(base_offset, leader_epoch, checked, compress(compression, payload, compression_level))
 
 
+def encode_values(
+    values: Sequence[bytes], *, base_offset: int, leader_epoch: int, timestamp_ms: int
+) -> Generator[int, None, bytes]:
+    """Encode one batch of records that have only a value, and share one timestamp. Yield the records of each step."""
+    payload = bytearray()
+    last_offset = base_offset + len(values) - 1
+    for start in range(0, len(values), _ENCODED_AT_ONCE):
+        first = base_offset + start
+        part = values[start : start + _ENCODED_AT_ONCE]
+        records = [Record(offset, timestamp_ms, None, value) for offset, value in enumerate(part, first)]
+        payload += _encode_records(records, base_offset, first - 1, last_offset, timestamp_ms)
+        yield len(part)
+    no_producer = NO_PRODUCER_ID, -1, NO_SEQUENCE
+    checked = CHECKED.pack(0, last_offset - base_offset, timestamp_ms, timestamp_ms, *no_producer, len(values))
+    return _join(base_offset, leader_epoch, checked, payload)
+
+
 def read_records(buffer: Buffer, position: int, header: BatchHeader, *, max_bytes: int) -> Iterator[Record]:
     """Yield the records of the batch at ``position``, decompressed to at most ``max_bytes``.
 
@@ -122,7 +140,7 @@ def recompress(payload: Buffer, header: BatchHeader, compression: Compression, l
     return _join(base_offset, leader_epoch, checked, compress(compression, payload, level))
 
 
-def _join(base_offset: int, leader_epoch: int, checked: bytes, payload: bytes) -> bytes:
+def _join(base_offset: int, leader_epoch: int, checked: bytes, payload: Buffer) -> bytes:
     """Join the checksummed fields and the compressed records to one batch, with its length and checksum."""
     length, crc = MINIMUM_LENGTH + len(payload), checksum(checked, payload)
     return b"".join((UNCHECKED.pack(base_offset, length, leader_epoch, MAGIC, crc), checked, payload))
@@ -146,9 +164,10 @@ def batch_payload(buffer: Buffer, position: int, header: BatchHeader, max_bytes:
             raise CorruptBatch(str(error)) from error
 
 
-def _encode_records(records: list[Record], base_offset: int, last_offset: int, base_timestamp: int) -> bytes:
+def _encode_records(
+    records: list[Record], base_offset: int, previous: int, last_offset: int, base_timestamp: int
+) -> bytes:
     parts: list[bytes] = []
-    previous = base_offset - 1
     for offset, timestamp, key, value, headers in records:
         if not previous < offset <= last_offset:
             raise ValueError(f"offset {offset} is not between {previous} and the end of the batch, {last_offset}")

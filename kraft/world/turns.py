@@ -55,9 +55,12 @@ class Turns:
             await give_turn()
 
 
-async def in_slices(work: Generator[int, None, T], every: int = SLICE_BYTES) -> T:
-    """Run ``work``, which yields the costs of its steps, and give the turn away after each slice. Return its result."""
-    turns = Turns(every)
+async def in_slices(work: Generator[int, None, T], every: int | Turns = SLICE_BYTES) -> T:
+    """Run ``work``, which yields the costs of its steps, and give the turn away after each slice. Return its result.
+
+    ``every`` is the cost of a slice, or the slices that this work shares with other work of its caller.
+    """
+    turns = every if isinstance(every, Turns) else Turns(every)
     while True:
         try:
             cost = next(work)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
-from kraft.controller.core import HANDLERS
+from kraft.controller.core import HANDLERS, HANDLERS_IN_STEPS
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
@@ -26,7 +26,8 @@ from tests.api.serving import Serving
 from tests.support.quorums import CLUSTER_ID
 
 OFFERED_HERE = OFFERED[ListenerType.CONTROLLER]
-DECIDED = [ApiKey(key) for key in OFFERED_HERE if request_class(key) in HANDLERS]
+ALL = {*HANDLERS, *HANDLERS_IN_STEPS}
+DECIDED = [ApiKey(key) for key in OFFERED_HERE if request_class(key) in ALL]
 
 
 def error_codes(answer: Any) -> Iterator[int]:
@@ -41,7 +42,7 @@ def error_codes(answer: Any) -> Iterator[int]:
 
 
 def test_every_request_for_a_controller_is_offered() -> None:
-    assert {request_class(key) for key in DECIDED} == set(HANDLERS)
+    assert {request_class(key) for key in DECIDED} == ALL
 
 
 #: Requests whose refusal is in their parts: with no part there would be none.

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kraft.controller.placement import place
 from kraft.metadata.image import Broker
+from kraft.metadata.steps import finished
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
@@ -31,7 +32,7 @@ def brokers(draw: st.DrawFn) -> list[Broker]:
 def test_placement(all_brokers: list[Broker], partitions: int, data: st.DataObject) -> None:
     """Different brokers; active ones before fenced ones; as many racks as possible; an active leader."""
     factor = data.draw(st.integers(1, len(all_brokers)))
-    placed = place(all_brokers, partitions, factor, random.Random(data.draw(st.integers(0, 99))))
+    placed = finished(place(all_brokers, partitions, factor, random.Random(data.draw(st.integers(0, 99)))))
     assert len(placed) == partitions
     rack_of = {b.id: b.rack for b in all_brokers}
     active = {b.id for b in all_brokers if b.active}
@@ -46,18 +47,18 @@ def test_placement(all_brokers: list[Broker], partitions: int, data: st.DataObje
 @pytest.mark.parametrize("racks", [1, 3])
 def test_leaders_and_replicas_are_even(racks: int) -> None:
     all_brokers = [broker(id, f"rack{id % racks}") for id in range(6)]
-    placed = place(all_brokers, 60, 3, random.Random(1))
+    placed = finished(place(all_brokers, 60, 3, random.Random(1)))
     assert set(Counter(replicas[0] for replicas in placed).values()) == {10}
     assert all(29 <= held <= 31 for held in Counter(id for replicas in placed for id in replicas).values())
 
 
 def test_the_followers_of_one_leaders_partitions_are_spread() -> None:
-    placed = place([broker(id) for id in range(6)], 60, 2, random.Random(1))
+    placed = finished(place([broker(id) for id in range(6)], 60, 2, random.Random(1)))
     assert {replicas[1] for replicas in placed if replicas[0] == 0} == {1, 2, 3, 4, 5}
 
 
 @pytest.mark.parametrize("all_brokers", [[], [broker(1, fenced=True)], [broker(1)]])
 def test_too_few_brokers(all_brokers: list[Broker]) -> None:
     with pytest.raises(KafkaError) as refused:
-        place(all_brokers, 1, 2, random.Random(1))
+        finished(place(all_brokers, 1, 2, random.Random(1)))
     assert refused.value.code is ErrorCode.INVALID_REPLICATION_FACTOR

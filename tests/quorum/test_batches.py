@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.messages.no_op_record import NoOpRecord
+from kraft.metadata.steps import finished
 from kraft.quorum import batches as metadata_batches
 from kraft.quorum.batches import FetchedBatches, check_fetched, encoded_batches, leader_change_batch, whole_batches
 from kraft.raft.events import LeaderChange
@@ -213,7 +214,7 @@ def test_batches_are_full_and_no_fuller(values: list[int], limit: int) -> None:
         patch.setattr(metadata_batches, "MAX_BATCH_BYTES", 1000)
         patch.setattr(metadata_batches, "encode_record", lambda size, version: bytes(size))
         patch.setattr(metadata_batches, "record_version", lambda record: 0)
-        batches = list(encoded_batches(values, 7, 2, 5))
+        batches = finished(encoded_batches(values, 7, 2, 5))
     assert [size for part, _ in batches for size in part] == values
     assert all(len(part) <= limit and len(data) <= 1000 for part, data in batches)
     found = proved(b"".join(data for _, data in batches), 7, 2, 2)
@@ -232,6 +233,6 @@ def test_a_record_costs_no_more_than_is_reserved_for_it() -> None:
 
 
 def test_a_batch_of_ten_thousand_is_one() -> None:
-    ((part, data),) = encoded_batches([NoOpRecord()] * 10_000, 0, 1, 5)
+    ((part, data),) = finished(encoded_batches([NoOpRecord()] * 10_000, 0, 1, 5))
     assert len(part) == 10_000
     assert struct.unpack_from(">i", data, 57) == (10_000,)

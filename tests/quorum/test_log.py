@@ -10,6 +10,7 @@ import pytest
 from kraft.config.topic import LogConfig
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.leader_change_message import LeaderChangeMessage
+from kraft.metadata.steps import finished
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice, SnapshotId
 from kraft.records.batch import iter_headers
@@ -252,7 +253,7 @@ def test_fetched_batches_are_appended_where_they_were_proved_to_belong(tmp_path:
 
 def test_a_batch_encoded_for_another_offset_is_not_appended(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    early = log.encode([topic(1)], 1, 1000)
+    early = finished(log.encode([topic(1)], 1, 1000))
     append_records(log, [topic(2)], 1, 1000)
     with pytest.raises(AssertionError, match="no longer continues the log"):
         log.append(early)

@@ -6,15 +6,26 @@ import contextlib
 import warnings
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import aiokafka.record.default_records as aiokafka_records
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from kraft.metadata.steps import finished
+from kraft.records import record as record_module
 from kraft.records.batch import CorruptBatch, TimestampType, check_batch, parse_header
 from kraft.records.compression import Compression
-from kraft.records.record import Record, batch_payload, decode_times, encode_batch, read_records, recompress
+from kraft.records.record import (
+    Record,
+    batch_payload,
+    decode_times,
+    encode_batch,
+    encode_values,
+    read_records,
+    recompress,
+)
 from tests.records.strategies import CAP, MALFORMED, ONE, forge, record_lists
 
 with warnings.catch_warnings():
@@ -40,6 +51,14 @@ def test_round_trip(records: list[Record], compression: Compression, base: int) 
     assert header.compression is compression
     assert header.max_timestamp == max(record.timestamp for record in records)
     assert header.base_timestamp == records[0].timestamp
+
+
+@given(st.lists(st.binary(max_size=200), min_size=1, max_size=40), st.integers(0, 2**40), st.integers(1, 5))
+def test_a_batch_of_values_in_steps_is_the_same_batch(values: list[bytes], base_offset: int, at_once: int) -> None:
+    records = [Record(offset, 77, None, value) for offset, value in enumerate(values, base_offset)]
+    with patch.object(record_module, "_ENCODED_AT_ONCE", at_once):
+        work = encode_values(values, base_offset=base_offset, leader_epoch=3, timestamp_ms=77)
+        assert finished(work) == encode_batch(records, base_offset=base_offset, leader_epoch=3)
 
 
 def test_long_fields_and_large_deltas_come_back() -> None:

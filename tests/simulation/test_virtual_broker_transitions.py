@@ -16,6 +16,7 @@ from kraft.controller.core import ControllerCore
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from kraft.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+from kraft.metadata.steps import Steps
 from kraft.simulation.virtual_cluster import CLUSTER_ID
 from tests.simulation.test_virtual import Controllers, controllers, seeds, virtually
 
@@ -59,14 +60,14 @@ async def create(cluster: Controllers, name: str) -> None:
     assert response.topics[0].error_code == 0
 
 
-def replay_in_time(core: ControllerCore, records: Sequence[Any], *where: Any) -> None:
+def replay_in_time(core: ControllerCore, records: Sequence[Any], *where: Any) -> Steps[None]:
     clock = trio.lowlevel.current_clock()
     assert isinstance(clock, trio.testing.MockClock)
     clock.jump(len(records) * RECORD_S)
-    replay(core, records, *where)
+    return replay_in_steps(core, records, *where)
 
 
-replay = ControllerCore.replay
+replay_in_steps = ControllerCore.replay_in_steps
 
 
 @seeds
@@ -88,7 +89,7 @@ async def test_a_lost_broker_costs_no_leader(tmp_path: Path, seed: int) -> None:
         leader = await cluster.leader()
         metadata = cluster.alive()[leader].parts.metadata
         epoch = cluster.quorum(leader).epoch
-        with patch.object(ControllerCore, "replay", replay_in_time), trio.fail_after(10 * SESSION_MS / 1000):
+        with patch.object(ControllerCore, "replay_in_steps", replay_in_time), trio.fail_after(10 * SESSION_MS / 1000):
             while not metadata.image.brokers[BROKERS[0]].fenced:
                 await beat(cluster, BROKERS[1], metadata.image.brokers[BROKERS[1]].epoch)
                 await trio.sleep(1)

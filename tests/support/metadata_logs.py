@@ -16,6 +16,7 @@ from kraft.config.topic import LogConfig
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
+from kraft.metadata.steps import finished
 from kraft.quorum.log import MetadataLog
 from kraft.raft.events import LeaderChange, StoreChunk
 from kraft.raft.messages import SnapshotId
@@ -27,7 +28,7 @@ SMALL_SEGMENTS = LogConfig(segment_bytes=400, retention_ms=-1, retention_bytes=-
 
 def append_records(log: MetadataLog, records: Sequence[Any], epoch: int, timestamp_ms: int) -> None:
     """Append as the leader of ``epoch``."""
-    log.append(log.encode(records, epoch, timestamp_ms))
+    log.append(finished(log.encode(records, epoch, timestamp_ms)))
 
 
 def open_log(parent: Path, config: LogConfig = SMALL_SEGMENTS, **options: Any) -> MetadataLog:

@@ -14,6 +14,7 @@ from kraft.config.listeners import Voter
 from kraft.config.topic import LogConfig
 from kraft.control.metadata import Metadata, SnapshotPolicy
 from kraft.metadata.image import Image
+from kraft.metadata.steps import finished
 from kraft.quorum.driver import Lead, Quorum
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.rpcs import Identity
@@ -38,7 +39,7 @@ def open_quorum(path: Path, timing: Timing | None = None, **of_world: Any) -> Qu
 
 def append(quorum: Quorum, records: Sequence[Any], epoch: int) -> int:
     """Append as the leader of ``epoch``; return the offset of the last record."""
-    return quorum.append(quorum.encode(records, epoch))
+    return quorum.append(finished(quorum.encode(records, epoch)))
 
 
 async def idle(epoch: int) -> None:

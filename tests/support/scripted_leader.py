@@ -22,6 +22,7 @@ from kraft.messages.registry import ApiKey
 from kraft.messages.topic_record import TopicRecord
 from kraft.messages.vote_request import VoteRequest
 from kraft.messages.vote_response import VoteResponse
+from kraft.metadata.steps import finished
 from kraft.metrics import Registry
 from kraft.quorum.batches import encoded_batches, leader_change_batch
 from kraft.quorum.driver import Quorum
@@ -56,7 +57,7 @@ def opening(epoch: int = EPOCH) -> bytes:
 
 def topics(base_offset: int, count: int = 1, epoch: int = EPOCH) -> bytes:
     records = [TopicRecord(name=f"t{n}", topic_id=UUID(int=1000 + n)) for n in range(base_offset, base_offset + count)]
-    return b"".join(data for _, data in encoded_batches(records, base_offset, epoch, 1000))
+    return b"".join(data for _, data in finished(encoded_batches(records, base_offset, epoch, 1000)))
 
 
 def answer(records: bytes = b"", **fields: Any) -> fetched.FetchResponse:

@@ -1,0 +1,29 @@
+"""Work in steps, run at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraft.metadata.steps import Steps, counted, finished
+
+
+def test_the_result_of_work_that_is_run_at_once() -> None:
+    def work() -> Steps[str]:
+        yield 1
+        yield 2
+        return "done"
+
+    assert finished(work()) == "done"
+
+
+@given(st.lists(st.integers(0, 3)))
+def test_counted_is_a_counter(items: list[int]) -> None:
+    assert finished(counted(items)) == Counter(items)
+
+
+def test_many_items_are_counted_in_several_steps() -> None:
+    work = counted(number % 7 for number in range(5_500))
+    assert sum(1 for _ in work) == 6
