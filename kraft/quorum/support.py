@@ -98,26 +98,31 @@ def require_supported_file(path: str, offset: int = 0) -> None:
 
 
 def _telling(fd: int, data: mmap.mmap, size: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Yield the few batches that may contain a feature level. Raises CorruptBatch."""
-    hits = heapq.merge(*(_find(data, pattern) for pattern in (_LEVEL, *_DYNAMIC)))  # they may be as many as the bytes
-    following = itertools.chain(hits, itertools.repeat(size))
-    hit = next(following)
+    """Yield the few batches that may contain a feature level. Raises CorruptBatch.
+
+    The five bytes of ``_DYNAMIC`` are common in data batches, where they mean nothing.
+    """
+    hits = heapq.merge(_find(data, _LEVEL, False), *(_find(data, pattern, True) for pattern in _DYNAMIC))
+    following = itertools.chain(hits, itertools.repeat((size, False)))  # the hits may be as many as the bytes
+    hit, in_control = next(following)
     if hit == size:
         return
     for position, header in walk(fd, 0, size, verify=False):
-        end = position + header.size
-        if hit < end:
+        end, is_telling = position + header.size, False
+        while hit < end and hit < size:
+            is_telling = is_telling or in_control == header.is_control
+            hit, in_control = next(following)
+        if is_telling:
             yield position, header
-            while hit < end and hit < size:
-                hit = next(following)
         if hit == size:
             return
 
 
-def _find(data: mmap.mmap, pattern: bytes) -> Iterator[int]:
+def _find(data: mmap.mmap, pattern: bytes, in_control: bool) -> Iterator[tuple[int, bool]]:
+    """Yield the positions of a pattern, with whether it is one of control batches."""
     position = data.find(pattern)
     while position >= 0:
-        yield position
+        yield position, in_control
         position = data.find(pattern, position + 1)
 
 

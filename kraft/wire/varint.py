@@ -53,6 +53,15 @@ def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
     """Read a zigzag-signed 32-bit integer. Return it and the position after it. Raises as ``read_uvarint``."""
+    try:  # the lengths of most records have one or two bytes
+        value = buffer[position]
+        if value < 0x80:
+            return (value >> 1) ^ -(value & 1), position + 1
+        if (high := buffer[position + 1]) < 0x80:
+            value = value & 0x7F | high << 7
+            return (value >> 1) ^ -(value & 1), position + 2
+    except IndexError:
+        pass
     value, position = _read(buffer, position, 32)
     return (value >> 1) ^ -(value & 1), position
 

@@ -13,8 +13,10 @@ import trio
 from kraft.messages import fetch_response as fetched
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.kraft_version_record import KRaftVersionRecord
+from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.voters_record import VotersRecord
 from kraft.metadata.frame import encode_record
+from kraft.quorum import support
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.support import require_static_voters, require_supported_file
 from kraft.raft.messages import SnapshotId
@@ -149,6 +151,18 @@ def test_a_level_behind_others(tmp_path: Path, before: list[bytes]) -> None:
 def test_a_level_after_an_invalid_record(tmp_path: Path) -> None:
     segment = written(tmp_path, data(2, LEVEL_30[:-1], LEVEL_30))
     assert refusal(tmp_path).startswith(f"{segment}: at offset 3: metadata.version 30")
+
+
+def test_the_bytes_of_a_level_in_a_batch_of_the_other_kind_open_no_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Feature levels are data records (KIP-584), voters and their version control records (KIP-853). Replicas 8 and 5
+    of a partition are the bytes of a control record's length and key.
+    """
+    partition = encode_record(PartitionRecord(replicas=[8, ControlType.KRAFT_VERSION, 8, ControlType.KRAFT_VOTERS]), 0)
+    segment = written(tmp_path, data(2, partition), control(3, (ControlType.SNAPSHOT_HEADER, b"metadata.version")))
+    monkeypatch.setattr(support, "read_records", lambda *_, **__: pytest.fail("a batch was opened"))
+    require_supported_file(str(segment))
 
 
 def test_a_level_where_a_snapshot_ends(tmp_path: Path) -> None:

@@ -45,6 +45,12 @@ def test_endless_and_overlong_integers_are_refused(data: bytes) -> None:
         read_uvarint(data, 0)
 
 
+@pytest.mark.parametrize("data", [b"", b"\x80", b"\x80\x80", b"\xff\xff\xff\xff\x10", b"\x80\x80\x80\x80\x80\x00"])
+def test_endless_and_overlong_signed_integers_are_refused(data: bytes) -> None:
+    with pytest.raises(DecodeError):
+        read_varint(data, 0)
+
+
 def test_longs_have_ten_bytes() -> None:
     assert read_varlong(b"\xff" * 9 + b"\x01", 0) == (-(2**63), 10)
     with pytest.raises(DecodeError, match="64 bits"):
