@@ -107,6 +107,7 @@ class Cleaning:
             groups = []
             for old in _groups(mapped, self.config):
                 first = old[0]
+                remove_segment(first.directory, first.base_offset, CLEANED_SUFFIX)  # leftovers of a crash
                 new = Segment.create(first.directory, first.base_offset, first.index_interval_bytes, CLEANED_SUFFIX)
                 written.append(new)
                 for segment in old:

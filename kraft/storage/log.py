@@ -43,7 +43,7 @@ from kraft.storage.lookup import TimestampedOffset
 from kraft.storage.producers import ProducerSnapshots, replay_marker
 from kraft.storage.recovery import Recovery, load_segments
 from kraft.storage.retention import deletable
-from kraft.storage.segment import MAX_POSITION, AppendedBatch, Segment
+from kraft.storage.segment import MAX_POSITION, AppendedBatch, Segment, remove_segment
 from kraft.storage.segments import Segments, by_base_offset
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice
@@ -121,7 +121,7 @@ class Log:
                 log._load(last_stop, recovery_point, log_start_offset, now_ms, strict=strict)
                 undo.pop_all()
         else:
-            log._start_segment(0)
+            log.segments.start(0, config.index_interval_bytes)  # a new directory has no leftovers
         return log
 
     def _load(
@@ -311,6 +311,7 @@ class Log:
         return self._start_segment(base_offset)
 
     def _start_segment(self, base_offset: int) -> Segment:
+        remove_segment(self.directory, base_offset, "")  # leftovers of a crash
         return self.segments.start(base_offset, self.config.index_interval_bytes)
 
     # -- Reading

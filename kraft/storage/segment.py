@@ -90,9 +90,9 @@ class Segment:
 
     @classmethod
     def create(cls, directory: str, base_offset: int, index_interval_bytes: int, suffix: str = "") -> Segment:
-        """Start an empty segment and remove any leftover files of its name."""
-        remove_segment(directory, base_offset, suffix)
+        """Start an empty segment. ``remove_segment`` removes leftover files of its name, if there may be any."""
         segment = cls.load(directory, base_offset, 0, index_interval_bytes, suffix)
+        assert segment.index.count == segment.time_index.count == 0, "the entries of a leftover would count"
         segment._log.create()
         return segment
 

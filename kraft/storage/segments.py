@@ -35,7 +35,7 @@ class Segments(list[Segment]):
         return self[-1]
 
     def start(self, base_offset: int, index_interval_bytes: int) -> Segment:
-        """Start a new active segment."""
+        """Start a new active segment. No file may have its name."""
         segment = Segment.create(self.directory, base_offset, index_interval_bytes)
         self.append(segment)
         self.moved = True

@@ -18,7 +18,7 @@ from kraft.records.batch import CorruptBatch, TimestampType, iter_headers, stamp
 from kraft.simulation.virtual_network import at_once
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
-from kraft.storage.segment import AppendedBatch
+from kraft.storage.segment import SEGMENT_SUFFIXES, AppendedBatch
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.storage.logs import EVERYTHING, NAME, append, batch, batches, config, content, files, open_log, values
 
@@ -29,6 +29,24 @@ def test_a_new_partition_is_a_directory_with_an_empty_segment(tmp_path: Path) ->
     log = open_log(tmp_path, config())
     assert os.listdir(tmp_path / NAME) == ["00000000000000000000.log"]
     assert (log.log_start_offset, log.log_end_offset, log.size) == (0, 0, 0)
+
+
+def test_a_new_partition_has_nothing_to_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of partitions are created at once, and each system call counts."""
+    monkeypatch.setattr(os, "unlink", lambda path: pytest.fail(f"{path} was removed"))
+    open_log(tmp_path, config())
+
+
+def test_a_new_segment_removes_the_leftovers_of_its_name(tmp_path: Path) -> None:
+    """A crash during a truncation leaves indexes without a log file. Their entries would count for the new segment."""
+    log = open_log(tmp_path, config(index_interval_bytes=0))
+    append(log, batch([b"a"]))
+    for suffix in SEGMENT_SUFFIXES:
+        (tmp_path / NAME / f"00000000000000000001{suffix}").write_bytes(bytes(24))
+    segment = log.roll()
+    assert (segment.index.count, segment.time_index.count, segment.size) == (0, 0, 0)
+    assert files(log)["00000000000000000001.log"] == b""
+    assert "00000000000000000001.txnindex" not in os.listdir(tmp_path / NAME)
 
 
 def test_an_append_answers_as_produce_does(tmp_path: Path) -> None:
