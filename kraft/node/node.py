@@ -378,7 +378,7 @@ class Node:
 
     def _service(self, dispatcher: Dispatcher[BrokerContext] | Dispatcher[ControllerContext], plane: Plane) -> Service:
         return Service(
-            handle=dispatcher.handle,
+            handle=self.world.handling(dispatcher.handle),
             apis=OFFERED[dispatcher.listener],
             error_response=dispatcher.error_response,
             quotas=self._quotas,

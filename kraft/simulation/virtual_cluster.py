@@ -1,8 +1,16 @@
-"""Whole controllers in one ``trio.run``: real nodes with their nursery trees, on a network in memory.
+"""Whole nodes in one ``trio.run``: real nodes with their nursery trees, on a network in memory.
 
 A ``trio.testing.MockClock`` jumps, so timeouts of seconds pass at once. Files are real, in a directory of the caller.
 Work for a worker thread takes ``disk_s`` seconds of virtual time instead. The wall clock is virtual too, so the same
 run writes the same timestamps.
+
+With ``Costs``, requests take virtual time on the event loop of their node, and compute jobs on its one worker thread.
+While a step of a node works, no other task of that node runs, and its clocks advance (``virtual_time.Process``). The
+other nodes go on. A step sends its bytes after the work that it has done before.
+
+This shows how the steps of a node delay each other, in the order in which Trio would run them. It does not show how
+long the real code works: a step without a declared cost takes no time. Deadlines that a step sets count from the start
+of the step. A job on a worker thread ends no earlier than the running step.
 """
 
 from __future__ import annotations
@@ -32,24 +40,62 @@ from kraft.storage.creation import create_private_directory
 from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.wire.uuids import ZERO_UUID
+from kraft.world.turns import line_of_node
+from kraft.world.world import Handle
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 PORT = 9093
+CLIENT_PORT = 9092
+
+
+def _nothing(*_: object) -> float:
+    return 0.0
+
+
+@attrs.frozen
+class Costs:
+    """The seconds of work on a node: of a request when its handler begins, of a slice at its end, of a compute job."""
+
+    request_s: Callable[[Any], float] = _nothing
+    slice_s: Callable[[], float] = _nothing
+    job_s: Callable[[], float] = _nothing
+
+
+FREE = Costs()
+"""No work takes time."""
+
+
+@attrs.frozen
+class TimedLine:
+    """The line of a node for the next slice of long work (``kraft.world.turns``). The slice before it takes time."""
+
+    process: Process
+    costs: Costs
+    lock: trio.Lock = attrs.Factory(trio.Lock)
+
+    async def __aenter__(self) -> None:
+        self.process.work(self.costs.slice_s())
+        await self.lock.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.lock.release()
 
 
 @attrs.define(eq=False)
 class VirtualNode:
-    """One controller. ``node`` is None while it is not running."""
+    """One node. ``node`` is None while it is not running."""
 
     node_id: int
     settings: Mapping[str, str]
     network: VirtualNetwork
     disk_s: float
+    costs: Costs = FREE
     node: Node | None = None
     task: trio.lowlevel.Task | None = None
     _scope: trio.CancelScope | None = None
     _gone: trio.Event = attrs.Factory(trio.Event)
     _process: Process = attrs.Factory(Process)
+    _worker: trio.Lock = attrs.Factory(trio.Lock)
 
     @property
     def host(self) -> str:
@@ -59,8 +105,13 @@ class VirtualNode:
         """Run until killed or stopped. It has started once it listens."""
         self._gone = trio.Event()
         self._process.enter()
+        line_of_node.set(TimedLine(self._process, self.costs))
         config = from_mapping(self.settings).config
-        world = self.network.world(self.host, self.in_thread)
+        world = attrs.evolve(
+            self.network.world(self.host, self.in_thread, self._process.now),
+            compute=self.compute,
+            handling=self.handling,
+        )
         if not (Path(config.log_dirs[0]) / "meta.properties").exists():
             format_directories(
                 config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False, new_uuid=world.new_uuid
@@ -87,10 +138,25 @@ class VirtualNode:
         await trio.sleep(self.disk_s / 2)
         return result
 
+    async def compute(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Do a compute job on the one worker thread of this node."""
+        async with self._worker:
+            await trio.sleep(self.costs.job_s())
+            return await self.in_thread(work, *arguments)
+
+    def handling(self, handle: Handle) -> Handle:
+        """Let each request work for its time before ``handle``."""
+
+        async def work(request: Any) -> Any:
+            self._process.work(self.costs.request_s(request))
+            return await handle(request)
+
+        return work
+
     async def kill(self) -> None:
         """Cancel all tasks at once, like kill -9."""
         assert self._scope is not None
-        self.resume()
+        self._process.interrupt()
         self._scope.cancel(reason="killed")
         await self._gone.wait()
 
@@ -159,15 +225,22 @@ def virtual_nodes(
     network: VirtualNetwork,
     settings: Mapping[str, str] | None = None,
     disk_s: float = 0.001,
+    *,
+    combined: bool = False,
+    costs: Costs = FREE,
 ) -> dict[int, VirtualNode]:
-    """Return controllers 1 to ``count`` of one cluster by node id. The caller runs them. Files go to ``directory``."""
+    """Return controllers 1 to ``count`` of one cluster by node id. The caller runs them. Files go to ``directory``.
+
+    ``combined`` nodes are brokers, too.
+    """
+    roles, of_clients = ("broker,controller", "PLAINTEXT://node-{}:{},") if combined else ("controller", "")
     return {
         node_id: VirtualNode(
             node_id,
             {
-                "process.roles": "controller",
+                "process.roles": roles,
                 "node.id": str(node_id),
-                "listeners": f"CONTROLLER://node-{node_id}:{PORT}",
+                "listeners": f"{of_clients.format(node_id, CLIENT_PORT)}CONTROLLER://node-{node_id}:{PORT}",
                 "controller.listener.names": "CONTROLLER",
                 "controller.quorum.voters": quorum_voters(count),
                 "log.dirs": str(directory / str(node_id)),
@@ -176,6 +249,7 @@ def virtual_nodes(
             },
             network,
             disk_s,
+            costs,
         )
         for node_id in range(1, count + 1)
     }

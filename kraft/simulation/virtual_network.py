@@ -1,7 +1,8 @@
 """A network in memory for whole nodes in one ``trio.run``: connections with delays, and links that can be cut.
 
 A node gets its ``listen`` and ``dial`` from here instead of TCP. All layers above them are real. Bytes on a cut link
-wait until it heals, as TCP retransmits them. No connection can be opened through a cut link.
+wait until it heals, as TCP retransmits them. No connection can be opened through a cut link. A node that works sends
+nothing before the work is done.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import os
 from collections import deque
 from collections.abc import Callable
 from random import Random
@@ -32,16 +34,21 @@ _BACKLOG = 50
 _FIRST_PORT = 10_000
 _BEGINNING_MS = 1_700_000_000_000
 
+Seconds = Callable[[], float]
+"""The virtual clock as a node sees it (``virtual_time.Process.now``)."""
+
 
 @attrs.frozen
 class VirtualClock(Clock):
-    """A wall clock that advances with the virtual clock."""
+    """A wall clock that advances with the virtual clock of a node."""
+
+    seconds: Seconds = trio.current_time
 
     def now_ms(self) -> int:
-        return _BEGINNING_MS + int(trio.current_time() * 1000)
+        return _BEGINNING_MS + int(self.seconds() * 1000)
 
     def now_s(self) -> float:
-        return _BEGINNING_MS / 1000 + trio.current_time()
+        return _BEGINNING_MS / 1000 + self.seconds()
 
 
 async def at_once(work: Callable[..., Any], *arguments: Any) -> Any:
@@ -63,30 +70,31 @@ class VirtualNetwork:
         self._listeners: dict[tuple[str, int], VirtualListener] = {}
         self._cut: set[tuple[str, str]] = set()
         self._ports = itertools.count(_FIRST_PORT)
+        self._numbers: dict[str, int] = {}
         self._pipes: list[Pipe] = []
         self.healed = trio.Event()
 
-    def world(self, host: str, in_thread: InThread) -> World:
-        """Return the world of a node on ``host``. All nodes draw from one random generator, in the order of their
-        calls.
+    def world(self, host: str, in_thread: InThread, seconds: Seconds = trio.current_time) -> World:
+        """Return the world of a node on ``host``, whose clock is ``seconds``. All nodes draw from one random generator,
+        in the order of their calls.
 
         ``in_thread`` replaces worker threads, which virtual time does not see.
         """
         rng = self._random_of_nodes
         return World(
-            clock=VirtualClock(),
-            seconds=trio.current_time,
+            clock=VirtualClock(seconds=seconds),
+            seconds=seconds,
             random=rng,
             new_uuid=lambda: random_uuid(lambda: UUID(int=rng.getrandbits(128), version=4)),
-            listen=self.listen(host),
-            dial=self.dial(host),
+            listen=self.listen(host, seconds),
+            dial=self.dial(host, seconds),
             in_thread=in_thread,
             compute=in_thread,
             let_go=lambda: None,
             watch_steps=lambda *_: contextlib.nullcontext(),  # no step takes virtual time
         )
 
-    def listen(self, host: str) -> Listen:
+    def listen(self, host: str, seconds: Seconds = trio.current_time) -> Listen:
         """Return the ``listen`` function for a node on ``host``."""
 
         async def listen(endpoint: Endpoint, settings: SocketSettings) -> Listener:
@@ -94,12 +102,12 @@ class VirtualNetwork:
             address = host, endpoint.port or next(self._ports)
             if address in self._listeners:
                 raise OSError(f"{address} is in use")
-            self._listeners[address] = listener = VirtualListener(self, *address)
+            self._listeners[address] = listener = VirtualListener(self, *address, seconds)
             return listener
 
         return listen
 
-    def dial(self, host: str) -> Dial:
+    def dial(self, host: str, seconds: Seconds = trio.current_time) -> Dial:
         """Return the ``dial`` function for a node on ``host``."""
 
         async def dial(to: str, port: int) -> Transport:
@@ -109,15 +117,21 @@ class VirtualNetwork:
             listener = self._listeners.get((to, port))
             if listener is None:
                 raise ConnectionRefusedError(f"no node listens on {to}:{port}")
-            there, back = Pipe(self, host, to), Pipe(self, to, host)
+            there, back = Pipe(self, host, to, seconds), Pipe(self, to, host, listener.seconds)
             self._pipes = [pipe for pipe in self._pipes if not pipe.target_closed] + [there, back]
             try:
-                await listener.arriving.send(Accepted(VirtualTransport(there, back), host, next(self._ports)))
+                accepted = Accepted(VirtualTransport(there, back), self._address(host), next(self._ports))
+                await listener.arriving.send(accepted)
             except trio.BrokenResourceError:
                 raise ConnectionResetError(f"{to}:{port} was closed") from None
             return VirtualTransport(back, there)
 
         return dial
+
+    def _address(self, host: str) -> str:
+        """Return the IP address of a host, which is in envelopes (KIP-590)."""
+        number = self._numbers.setdefault(host, len(self._numbers) + 1)
+        return f"10.0.{number >> 8}.{number & 255}"
 
     def cut(self, *pairs: tuple[str, str]) -> None:
         """Cut the link from the first to the second host of each pair."""
@@ -156,9 +170,10 @@ class VirtualNetwork:
 class VirtualListener:
     """A listening host and port."""
 
-    def __init__(self, network: VirtualNetwork, host: str, port: int) -> None:
+    def __init__(self, network: VirtualNetwork, host: str, port: int, seconds: Seconds) -> None:
         self._network = network
         self.host = host
+        self.seconds = seconds
         self._port = port
         self.arriving, self._arrived = trio.open_memory_channel[Accepted](_BACKLOG)
 
@@ -184,6 +199,8 @@ class Pipe:
     network: VirtualNetwork
     source: str
     target: str
+    seconds: Seconds
+    """The clock of the source: a step sends after the work that it has done."""
     pieces: deque[tuple[float, bytes]] = attrs.Factory(deque)
     waiting_bytes: int = 0
     last_arrival: float = -math.inf
@@ -200,7 +217,7 @@ class Pipe:
             await self.changed.wait()
         if self.target_closed or self.source_closed:
             raise BrokenPipeError(f"the connection from {self.source} to {self.target} is closed")
-        self.last_arrival = max(self.last_arrival, trio.current_time() + self.network.delay())
+        self.last_arrival = max(self.last_arrival, self.seconds() + self.network.delay())
         self.pieces.append((self.last_arrival, data))
         self.waiting_bytes += len(data)
         self.change()
@@ -250,7 +267,10 @@ class VirtualTransport:
         await self._outward.put(bytes(data))
 
     async def send_file(self, piece: FileSlice) -> None:
-        raise NotImplementedError("virtual nodes have the controller role alone, which sends no files")
+        data = os.pread(piece.file.fileno(), piece.length, piece.position)
+        if len(data) < piece.length:
+            raise OSError(f"file ends {piece.length - len(data)} bytes before the end of the slice")
+        await self._outward.put(data)
 
     def is_abandoned(self) -> bool:
         return self._inward.source_closed

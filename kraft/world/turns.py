@@ -8,6 +8,8 @@ and not timed, so a simulated run repeats them.
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from typing import Final, TypeVar, cast
 
 import attrs
@@ -18,6 +20,11 @@ SLICE_BYTES: Final = 32 * 1024
 
 T = TypeVar("T")
 
+Line = AbstractAsyncContextManager[None]
+"""Lets in one of the tasks that wait for their next slice."""
+
+line_of_node: Final[ContextVar[Line | None]] = ContextVar("line of node", default=None)
+"""The line of one node. Only a simulation sets it, because its nodes share an event loop."""
 _line: Final = trio.lowlevel.RunVar[trio.Lock]("kraft.world.turns")
 
 
@@ -27,14 +34,18 @@ async def give_turn() -> None:
     Of all tasks that call this, one continues in each round of the scheduler. So another task waits for one slice, and
     not for one of each.
     """
+    # A free lock is acquired with a checkpoint, and a taken one when its owner releases it, a round later.
+    async with line_of_node.get() or _line_of_loop():
+        pass
+
+
+def _line_of_loop() -> Line:
     try:
-        line = _line.get()
+        return _line.get()
     except LookupError:
         line = trio.Lock()
         _line.set(line)
-    # A free lock is acquired with a checkpoint, and a taken one when its owner releases it, a round later.
-    async with line:
-        pass
+        return line
 
 
 @attrs.define(eq=False)

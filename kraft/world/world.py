@@ -29,6 +29,15 @@ InThread = Callable[..., Awaitable[Any]]
 """Calls a function with its arguments in a thread, where it may block, and returns its result."""
 
 
+Handle = Callable[[Any], Awaitable[Any]]
+"""Handles a request, and returns its reply."""
+
+
+def handle_at_once(handle: Handle) -> Handle:
+    """Let a request take the time that it takes."""
+    return handle
+
+
 class Syncable(Protocol):
     """A write that must become durable, such as ``kraft.storage.flush.Flush``."""
 
@@ -60,5 +69,7 @@ class World:
     """Lets other threads run. Only worker threads call it."""
     sync: Callable[[Syncable], None] = sync_now
     """The fsync policy: how a flush becomes durable. Tests of the quorum give another."""
+    handling: Callable[[Handle], Handle] = handle_at_once
+    """Wraps the handling of requests. A simulation lets it take virtual time."""
     watch_steps: WatchSteps = sample_steps
     """Finds the steps of tasks that hold the event loop."""

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import trio
 
-from kraft.world.turns import Turns, give_turn, in_slices
+from kraft.world.turns import Turns, give_turn, in_slices, line_of_node
 from tests.support.steps import steps_of_this_task
 
 
@@ -48,6 +48,23 @@ async def test_one_of_many_long_tasks_continues_in_each_round() -> None:
             await trio.lowlevel.checkpoint()
             rounds += 1
     assert rounds >= 199
+
+
+async def test_nodes_with_lines_of_their_own_do_not_wait_for_each_other() -> None:
+    """line_of_node: a simulation runs several nodes in one event loop."""
+    held = trio.Lock()
+    await held.acquire()
+
+    async def waits_for_ever() -> None:
+        line_of_node.set(held)
+        await give_turn()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(waits_for_ever)
+        with trio.fail_after(5):
+            await give_turn()
+            await give_turn()
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_cancelled_task_leaves_the_line() -> None:
