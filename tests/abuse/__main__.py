@@ -1,8 +1,8 @@
-"""``python -m tests.abuse``: the heaviest requests against a node in a process of its own, and a table.
+"""``python -m tests.abuse``: the heaviest legal requests against nodes in processes of their own, and tables.
 
-``--steps`` shows instead the longest steps of a node's tasks by CPU time, which needs no quiet machine.
-``--peers kraft,apache`` sends Apache Kafka the same bytes. Exit status 1 if a node ended, or if an attack changed the
-epoch of its quorum.
+Three tables: ``peers`` has the attacks by hand on one node (``--peers kraft,apache``: Apache Kafka gets the same
+bytes), ``cluster`` has them on the leader of three nodes, and ``specs`` the attacks from the message specs there.
+``--write docs/robustness.md`` puts them into the page. Exit status 1 if anything was over its budget.
 """
 
 from __future__ import annotations
@@ -10,63 +10,113 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from kraft.messages.registry import ApiKey
+from tests.abuse import page
+from tests.abuse.attack import Attack
 from tests.abuse.attacks import ATTACKS
-from tests.abuse.campaign import Verdict, judge
-from tests.abuse.steps import longest_steps
+from tests.abuse.campaign import Verdict, judge, neighbour
+from tests.abuse.generated import Case, Likeliest, api_name, cases
+from tests.abuse.state import everything, id_of_wide_topic
+from tests.abuse.target import Target, running_target
+from tests.fuzz.strike import CLIENT_APIS, CONTROL_APIS
 from tests.support.apache_process import Apache
 from tests.support.fetchers import APACHE_KAFKA, QUICK_JVM
-from tests.support.node_process import OURS, Kind, NodeProcess
+from tests.support.node_process import Kind, Ours
 
 KINDS: dict[str, Callable[[], Kind]] = {
-    "kraft": lambda: OURS,
+    "kraft": lambda: Ours("tests.abuse.watched_node"),
     # The heap that Apache's own start script gives.
     "apache": lambda: Apache(APACHE_KAFKA, (*QUICK_JVM, "-Xmx1g", "-Xms1g")),
 }
-HEAD = (
-    "| attack | node | attacker | neighbour's worst wait | its p99 | quiet p99 | MiB before, peak, after | epoch |\n"
-    "|---|---|---|---|---|---|---|---|"
-)
+TABLES = ("peers", "cluster", "specs")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.abuse", description="Send a node the heaviest requests.")
+    parser = argparse.ArgumentParser(prog="python -m tests.abuse", description="Send nodes the heaviest requests.")
     parser.add_argument("--peers", default="kraft", help="kraft, apache or both, with a comma")
+    parser.add_argument("--tables", default=",".join(TABLES), help="those to fill, with commas")
     parser.add_argument("--only", default="", help="the attacks whose name has this text")
-    parser.add_argument("--steps", action="store_true", help="the CPU time of the longest steps of the node's tasks")
+    parser.add_argument("--every-version", action="store_true", help="not only those at which the form changes")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="the page to write the tables into")
     options = parser.parse_args()
     chosen = [attack for name, attack in ATTACKS.items() if options.only in name]
-    if options.steps:
-        for attack in chosen:
-            worst = ", ".join(f"{task} {seconds * 1000:.0f} ms" for task, seconds in longest_steps(attack))
-            print(f"{attack.name}: {worst}", flush=True)
-        return 0
     failed = False
-    print(HEAD, flush=True)
-    for attack in chosen:
-        for peer in options.peers.split(","):
-            with tempfile.TemporaryDirectory(prefix="kraft-abuse-") as directory:
-                node = NodeProcess(Path(directory), kind=KINDS[peer]())
-                try:
-                    verdict = judge(node.start(), attack)
-                finally:
-                    node.kill()
-            print("| " + " | ".join(cells(peer, verdict)) + " |", flush=True)
-            failed |= not verdict.alive or verdict.epochs[0] != verdict.epochs[1]
+    for table in options.tables.split(","):
+        if table == "peers":
+            verdicts = {
+                peer: [_alone(KINDS[peer](), 1, attack) for attack in chosen] for peer in options.peers.split(",")
+            }
+            lines = page.beside_peers(verdicts)
+            judged = verdicts.get("kraft", [])
+        elif table == "cluster":
+            judged = [_alone(KINDS["kraft"](), 3, attack) for attack in chosen]
+            lines = page.in_cluster(judged)
+        else:
+            groups = page.grouped(_from_specs(options.only, every_version=options.every_version))
+            judged = [verdict for rows in groups.values() for verdict in rows]
+            lines = page.by_api(groups)
+        failed |= any(verdict.faults() for verdict in judged)
+        print(*lines, sep="\n", flush=True)
+        if options.write is not None:
+            page.replace_table(options.write, f"abuse: {table}", lines)
     return int(failed)
 
 
-def cells(peer: str, verdict: Verdict) -> Iterable[str]:
-    yield verdict.attack
-    yield peer
-    yield str(verdict.outcome) if verdict.alive else "the node ended"
-    yield f"{verdict.worst_ms:.0f} ms"
-    yield f"{verdict.p99_ms:.1f} ms"
-    yield f"{verdict.quiet_ms:.1f} ms"
-    yield ", ".join(map(str, verdict.memory_mib))
-    yield " → ".join(map(str, verdict.epochs))
+def _alone(kind: Kind, nodes: int, attack: Attack) -> Verdict:
+    """Judge an attack on a cluster of its own."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kraft-abuse-") as directory,
+        running_target(Path(directory), kind, nodes) as it,
+    ):
+        return _told(judge(it, attack))
+
+
+def _from_specs(only: str, *, every_version: bool) -> Iterator[tuple[str, Verdict]]:
+    """Judge the generated attacks on one cluster, or on a new one after a fault that changed its state."""
+    left = list(_by_api(only, every_version=every_version))
+    while left:
+        with (
+            tempfile.TemporaryDirectory(prefix="kraft-abuse-") as directory,
+            running_target(Path(directory), KINDS["kraft"](), 3) as target,
+        ):
+            is_intact = True
+            while left and is_intact:
+                name, requests = left[0]
+                likeliest = _prepare(target)
+                while requests and is_intact:
+                    verdict = _told(judge(target, requests.pop(0).attack(likeliest)))
+                    is_intact = not page.LOST.intersection(verdict.faults())
+                    yield name, verdict
+                if not requests:
+                    left.pop(0)
+
+
+def _by_api(only: str, *, every_version: bool) -> Iterator[tuple[str, list[Case]]]:
+    for suffix, apis, at_controller in (("", CLIENT_APIS, False), (" (controller)", CONTROL_APIS, True)):
+        for key, versions in apis.items():
+            found = cases({key: versions}, at_controller=at_controller, every_version=every_version)
+            chosen = [case for case in found if only in str(case)]
+            if chosen:
+                yield f"{api_name(ApiKey(key))}{suffix}", chosen
+
+
+def _prepare(target: Target) -> Likeliest:
+    with neighbour(target.address, target.broker_id) as friend:
+        everything(friend)
+        return Likeliest(id_of_wide_topic(friend))
+
+
+def _told(verdict: Verdict) -> Verdict:
+    """Print a verdict as soon as it is there."""
+    waits = (verdict.p99_ms, verdict.worst_ms, verdict.control_p99_ms, verdict.control_worst_ms)
+    shown = ", ".join(f"{wait:.1f}" for wait in waits)
+    faults = f" OVER: {', '.join(verdict.faults())}" if verdict.faults() else ""
+    memory = " ".join(map(str, verdict.memory_mib))
+    print(f"{verdict.attack}: {verdict.outcome}; {verdict.step}; waits {shown}; {memory} MiB{faults}", flush=True)
+    return verdict
 
 
 if __name__ == "__main__":

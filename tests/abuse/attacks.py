@@ -1,20 +1,14 @@
-"""The attacks, as plain data: a name, the frames of one connection, and the state of the node that they need.
-
-Each is legal on the wire, and most are one frame: what they have in common is more work than bytes.
-"""
+"""Attacks written by hand: single requests that have more work than bytes. The table at the end has all others, too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-
-import attrs
+from collections.abc import Iterator, Mapping
 
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.offset_commit_request import (
@@ -23,39 +17,27 @@ from kraft.messages.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
-from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.registry import ApiKey
-from kraft.records.record import Record, encode_batch
-from kraft.wire.codec import encode
-from kraft.wire.schema import Message
 from kraft.wire.varint import uvarint
+from tests.abuse.attack import Attack, whole
+from tests.abuse.sequences import SEQUENCES
+from tests.abuse.state import (
+    GROUP,
+    KNOWN_TOPICS,
+    LOOKED_INTO,
+    OLD_MS,
+    WIDE,
+    WIDE_PARTITIONS,
+    committed_offsets,
+    coordinator,
+    known_topics,
+    large_batch,
+    wide_topic,
+)
 from tests.fuzz.frames import framed, header
-from tests.fuzz.strike import Neighbour
+from tests.fuzz.strike import NEIGHBOUR_TOPIC
 
 MIB = 1 << 20
-WIDE, WIDE_PARTITIONS = "wide", 9_990
-"""A topic with nearly as many partitions as one request may create: 10,000 records, one of them the topic's."""
-LOOKED_INTO = "looked-into"
-OLD_MS = 1_700_000_000_000
-GROUP = "readers"
-KNOWN_TOPICS = 500
-
-
-@attrs.frozen
-class Attack:
-    """``frames`` are sent on one connection. ``prepare`` runs before, on the neighbour's connection, unmeasured."""
-
-    name: str
-    frames: Callable[[], Iterator[bytes]]
-    prepare: Callable[[Neighbour], None] = lambda friend: None
-
-
-def whole(request: Message, version: int, repeat: int = 1) -> Iterator[bytes]:
-    """The frame of a request, ``repeat`` times."""
-    frame = framed(header(request.API_KEY, version, 0, b"abuse") + encode(request, version))
-    for _ in range(repeat):
-        yield frame
-
 
 # Decoding: elements of one or two bytes, which become objects.
 
@@ -79,6 +61,14 @@ def tags_in_header(size: int) -> Iterator[bytes]:
 def tags_in_body(size: int) -> Iterator[bytes]:
     """Metadata for no topic, with tagged fields at its end."""
     yield framed(header(ApiKey.METADATA, 11, 0, b"abuse") + b"\1" + bytes(2) + empty_tags(size))
+
+
+def tags_in_elements(size: int) -> Iterator[bytes]:
+    """Metadata for topics with 1,000 tagged fields each."""
+    tags = uvarint(1000) + b"".join(uvarint(tag) + b"\0" for tag in range(1000))
+    count = size // len(tags)
+    topics = b"".join(b"\5%04d" % number + tags for number in range(count))
+    yield framed(header(ApiKey.METADATA, 9, 0, b"abuse") + uvarint(count + 1) + topics + bytes(4))
 
 
 def empty_names(size: int) -> Iterator[bytes]:
@@ -109,7 +99,7 @@ def offset_fetch(times: int) -> Iterator[bytes]:
 
 
 def describe_configs(times: int) -> Iterator[bytes]:
-    resource = DescribeConfigsResource(2, "neighbourhood", None)
+    resource = DescribeConfigsResource(2, NEIGHBOUR_TOPIC, None)
     request = DescribeConfigsRequest(resources=[resource] * times, include_synonyms=True, include_documentation=True)
     return whole(request, 4)
 
@@ -119,7 +109,7 @@ def describe_groups(times: int) -> Iterator[bytes]:
 
 
 def describe_producers(times: int) -> Iterator[bytes]:
-    return whole(DescribeProducersRequest(topics=[TopicRequest("neighbourhood", [0] * times)]), 0)
+    return whole(DescribeProducersRequest(topics=[TopicRequest(NEIGHBOUR_TOPIC, [0] * times)]), 0)
 
 
 # A request that becomes larger: the group's id is in the key of each record.
@@ -127,7 +117,7 @@ def describe_producers(times: int) -> Iterator[bytes]:
 
 def commit_with_a_long_group_id(partitions: int = 9000, length: int = 12_000) -> Iterator[bytes]:
     offsets = [OffsetCommitRequestPartition(0, 1, committed_metadata="") for _ in range(partitions)]
-    topic = OffsetCommitRequestTopic("neighbourhood", partitions=offsets)
+    topic = OffsetCommitRequestTopic(NEIGHBOUR_TOPIC, partitions=offsets)
     return whole(
         OffsetCommitRequest(group_id="g" * length, generation_id_or_member_epoch=-1, member_id="", topics=[topic]), 8
     )
@@ -160,57 +150,13 @@ def wide_fetch() -> Iterator[bytes]:
     return whole(FetchRequest(topics=[FetchTopic(WIDE, partitions=partitions)], max_bytes=1 << 20), 11, repeat=5)
 
 
-# State.
-
-
-def large_batch(friend: Neighbour) -> None:
-    """A topic with one batch of 110,000 records, just below ``max.message.bytes``. The last one is the newest."""
-    friend.ask(CreateTopicsRequest(topics=[CreatableTopic(LOOKED_INTO, 1, 1)]), 6)
-    last = 110_000 - 1
-    records = encode_batch([Record(n, OLD_MS + (n == last), None, b"") for n in range(last + 1)])
-    data = TopicProduceData(LOOKED_INTO, partition_data=[PartitionProduceData(0, records)])
-    answer = friend.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9)
-    found = answer.responses[0].partition_responses[0]
-    assert found.error_code == 0, found
-
-
-def committed_offsets(friend: Neighbour) -> None:
-    """A group with an offset for each partition of the wide topic."""
-    wide_topic(friend)
-    coordinator(friend)
-    for first in range(0, WIDE_PARTITIONS, 1000):
-        offsets = [
-            OffsetCommitRequestPartition(index, 1, committed_metadata="m" * 20)
-            for index in range(first, min(first + 1000, WIDE_PARTITIONS))
-        ]
-        topic = OffsetCommitRequestTopic(WIDE, partitions=offsets)
-        request = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1, member_id="", topics=[topic])
-        # The coordinator may still load its partition.
-        while {each.error_code for each in friend.ask(request, 7).topics[0].partitions} != {0}:
-            pass
-
-
-def coordinator(friend: Neighbour) -> None:
-    """``__consumer_offsets`` exists, and the group's partition is loaded."""
-    while friend.ask(FindCoordinatorRequest(key=GROUP), 2).error_code:
-        pass
-
-
-def wide_topic(friend: Neighbour) -> None:
-    friend.ask(CreateTopicsRequest(topics=[CreatableTopic(WIDE, WIDE_PARTITIONS, 1)], timeout_ms=60_000), 6)
-
-
-def known_topics(friend: Neighbour) -> None:
-    topics = [CreatableTopic(f"known-{number}", 1, 1) for number in range(KNOWN_TOPICS)]
-    friend.ask(CreateTopicsRequest(topics=topics, timeout_ms=60_000), 6)
-
-
 ATTACKS: Mapping[str, Attack] = {
     each.name: each
     for each in (
         Attack("10 MB of tags in the header", lambda: tags_in_header(10 * MIB)),
         Attack("100 MB of tags in the header", lambda: tags_in_header(99 * MIB)),
         Attack("10 MB of tags in the body", lambda: tags_in_body(10 * MIB)),
+        Attack("10 MB of tags in topics", lambda: tags_in_elements(10 * MIB)),
         Attack("10 MB of empty names", lambda: empty_names(10 * MIB)),
         Attack("50 MB of empty names", lambda: empty_names(50 * MIB)),
         Attack("10 MB of partition numbers", lambda: numbers(10 * MIB)),
@@ -225,5 +171,6 @@ ATTACKS: Mapping[str, Attack] = {
         Attack("Metadata of 10,000 unknown topics", lambda: unknown_topics(10_000)),
         Attack("DescribeConfigs of 500 topics, 10 times", all_configs, known_topics),
         Attack("Fetch of 10,000 partitions, 5 times", wide_fetch, wide_topic),
+        *SEQUENCES,
     )
 }

@@ -1,6 +1,6 @@
 """A sample of the attacks, small enough for every run: bounds on the work done, none on the time.
 
-The long form is ``python -m tests.abuse``.
+The long form is ``python -m tests.abuse``, and ``tests/process/test_abuse.py`` has a sample of it on three nodes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kraft.messages.offset_for_leader_epoch_request import (
 from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.schema import Message
 from tests.abuse import attacks
-from tests.abuse.attacks import Attack
+from tests.abuse.attack import Attack
 from tests.abuse.campaign import Outcome, neighbour, strike
 from tests.fuzz.strike import Address, Neighbour
 from tests.support.nodes import connected

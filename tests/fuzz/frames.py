@@ -58,7 +58,7 @@ _SHORT_WORDS = ("wait", "timeout", "retention_time")
 _SMALL_WORDS = ("partition", "index", "count")
 _LIKELY: Mapping[str, tuple[Any, ...]] = {
     "transactional_id": (None,),
-    "acks": (0, 1, -1),
+    "acks": (-1, 0, 1),
     "session_timeout_ms": (10_000,),
     "rebalance_timeout_ms": (100, 10_000),
     "protocol_type": ("consumer",),
@@ -231,12 +231,13 @@ def _value(rng: random.Random, field: Field, version: int) -> Any:
     if field.is_nullable(version) and rng.random() < 0.15:
         return None
     if not field.is_array:
-        return _item(rng, field, version)
-    length = rng.choice([0, 1, 1, 1, 2, 3, 30 if field.struct is None else 1])
-    return [_item(rng, field, version) for _ in range(length)]
+        return item(rng, field, version)
+    length = rng.choice([1, 0, 1, 1, 2, 3, 30 if field.struct is None else 1])
+    return [item(rng, field, version) for _ in range(length)]
 
 
-def _item(rng: random.Random, field: Field, version: int) -> Any:
+def item(rng: random.Random, field: Field, version: int) -> Any:
+    """Draw a value of the field; of an array, one element."""
     if field.struct is not None:
         return message(rng, field.struct, version)
     kind = field.item_type

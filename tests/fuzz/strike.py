@@ -6,14 +6,20 @@ import contextlib
 import socket
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import attrs
 
 from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
-from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kraft.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
@@ -129,8 +135,10 @@ def error_codes(message: Message) -> Iterator[int]:
 class Neighbour:
     """A client that was there before: it writes and reads its own records on one connection, and tidies up."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, broker_id: int | None = None) -> None:
+        """Its topics lie on the broker ``broker_id``; with None, the controller places them."""
         self._connection = connection
+        self._broker_id = broker_id
         self._written = 0
         self.topics_removed = 0
 
@@ -150,18 +158,27 @@ class Neighbour:
             received += chunk
         return bytes(received)
 
-    def prepare(self) -> None:
-        """The topics under attack, and the topic of the other client."""
+    def create(self, *names: str, partitions: int = 2, configs: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Create those topics that do not exist."""
+        placed = self._broker_id is not None
         wanted = [
             CreatableTopic(
                 name=name,
-                num_partitions=2,
-                replication_factor=1,
-                configs=[CreatableTopicConfig(key, value) for key, value in SETTINGS.get(name, {}).items()],
+                num_partitions=-1 if placed else partitions,
+                replication_factor=-1 if placed else 1,
+                assignments=[
+                    CreatableReplicaAssignment(index, [self._broker_id]) for index in range(partitions if placed else 0)
+                ],
+                configs=[CreatableTopicConfig(key, value) for key, value in configs.items()],
             )
-            for name in (*TOPICS, NEIGHBOUR_TOPIC)
+            for name in names
         ]
-        self.ask(CreateTopicsRequest(topics=wanted), 7)
+        self.ask(CreateTopicsRequest(topics=wanted, timeout_ms=60_000), 7)
+
+    def prepare(self) -> None:
+        """The topics under attack, and the topic of the other client."""
+        for name in (*TOPICS, NEIGHBOUR_TOPIC):
+            self.create(name, configs=SETTINGS.get(name, {}))
 
     def live(self) -> None:
         """Write one record and read it back."""
