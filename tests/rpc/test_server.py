@@ -91,6 +91,44 @@ async def test_a_handler_takes_queued_requests_until_its_turn_is_over() -> None:
     assert list(Counter(handled_in_step).values()) == [3, 3, 3, 1]
 
 
+class Rounds(trio.abc.Instrument):
+    """Counts the rounds of the scheduler."""
+
+    count = 0
+
+    def before_io_wait(self, timeout: float) -> None:
+        self.count += 1
+
+
+async def test_one_of_the_handlers_with_long_turns_continues_in_each_round() -> None:
+    """LONG_TURN_S: "other tasks wait for one long request, and not for one of each handler"."""
+    now_s, rounds = 0.0, Rounds()
+    release = trio.Event()
+    handled_in_round: list[int] = []
+
+    async def costly(request: Request) -> Reply:
+        nonlocal now_s
+        if not release.is_set():
+            await release.wait()
+        now_s += server.LONG_TURN_S * 1.1
+        handled_in_round.append(rounds.count)
+        return HeartbeatResponse()
+
+    async with running(costly, a_plane(handlers=4), registry=Registry(clock=lambda: now_s)) as plane:
+        peers = [await plane.peer() for _ in range(12)]
+        for number, peer in enumerate(peers):
+            await peer.send(number)
+        await wait_all_tasks_blocked()
+        trio.lowlevel.add_instrument(rounds)
+        release.set()
+        for number, peer in enumerate(peers):
+            assert await peer.receive() == (number, 0)
+            await peer.aclose()
+        trio.lowlevel.remove_instrument(rounds)
+    first, *others = Counter(handled_in_round).values()
+    assert (first, set(others)) == (4, {1})
+
+
 async def test_pipelined_requests_are_answered_in_order() -> None:
     """The protocol guide: requests are processed in the order they are sent on one connection and responses return in
     that order.
