@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import attrs
 
 from kraft.api.row import ListenerType
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import LARGE_FRAME_BYTES, Reply, Request
+from kraft.rpc.channel import LARGE_FRAME_BYTES, Parked, Reply, Request, ResponseAction
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 
@@ -57,12 +58,20 @@ class Dispatcher(Generic[Context]):
             handler, error = self._loaded[request.api_key] = load(self.listener, request.api_key)
         if len(request.frame) >= LARGE_FRAME_BYTES and request.supported:
             await request.decode()
+            if not request.take_room():
+                return Parked(partial(self._when_there_is_room, request))
         message = request.message() if request.supported else None
         try:
             reply = await handler(self.context, request, message)
         except KafkaError as refused:
             reply = error(message, request.response_version, refused.code, refused.message)
         return reply
+
+    async def _when_there_is_room(self, request: Request) -> Message | ResponseAction:
+        """Handle a large request in the task of its connection, once others like it have their responses."""
+        await request.wait_for_room()
+        reply = await self.handle(request)
+        return await reply.wait() if isinstance(reply, Parked) else reply
 
     def error_response(self, request: Request, failure: Exception) -> Message:
         """Return the error response to a request whose handler or parked reply failed."""

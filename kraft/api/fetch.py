@@ -31,6 +31,7 @@ beyond the offset, or ``max_wait_ms`` is over.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import attrs
 import trio
@@ -44,7 +45,7 @@ from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import EpochEndOffset, FetchResponse, LeaderIdAndEpoch, PartitionData
 from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import UNCOUNTED_ELEMENTS, Parked, Reply, Request
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
@@ -74,7 +75,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: FetchReque
     context = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now=broker.clock.now_s())
     poll = _Poll(broker, message, context, request.api_version)
     if len(context.wanted) >= PARTITIONS_PER_SLICE:
-        return Parked(poll.run)
+        return Parked(partial(poll.run, request))
     await poll.read(first=True)
     return poll.response() if poll.is_complete else Parked(poll.wait)
 
@@ -122,8 +123,10 @@ class _Poll:
         session_id, topics = self._context.respond(self._answers)
         return FetchResponse(session_id=session_id, responses=topics)
 
-    async def run(self) -> FetchResponse:
-        """Read the partitions, and wait if they have too little."""
+    async def run(self, request: Request) -> FetchResponse:
+        """Read the partitions, and wait if they have too little. A request may be small and its session large."""
+        if len(self._context.wanted) > UNCOUNTED_ELEMENTS:
+            await request.wait_for_room(len(self._context.wanted))
         await self.read(first=True)
         return self.response() if self.is_complete else await self.wait()
 

@@ -23,6 +23,8 @@ INITIAL_EPOCH = 0
 """The request names all its partitions and may open a session."""
 MAX_EPOCH = 2**31 - 1
 NO_SESSION = 0
+MAX_PARTITIONS = 250_000
+"""Not a Kafka setting. A partition of a session takes about 0.4 KB."""
 
 
 def next_epoch(epoch: int) -> int:
@@ -80,8 +82,12 @@ class FetchSession:
     created_at: float = 0.0
     partitions: OrderedDict[tuple[TopicKey, int], CachedPartition] = attrs.Factory(OrderedDict)
 
-    def update(self, request: FetchRequest) -> None:
-        """Add or replace the partitions that the request names. Remove those in its ``forgotten_topics_data``."""
+    def update(self, request: FetchRequest) -> int:
+        """Add or replace the partitions that the request names. Remove those in its ``forgotten_topics_data``.
+
+        Return the number of partitions by which the session has grown.
+        """
+        before = len(self.partitions)
         for key, partition in named_partitions(request):
             entry = self.partitions.get((key, partition.partition))
             if entry is None:
@@ -92,6 +98,7 @@ class FetchSession:
             key = TopicKey(forgotten.topic, forgotten.topic_id)
             for index in forgotten.partitions:
                 self.partitions.pop((key, index), None)
+        return len(self.partitions) - before
 
     def wanted(self) -> Iterator[Wanted]:
         for (key, _), entry in self.partitions.items():
@@ -166,14 +173,18 @@ class FetchSessionCache:
     - Of two sessions of the same kind, the one with more partitions outweighs the other.
     - Only a follower evicts a session that is younger than ``eviction_s``, and only a consumer's.
 
-    A client that gets no session sends full requests. Times are seconds on the caller's clock.
+    All sessions together have at most ``max_partitions``. Kafka has no such bound. A client that gets no session sends
+    full requests. Times are seconds on the caller's clock.
     """
 
     slots: int
     new_id: Callable[[], int]
     eviction_s: float = 120.0
+    max_partitions: int = MAX_PARTITIONS
     sessions: OrderedDict[int, FetchSession] = attrs.Factory(OrderedDict)
     evictions: int = 0
+    partitions: int = 0
+    """The partitions of all sessions."""
 
     def context(self, request: FetchRequest, *, uses_topic_ids: bool, now: float) -> FetchContext:
         """Find, open, change or close the session that ``request`` names.
@@ -182,7 +193,7 @@ class FetchSessionCache:
             KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH or FETCH_SESSION_TOPIC_ID_ERROR.
         """
         if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
-            self.sessions.pop(request.session_id, None)
+            self._close(request.session_id)
             wanted = list(named_partitions(request))
             if request.session_epoch == FINAL_EPOCH:
                 return FetchContext(wanted)
@@ -195,10 +206,13 @@ class FetchSessionCache:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != uses_topic_ids:
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        session.update(request)
+        self.partitions += session.update(request)
         if not session.partitions:
-            del self.sessions[session.session_id]
+            self._close(session.session_id)
             return FetchContext([])
+        if self.partitions > self.max_partitions:
+            self._close(session.session_id)
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         session.epoch = next_epoch(session.epoch)
         session.last_used_at = now
         self.sessions.move_to_end(session.session_id)
@@ -207,19 +221,26 @@ class FetchSessionCache:
     def _open(self, request: FetchRequest, size: int, uses_topic_ids: bool, now: float) -> FetchSession | None:
         # From version 15 on the request has its replica id in ``replica_state`` (KIP-903).
         is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
-        if len(self.sessions) >= self.slots:
+        if size > self.max_partitions:
+            return None
+        while len(self.sessions) >= self.slots or self.partitions + size > self.max_partitions:
             victim = self._victim(is_follower, size, now)
             if victim is None:
                 return None
-            del self.sessions[victim.session_id]
+            self._close(victim.session_id)
             self.evictions += 1
         session_id = self.new_id()
         while session_id == NO_SESSION or session_id in self.sessions:
             session_id = self.new_id()
         session = FetchSession(session_id, uses_topic_ids, is_follower, last_used_at=now, created_at=now)
-        session.update(request)
+        self.partitions += session.update(request)
         self.sessions[session_id] = session
         return session
+
+    def _close(self, session_id: int) -> None:
+        session = self.sessions.pop(session_id, None)
+        if session is not None:
+            self.partitions -= len(session.partitions)
 
     def _victim(self, is_follower: bool, size: int, now: float) -> FetchSession | None:
         """Return the session to evict. Scans all sessions, but runs only when no slot is free."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 import attrs
@@ -19,6 +20,10 @@ from kraft.rpc.quotas import UNLIMITED, ConnectionLimits
 from kraft.world.listen import SocketSettings
 
 _MINUTE_MS = 60_000
+REQUEST_ELEMENTS: Final = 1_000_000
+"""Not a Kafka setting. The elements of all large requests in flight: some 500 MB once they are decoded. A broker
+fetches some 10,000 partitions, and a client fewer.
+"""
 
 
 def controller_plane_of(config: NodeConfig) -> Plane:
@@ -33,7 +38,7 @@ def controller_plane_of(config: NodeConfig) -> Plane:
 
 def data_plane_of(config: NodeConfig) -> Plane:
     plane = _plane("data", config, config.listeners.broker)
-    return attrs.evolve(plane, request_bytes=config.network.queued_max_request_bytes)
+    return attrs.evolve(plane, request_bytes=config.network.queued_max_request_bytes, request_elements=REQUEST_ELEMENTS)
 
 
 def _plane(name: str, config: NodeConfig, listeners: tuple[Endpoint, ...], metric_prefix: str = "") -> Plane:

@@ -7,7 +7,7 @@ leave in the order of their requests. A peer that sends faster than the handlers
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import ContextVar
 from typing import Final, cast
 
@@ -15,6 +15,7 @@ import attrs
 import trio
 
 from kraft.messages.registry import request_class
+from kraft.rpc.memory_pool import MemoryPool
 from kraft.wire.codec import decode, decode_in_steps
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
@@ -75,6 +76,8 @@ MAX_ELEMENTS: Final = 100_000
 requests name some 10,000 topics or partitions, and a controller creates 10,000 partitions at most.
 """
 _SLICE_ELEMENTS = 1_000
+UNCOUNTED_ELEMENTS: Final = 1_000
+"""Not a Kafka setting. A request with at most so many elements never waits for the memory of others."""
 
 
 @attrs.define(eq=False)
@@ -98,7 +101,11 @@ class Request:
     received_at: float = 0.0
     dequeued_at: float = 0.0
     handled_at: float = 0.0
+    room: MemoryPool | None = None
+    """Where the elements of a large request are counted, until :meth:`release`."""
     _message: Message | None = attrs.field(default=None, init=False, repr=False)
+    _elements: int = attrs.field(default=0, init=False)
+    _taken: int = attrs.field(default=0, init=False)
     _reply: Reply | object = attrs.field(default=_PENDING, init=False)
     _waiter: trio.lowlevel.Task | None = attrs.field(default=None, init=False)
 
@@ -119,12 +126,61 @@ class Request:
 
         Raises DecodeError as :meth:`message` does, and for more than ``MAX_ELEMENTS``.
         """
-        cls = request_class(self.api_key)
-        steps = decode_in_steps(cls, self.api_version, self.frame, self.body_position, max_elements=MAX_ELEMENTS)
         try:
-            self._message, _ = await in_slices(steps, _SLICE_ELEMENTS)
+            await in_slices(self._decode_and_count(), _SLICE_ELEMENTS)
         except UnsupportedVersionError as error:
             raise DecodeError(str(error)) from error
+
+    def _decode_and_count(self) -> Generator[int, None, None]:
+        cls = request_class(self.api_key)
+        steps = decode_in_steps(cls, self.api_version, self.frame, self.body_position, max_elements=MAX_ELEMENTS)
+        self._elements = 0
+        while True:
+            try:
+                elements = next(steps)
+            except StopIteration as end:
+                self._message, _ = end.value
+                return
+            self._elements += elements
+            yield elements
+
+    def take_room(self) -> bool:
+        """Count the elements of the decoded body; return False, and forget the body, if the plane has no room for it.
+
+        A body with few elements is not counted.
+        """
+        if self.room is None or self._taken or self._elements <= UNCOUNTED_ELEMENTS:
+            return True
+        if not self.room.has_room:
+            self._message = None
+            return False
+        self._take(self.room, self._elements)
+        return True
+
+    async def wait_for_room(self, elements: int | None = None) -> None:
+        """Count ``elements`` as soon as the plane has room for them; those of the body by default.
+
+        Only the task of the connection may wait: a handler would keep all other requests waiting. A request that was
+        counted before does not wait, because all others might wait for it.
+        """
+        if self.room is not None:
+            if not self._taken:
+                await self.room.room()
+            self._take(self.room, self._elements if elements is None else elements)
+
+    def _take(self, room: MemoryPool, elements: int) -> None:
+        room.take(elements)
+        self._taken += elements
+
+    def release(self) -> None:
+        """Forget the body and the reply, because the response is encoded or the connection has ended.
+
+        A handler that still works on the request counts nothing from here on.
+        """
+        self._message, self._reply = None, _PENDING
+        if self.room is not None and self._taken:
+            self.room.give_back(self._taken)
+        self.room = None
 
     def complete(self, reply: Reply) -> None:
         """Give the reply to the connection, once. A connection that has ended drops it."""

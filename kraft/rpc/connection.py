@@ -20,6 +20,7 @@ from kraft.rpc.memory_pool import MemoryPool
 from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics, ProcessorMetrics
 from kraft.rpc.trace import RequestTrace
+from kraft.rpc.unsent import UnsentResponses
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import KafkaError
 from kraft.wire.schema import Message
@@ -45,6 +46,8 @@ class ProcessorContext:
     table: ConnectionTable
     scratch: memoryview
     memory: MemoryPool
+    room: MemoryPool
+    unsent: UnsentResponses
     plane_metrics: PlaneMetrics
     trace: RequestTrace
     metrics: ProcessorMetrics
@@ -80,17 +83,21 @@ async def _serve(live: LiveConnection, frames: FrameReader, transport: Transport
         metrics.bytes_in.count += len(frame) + 4
         request = parse_request(frame, live.info, context.apis)
         request.received_at = now
+        request.room = context.room
         live.current.request = request
         if context.trace.received.listeners:
             context.trace.emit_received(request)
         del frame  # the request owns the frame from here on, and frees it before the next one is read
         metrics.idle.busy_s += clock() - now
         try:
-            requests.send_nowait(request)
-        except trio.WouldBlock:
-            await requests.send(request)
-        if not await _answer(request, live, transport, context):
-            return
+            try:
+                requests.send_nowait(request)
+            except trio.WouldBlock:
+                await requests.send(request)
+            if not await _answer(request, live, transport, context):
+                return
+        finally:
+            request.release()
         live.current.request = None
         del request  # so that an idle connection keeps no frame in memory, and no file of a response open
 
@@ -112,7 +119,11 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
         _finish(request, resumed_at, ready_at, ready_at, context)
         return True
     data, pieces = await encode_response(request, reply)
+    # A slow peer keeps only the encoded response in memory. The objects of a large one need ten times as much.
+    del reply
+    request.release()
     metrics.responses.count += 1
+    context.unsent.add(live, len(data))
     try:
         if pieces:
             metrics.bytes_out.count += sum(piece.length for _, piece in pieces)
@@ -121,6 +132,7 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
             await transport.send(data)
     finally:
         metrics.responses.count -= 1
+        context.unsent.remove(live)
     metrics.bytes_out.count += len(data)
     sent_at = clock()
     metrics.idle.busy_s += sent_at - ready_at

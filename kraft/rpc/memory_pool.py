@@ -1,7 +1,8 @@
 """The memory for large requests (``queued.max.request.bytes``, KIP-72).
 
 A request is counted from when its length is known until its response is sent. While the pool is empty, connections with
-a large request stop reading, and the peer is held back by its own socket.
+a large request stop reading, and the peer is held back by its own socket. A second pool counts the elements of large
+requests, which need many times their bytes once they are decoded.
 
 A request that fits into one read is not counted: it has arrived when its length is known. So a heartbeat, an offset
 commit or a follower's Fetch never waits for memory that a parked Produce holds until just that Fetch arrives.
@@ -18,7 +19,7 @@ UNCOUNTED_BYTES = 65_536
 
 @attrs.define(eq=False)
 class MemoryPool:
-    """Bytes that requests may take. ``capacity`` below 1 means no limit, as in Kafka.
+    """Bytes, or elements, that requests may take. ``capacity`` below 1 means no limit, as in Kafka.
 
     As in KIP-72 the pool is not strict: a request gets all of its memory as soon as any is available. So requests
     exceed ``capacity`` by at most the size of one.
@@ -34,11 +35,11 @@ class MemoryPool:
 
     @property
     def available(self) -> int:
-        """The bytes that are left: Kafka reports the largest long for a pool without a limit."""
+        """What is left: Kafka reports the largest long for a pool without a limit."""
         return 2**63 - 1 if self.capacity < 1 else self.capacity - self.used
 
     def take(self, size: int) -> None:
-        """Count a request. The caller has seen that there is room, without a checkpoint since."""
+        """Count the size of a request. The caller has seen that there is room, without a checkpoint since."""
         self.used += size
 
     async def room(self) -> None:

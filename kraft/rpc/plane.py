@@ -25,7 +25,9 @@ class Plane:
 
     ``processors`` is the number for each listener (``num.network.threads``); ``listener_processors`` overrides it for
     the listeners that it names. ``queue_capacity`` is in requests (``queued.max.requests``). ``request_bytes`` is the
-    memory for large requests (``queued.max.request.bytes``), without a limit if it is -1. ``handlers`` is the number of
+    memory for large requests (``queued.max.request.bytes``), and ``request_elements`` the elements that they may have
+    together once they are decoded; -1 is no limit. ``unsent_bytes`` is the memory for large responses that their peers
+    do not read. ``handlers`` is the number of
     requests that are handled at the same time (``num.io.threads``). ``metric_prefix`` precedes the metric names, as in
     Kafka: empty for the data plane, ``ControlPlane`` for the control plane.
     """
@@ -38,6 +40,9 @@ class Plane:
     metric_prefix: str = ""
     listener_processors: Mapping[str, int] = attrs.Factory(dict)
     request_bytes: int = -1
+    request_elements: int = -1
+    unsent_bytes: int = 256 << 20
+    """Not a Kafka setting."""
 
     def processors_of(self, listener: str) -> int:
         return self.listener_processors.get(listener, self.processors)

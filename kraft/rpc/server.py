@@ -37,6 +37,7 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics
 from kraft.rpc.trace import RequestTrace, Sampler
+from kraft.rpc.unsent import UnsentResponses
 from kraft.world.listen import Accepted, Listen, Listener, SocketSettings, listen_by_tcp
 from kraft.world.trace import Trace
 
@@ -96,13 +97,15 @@ async def serve(
             send, receive = trio.open_memory_channel[Request](plane.queue_capacity)
             metrics.watch_queue(lambda: receive.statistics().current_buffer_used)
             memory, line = MemoryPool(plane.request_bytes), trio.Lock()
+            room = MemoryPool(plane.request_elements)
+            unsent = UnsentResponses(plane.unsent_bytes, service.rejections)
             metrics.watch_memory(memory)
             with send, receive:
                 for number in range(plane.handlers):
                     nursery.start_soon(_run_handler, receive.clone(), service, metrics, line, name=f"handler {number}")
                 owners = (each for each, _ in listening for _ in range(plane.processors_of(each.listener)))
                 processors = [
-                    _Processor.create(number, endpoint, send.clone(), service, metrics, memory)
+                    _Processor.create(number, endpoint, send.clone(), service, metrics, memory, room, unsent)
                     for number, endpoint in enumerate(owners)
                 ]
             for processor in processors:
@@ -142,6 +145,8 @@ class _Processor:
         service: Service,
         metrics: PlaneMetrics,
         memory: MemoryPool,
+        room: MemoryPool,
+        unsent: UnsentResponses,
     ) -> _Processor:
         arriving, pending = trio.open_memory_channel[Accepted](PENDING_CONNECTIONS_PER_PROCESSOR)
         context = ProcessorContext(
@@ -153,6 +158,8 @@ class _Processor:
             table=ConnectionTable(),
             scratch=memoryview(bytearray(SCRATCH_BYTES)),
             memory=memory,
+            room=room,
+            unsent=unsent,
             plane_metrics=metrics,
             trace=RequestTrace.of(service.trace, metrics.plane, service.sampler),
             metrics=metrics.processor(endpoint.listener, number),

@@ -78,6 +78,39 @@ def refused(sessions: FetchSessionCache, message: FetchRequest, *, uses_topic_id
     return caught.value.code
 
 
+def test_all_sessions_together_have_a_bound() -> None:
+    """A thousand slots with 100,000 partitions each would be 70 GB. A client without a session sends full requests."""
+    sessions = cache()
+    sessions.max_partitions = 10
+    first = sessions.context(full(6), uses_topic_ids=False, now=0).session
+    second = sessions.context(full(4), uses_topic_ids=False, now=0).session
+    assert first is not None
+    assert second is not None
+    for size in (1, 11):
+        context = sessions.context(full(size), uses_topic_ids=False, now=1)
+        assert (context.session, len(context.wanted)) == (None, size)
+    assert sessions.partitions == 10
+    # The idlest session goes, and the next one if the first was too small.
+    third = sessions.context(full(9), uses_topic_ids=False, now=EVICTION_S + 2).session
+    assert third is not None
+    assert list(sessions.sessions) == [third.session_id]
+    assert (sessions.evictions, sessions.partitions) == (2, 9)
+
+
+def test_a_session_that_outgrows_the_bound_is_closed() -> None:
+    """The client then sends a full request (KIP-227: FETCH_SESSION_ID_NOT_FOUND)."""
+    sessions = cache()
+    sessions.max_partitions = 10
+    session = sessions.context(full(6), uses_topic_ids=False, now=0).session
+    assert session is not None
+    grown = request(session.session_id, 1, dict.fromkeys(range(6, 10), 0))
+    assert len(sessions.context(grown, uses_topic_ids=False, now=0).wanted) == 10
+    with pytest.raises(KafkaError) as refused:
+        sessions.context(request(session.session_id, 2, {10: 0}), uses_topic_ids=False, now=0)
+    assert refused.value.code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert (sessions.partitions, len(sessions.sessions)) == (0, 0)
+
+
 class TestOpening:
     def test_a_full_request_opens_a_session_and_is_answered_in_full(self) -> None:
         sessions = cache()

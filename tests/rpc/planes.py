@@ -42,11 +42,9 @@ def unknown_server_error(request: Request, error: Exception) -> HeartbeatRespons
     return HeartbeatResponse(error_code=UNKNOWN_SERVER_ERROR)
 
 
-def a_plane(
-    *names: str, queue_capacity: int = 500, processors: int = 1, handlers: int = 2, request_bytes: int = -1
-) -> Plane:
+def a_plane(*names: str, queue_capacity: int = 500, processors: int = 1, handlers: int = 2, **memory: int) -> Plane:
     listeners = tuple(Endpoint(name, "PLAINTEXT", "127.0.0.1", 0) for name in names or ("PLAINTEXT",))
-    return Plane("test", listeners, queue_capacity, processors, handlers, request_bytes=request_bytes)
+    return attrs.evolve(Plane("test", listeners, queue_capacity, processors, handlers), **memory)
 
 
 @attrs.frozen
