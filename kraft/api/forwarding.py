@@ -16,15 +16,17 @@ from kraft.messages.default_principal_data import DefaultPrincipalData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.registry import ApiKey, response_class, response_header_version
-from kraft.rpc.channel import CLOSE, Parked, Reply, Request
-from kraft.wire.codec import decode, encode
+from kraft.rpc.channel import CLOSE, LARGE_FRAME_BYTES, Parked, Reply, Request
+from kraft.wire.codec import decode, decode_in_steps, encode
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
+from kraft.world.turns import in_slices
 
 logger = logging.getLogger("kraft.node")
 
 _PRINCIPAL_VERSION = 0
+_SLICE_ELEMENTS = 1_000
 _VERSION = struct.Struct(">h")
 _CORRELATION_ID = struct.Struct(">i")
 
@@ -37,7 +39,7 @@ async def forward(broker: BrokerContext, request: Request, message: Any) -> Repl
         if not isinstance(response, EnvelopeResponse):
             return response
         try:
-            return unwrap_response(request, response)
+            return await unwrap_response(request, response)
         except KafkaError as refused:
             if refused.code is ErrorCode.UNSUPPORTED_VERSION:
                 # The controller no longer offers this version: close, so that the client requests ApiVersions again.
@@ -56,8 +58,8 @@ def wrap_request(request: Request) -> EnvelopeRequest:
     return EnvelopeRequest(bytes(request.frame), principal, address)
 
 
-def unwrap_response(request: Request, envelope: EnvelopeResponse) -> Message:
-    """Return the response in an Envelope to the client that sent ``request``.
+async def unwrap_response(request: Request, envelope: EnvelopeResponse) -> Message:
+    """Return the response in an Envelope to the client that sent ``request``. A large one is decoded in slices.
 
     Raises:
         KafkaError: the error of the Envelope, or UNKNOWN_SERVER_ERROR if it has no response to ``request``.
@@ -69,6 +71,11 @@ def unwrap_response(request: Request, envelope: EnvelopeResponse) -> Message:
     try:
         if _CORRELATION_ID.unpack_from(data)[0] != request.correlation_id or any(data[_CORRELATION_ID.size : position]):
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The Envelope has the response to another request.")
-        return decode(response_class(request.api_key), request.api_version, data, position)[0]
+        cls = response_class(request.api_key)
+        if len(data) < LARGE_FRAME_BYTES:
+            return decode(cls, request.api_version, data, position)[0]
+        # The controller has made the response, so its own length is bound enough.
+        steps = decode_in_steps(cls, request.api_version, data, position, max_elements=len(data))
+        return (await in_slices(steps, _SLICE_ELEMENTS))[0]
     except (struct.error, DecodeError) as error:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"The Envelope has no response: {error}") from error

@@ -18,17 +18,22 @@ import attrs
 import trio
 
 from kraft.config.listeners import Voter
+from kraft.metadata.steps import Steps
 from kraft.quorum.peers import Connect
 from kraft.rpc.client import Connection
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.schema import Message
+from kraft.wire.schema import Message, MessageClass
+from kraft.world.turns import in_slices
 
 logger = logging.getLogger("kraft.channel")
 
 _QUEUED_REQUESTS = 100
 _IN_FLIGHT = 5
 _RETRY_BACKOFF_S = 0.05
+_SLICE_STRUCTURES = 2_000
+
+_with_code: dict[MessageClass, bool] = {}
 _DEFAULT_TIMEOUT_MS = 30_000
 
 
@@ -124,8 +129,11 @@ class ControllerChannel:
                     else:
                         sent = (message, version) if envelope is None else (envelope, None)
                         response = await self._request_remotely(*sent)
-                    if response is not None and not _has_not_controller(response):
-                        return response
+                    if response is not None:
+                        # A CreateTopics may have thousands of error codes.
+                        is_refused = await in_slices(_has_not_controller(response), _SLICE_STRUCTURES)
+                        if not is_refused:
+                            return response
                 with trio.move_on_after(_RETRY_BACKOFF_S):
                     await self._quorum.change(leader_id, epoch)
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
@@ -219,8 +227,8 @@ class ControllerChannel:
             return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def _has_not_controller(response: Message) -> bool:
-    """Whether the response has NOT_CONTROLLER in any of its fields.
+def _has_not_controller(response: Message) -> Steps[bool]:
+    """Whether the response has NOT_CONTROLLER in any of its fields. Yields a step for each structure.
 
     Apache's NodeToControllerRequestThread checks all error counts too: CreateTopics and AlterPartition have the error
     for each topic or partition.
@@ -230,6 +238,18 @@ def _has_not_controller(response: Message) -> bool:
         if field.struct is None:
             if field.name == "error_code" and value == ErrorCode.NOT_CONTROLLER:
                 return True
-        elif value is not None and any(map(_has_not_controller, value if field.is_array else (value,))):
-            return True
+        elif value is not None and _may_have_code(field.struct):
+            for each in value if field.is_array else (value,):
+                yield 1
+                if (yield from _has_not_controller(each)):
+                    return True
     return False
+
+
+def _may_have_code(cls: MessageClass) -> bool:
+    """Whether messages of a class, or the structures in them, have an error code."""
+    if cls not in _with_code:
+        _with_code[cls] = any(
+            field.name == "error_code" if field.struct is None else _may_have_code(field.struct) for field in cls.FIELDS
+        )
+    return _with_code[cls]

@@ -17,6 +17,7 @@ from kraft.metadata.delta import Changes, MetadataError
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.quorum.driver import Quorum
+from kraft.raft.messages import SnapshotId
 from kraft.world.turns import Turns, in_slices
 from kraft.world.world import World
 
@@ -147,7 +148,7 @@ class Metadata:
         snapshot = self._quorum.log.snapshot
         assert snapshot is not None, "a log that begins later begins with a snapshot"
         try:
-            image = await self._world.in_thread(self._quorum.log.load_snapshot, snapshot)
+            image, changes = await self._world.in_thread(self._loaded, snapshot, before)
         except FileNotFoundError:
             if self._quorum.log.snapshot == snapshot:
                 raise
@@ -157,14 +158,19 @@ class Metadata:
         self._bytes_since_snapshot = 0
         self.snapshots_loaded += 1
         logger.info("loaded snapshot %s", snapshot)
-        self._publish(image, difference(before, image))
+        self._publish(image, changes)
+
+    def _loaded(self, snapshot: SnapshotId, before: Image) -> tuple[Image, Changes]:
+        """The image in a snapshot, and its differences to another. Runs on a worker thread."""
+        image = self._quorum.log.load_snapshot(snapshot)
+        return image, difference(before, image)
 
     async def _load_batches(self) -> None:
         high_watermark = self._quorum.high_watermark
-        batches = self._quorum.log.batches(self._next_offset, high_watermark)
+        turns = Turns(_SLICE_RECORDS)
+        batches = await in_slices(self._quorum.log.batches(self._next_offset, high_watermark), turns)
         if not batches:
             await self._quorum.committed(high_watermark)  # the high watermark is inside a batch
-        turns = Turns(_SLICE_RECORDS)
         for batch in batches:
             try:
                 load = self._loader.load_in_steps(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)

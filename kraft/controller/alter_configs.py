@@ -33,6 +33,7 @@ from kraft.wire.errors import ErrorCode, KafkaError, shortened
 Values = dict[str, str]
 
 _COST_OF_RESOURCE = 10
+_TOO_MANY = "Too many configuration changes in one request."
 
 
 class ConfigOperation(IntEnum):
@@ -70,14 +71,17 @@ def _alter_each(
         try:
             if times[kind, name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            if len(resource.configs) > MAX_RECORDS_PER_USER_OPERATION:
+                raise KafkaError(ErrorCode.POLICY_VIOLATION, _TOO_MANY)
             _check_keys(resource)
             _check_resource(context, kind, name)
             before = dict(context.image.config(kind, name))
             after = new_values(context, resource, dict(before))
+            yield len(resource.configs)
             _check_values(context, kind, before, after, {config.name for config in resource.configs})
             changes = _records(kind, name, before, after)
             if len(records) + len(changes) > MAX_RECORDS_PER_USER_OPERATION:
-                raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many configuration changes in one request.")
+                raise KafkaError(ErrorCode.POLICY_VIOLATION, _TOO_MANY)
             records += changes
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message

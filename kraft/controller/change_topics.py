@@ -29,6 +29,7 @@ def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decis
         wanted = [(topic.name, topic.topic_id) for topic in request.topics]
     times = yield from counted(_resolved(context, name, topic_id) for name, topic_id in wanted)
     wanted = list(dict.fromkeys(wanted))  # a topic that is named twice is refused once
+    yield len(wanted) // 10
     results: list[DeletableTopicResult] = []
     records: list[Any] = []
     for name, topic_id in wanted:

@@ -5,7 +5,7 @@ v0 knows preferred leaders only, and has no error code for the whole request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from kraft.messages.elect_leaders_response import ElectLeadersResponse, Partitio
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.index import LEADERLESS, NOT_PREFERRED, partitions_in
 from kraft.metadata.partitions import NO_LEADER
-from kraft.metadata.steps import Steps
+from kraft.metadata.steps import Steps, in_order
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
@@ -38,7 +38,8 @@ def elect_leaders(context: Context, request: ElectLeadersRequest) -> Steps[Decis
         refusal = KafkaError(ErrorCode.INVALID_REQUEST, f"There is no election type {request.election_type}.")
     records: list[PartitionChangeRecord] = []
     results: list[ReplicaElectionResult] = []
-    for name, indexes in _wanted(context, request):
+    wanted = yield from _wanted(context, request)
+    for name, indexes in wanted:
         yield 1
         topic = ReplicaElectionResult(topic=name)
         results.append(topic)
@@ -58,17 +59,16 @@ def elect_leaders(context: Context, request: ElectLeadersRequest) -> Steps[Decis
     return Decision(tuple(records), ElectLeadersResponse(error_code=code, replica_election_results=results))
 
 
-def _wanted(context: Context, request: ElectLeadersRequest) -> Iterator[tuple[str, Iterable[int]]]:
+def _wanted(context: Context, request: ElectLeadersRequest) -> Steps[Iterable[tuple[str, Iterable[int]]]]:
     """The topics and partitions to elect for. For all: every topic, with its partitions that lack the wanted leader."""
     if request.topic_partitions is not None:
-        for named in request.topic_partitions:
-            yield named.topic, dict.fromkeys(named.partitions)
-        return
-    if request.election_type in (ElectionType.PREFERRED, ElectionType.UNCLEAN):
-        key = NOT_PREFERRED if request.election_type == ElectionType.PREFERRED else LEADERLESS
-        masks: Mapping[UUID, int] = context.image.index.get(key, {})
-        for name, topic_id in sorted(context.image.topic_ids.items()):
-            yield name, partitions_in(masks.get(topic_id, 0))
+        return ((named.topic, dict.fromkeys(named.partitions)) for named in request.topic_partitions)
+    if request.election_type not in (ElectionType.PREFERRED, ElectionType.UNCLEAN):
+        return ()
+    key = NOT_PREFERRED if request.election_type == ElectionType.PREFERRED else LEADERLESS
+    masks: Mapping[UUID, int] = context.image.index.get(key, {})
+    topics = yield from in_order(context.image.topic_ids.items())
+    return ((name, partitions_in(masks.get(topic_id, 0))) for name, topic_id in topics)
 
 
 def _elect(context: Context, kind: ElectionType, name: str, index: int) -> PartitionChangeRecord:

@@ -137,6 +137,8 @@ def list_partition_reassignments(context: Context, request: ListPartitionReassig
     topics: dict[str, OngoingTopicReassignment] = {}
     for topic, index, partition in found:
         yield 1
+        if not partition.is_reassigned:
+            continue
         ongoing = topics.setdefault(topic.name, OngoingTopicReassignment(name=topic.name))
         ongoing.partitions.append(
             OngoingPartitionReassignment(
@@ -155,7 +157,8 @@ def list_partition_reassignments(context: Context, request: ListPartitionReassig
 def _named(context: Context, request: ListPartitionReassignmentsRequest) -> Iterator[tuple[Topic, int, Partition]]:
     for wanted in request.topics or ():
         topic = context.image.topic(wanted.name)
-        for index in dict.fromkeys(wanted.partition_indexes):
-            partition = None if topic is None else topic.partitions.get(index)
-            if topic is not None and partition is not None and partition.is_reassigned:
-                yield topic, index, partition
+        if topic is not None:
+            for index in dict.fromkeys(wanted.partition_indexes):
+                partition = topic.partitions.get(index)
+                if partition is not None:
+                    yield topic, index, partition

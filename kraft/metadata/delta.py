@@ -50,7 +50,8 @@ from kraft.metadata.topic_name import topic_name_fault
 LEADER_UNCHANGED = -2
 RECOVERY_STATE_UNCHANGED = -1
 
-_CONFIGS_AT_ONCE = 10
+#: The entries of a table that are as much work as the replay of a record.
+_AT_ONCE = 10
 
 
 class MetadataError(ValueError):
@@ -163,12 +164,19 @@ class Delta:
             scram_credentials=self._scram_credentials,
             delegation_tokens=self._delegation_tokens,
         )
+        created: set[UUID] = set()
+        partitions: dict[UUID, frozenset[int]] = {}
+        for number, (topic_id, topic) in enumerate(self._topics.items(), 1):
+            if not number % _AT_ONCE:
+                yield 1
+            if topic_id not in self._before.topics:
+                created.add(topic_id)
+            if topic.changed:
+                partitions[topic_id] = frozenset(topic.changed)
         changes = Changes(
-            topics_created=frozenset(topic_id for topic_id in self._topics if topic_id not in self._before.topics),
+            topics_created=frozenset(created),
             topics_deleted=self._deleted,
-            partitions={
-                topic_id: frozenset(topic.changed) for topic_id, topic in self._topics.items() if topic.changed
-            },
+            partitions=partitions,
             configs=frozenset(self._configs),
             brokers=frozenset(self._brokers_changed),
         )
@@ -195,7 +203,7 @@ class Delta:
             return self._before.configs
         configs = self._before.configs.mutate()
         for number, (resource, values) in enumerate(self._configs.items(), 1):
-            if not number % _CONFIGS_AT_ONCE:
+            if not number % _AT_ONCE:
                 yield 1
             if values:
                 configs[resource] = values

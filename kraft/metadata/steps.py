@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Hashable, Iterable
+from heapq import merge
 from itertools import islice
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
+C = TypeVar("C", bound=tuple[Any, ...])
 Steps = Generator[int, None, T]
 
-_COUNTED_AT_ONCE = 1000
-_COST_OF_COUNTING = 20
+#: The items that are counted or sorted in a step, and its cost.
+_AT_ONCE, _COST = 1000, 20
 
 
 def finished(work: Steps[T]) -> T:
@@ -32,7 +34,17 @@ def counted(items: Iterable[H]) -> Steps[Counter[H]]:
     """Count equal items: a request may name a thing more than once."""
     rest = iter(items)
     times: Counter[H] = Counter()
-    while some := tuple(islice(rest, _COUNTED_AT_ONCE)):
+    while some := tuple(islice(rest, _AT_ONCE)):
         times.update(some)
-        yield _COST_OF_COUNTING
+        yield _COST
     return times
+
+
+def in_order(items: Iterable[C]) -> Steps[Iterable[C]]:
+    """Sort parts of the items. The parts are merged as the caller iterates."""
+    rest = iter(items)
+    parts: list[list[C]] = []
+    while some := sorted(islice(rest, _AT_ONCE)):
+        parts.append(some)
+        yield _COST
+    return merge(*parts)

@@ -31,6 +31,7 @@ MAX_BATCH_RECORDS = 10_000
 MAX_BATCH_BYTES = 8 * 2**20
 
 _LEADER_CHANGE_VERSION = 0
+_CHECKED_AT_ONCE = 8
 _MAX_RECORD_OVERHEAD = 32
 
 
@@ -135,8 +136,8 @@ def log_slice(headers: Iterable[BatchHeader]) -> LogSlice | None:
     return None if base_offset is None else LogSlice(base_offset, tuple(runs))
 
 
-def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> FetchedBatches | None:
-    """Check batches from the leader of ``epoch``. They must continue a log that ends at ``end_offset`` in
+def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> Steps[FetchedBatches | None]:
+    """Check batches from the leader of ``epoch``, in steps. They must continue a log that ends at ``end_offset`` in
     ``last_epoch``.
 
     Returns the whole batches, or None if there is no whole batch.
@@ -154,7 +155,7 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
         if not last_epoch <= header.leader_epoch <= epoch:
             found = f"a batch of epoch {header.leader_epoch} after one of {last_epoch}"
             raise CorruptBatch(f"{found}, from the leader of {epoch}")
-        _check_content(data, position, header)
+        yield from _check_content(data, position, header)
         if header.leader_epoch != last_epoch and not header.is_control:
             raise CorruptBatch(f"epoch {header.leader_epoch} does not begin with its leader's control batch")
         end_offset, last_epoch = header.next_offset, header.leader_epoch
@@ -167,14 +168,17 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
     return FetchedBatches(records, data if size == len(data) else memoryview(data)[:size], batches, follows, epoch)
 
 
-def _check_content(data: Buffer, position: int, header: BatchHeader) -> None:
+def _check_content(data: Buffer, position: int, header: BatchHeader) -> Steps[None]:
     check_batch(data, position, header)
     if header.producer_id != NO_PRODUCER_ID or header.is_transactional:
         raise CorruptBatch("a batch of a client's producer")
     if header.count != header.last_offset_delta + 1:
         raise CorruptBatch(f"{header.count} records where there are {header.last_offset_delta + 1} offsets")
     is_control = header.is_control
-    for record in read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES):
+    records = read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES)
+    for number, record in enumerate(records):
+        if not number % _CHECKED_AT_ONCE:
+            yield 1
         if is_control:
             require_static_voters(record, "the log of the leader")
         elif record.value is None:

@@ -70,12 +70,15 @@ from kraft.raft.timing import Timing
 from kraft.rpc.client import connect
 from kraft.storage.errors import StorageError
 from kraft.world.trace import Trace
+from kraft.world.turns import in_slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.quorum")
 
 #: The capacity of the inbox, in events. A task that reports an event to a full inbox waits.
 _INBOX = 100
+#: The cost of the checks of fetched records before other tasks run: a few milliseconds of work.
+_SLICE_RECORDS = 400
 
 Lead = Callable[[int], Awaitable[None]]
 
@@ -311,7 +314,7 @@ class Quorum:
     async def _step(self, event: Event) -> None:
         """Step the core with ``event`` and perform the effects."""
         if isinstance(event, ResponseReceived):
-            event = self._responses.prove(event)
+            event = await in_slices(self._responses.prove(event), _SLICE_RECORDS)
         elif isinstance(event, ShutDown):
             self._shutting_down = True
         elif isinstance(event, LogTrimmed):

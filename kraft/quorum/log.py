@@ -230,8 +230,8 @@ class MetadataLog:
         data = leader_change_batch(change, offset, timestamp_ms)
         self.append(Unit([MetadataBatch(offset, offset, change.epoch, timestamp_ms, (), len(data))], data))
 
-    def check_fetched(self, data: Buffer, epoch: int) -> FetchedBatches | None:
-        """Check batches from the leader of ``epoch``. Return the whole ones, or None if there is no whole batch.
+    def check_fetched(self, data: Buffer, epoch: int) -> Steps[FetchedBatches | None]:
+        """Check batches from the leader of ``epoch``, in steps. Return the whole ones, or None if there is none.
 
         Raises:
             CorruptBatch: The batches are damaged or do not continue this log.
@@ -284,8 +284,10 @@ class MetadataLog:
             raise self.damaged(offset, damage) from damage
         return data, log_slice(headers)
 
-    def batches(self, offset: int, limit: int) -> tuple[MetadataBatch, ...]:
+    def batches(self, offset: int, limit: int) -> Steps[tuple[MetadataBatch, ...]]:
         """Return batches between ``offset``, where one begins, and ``limit`` (exclusive), as many as one read gives.
+
+        Older ones are decoded in steps.
 
         Raises the errors of ``read``.
         """
@@ -295,7 +297,10 @@ class MetadataLog:
         data = self._bytes(offset, _READ_BYTES, limit)
         found: list[MetadataBatch] = []
         try:
-            for batch in _decoded(data, offset):
+            for position, header in _proved(data, offset):
+                records = yield from _decoded(data, position, header)
+                epoch, timestamp_ms = header.leader_epoch, header.max_timestamp
+                batch = MetadataBatch(header.base_offset, header.last_offset, epoch, timestamp_ms, records, header.size)
                 found.append(batch)
                 offset = batch.next_offset
         except (CorruptBatch, MetadataError) as damage:
@@ -432,13 +437,11 @@ def _proved(data: bytes, offset: int) -> Iterator[tuple[int, BatchHeader]]:
         yield position, header
 
 
-def _decoded(data: bytes, offset: int) -> Iterator[MetadataBatch]:
-    """Yield the decoded batches in ``data``. The first one holds ``offset``. Raises CorruptBatch or MetadataError."""
-    for position, header in _proved(data, offset):
-        records: tuple[Any, ...] = ()
-        if not header.is_control:
-            values = read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES)
-            records = tuple(decode_record(record.value or b"") for record in values)
-        yield MetadataBatch(
-            header.base_offset, header.last_offset, header.leader_epoch, header.max_timestamp, records, header.size
-        )
+def _decoded(data: bytes, position: int, header: BatchHeader) -> Steps[tuple[Any, ...]]:
+    """Return the records of a batch, none for a control batch. Raises CorruptBatch or MetadataError."""
+    records: list[Any] = []
+    if not header.is_control:
+        for record in read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES):
+            records.append(decode_record(record.value or b""))
+            yield 1
+    return tuple(records)

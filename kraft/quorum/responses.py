@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kraft.metadata.steps import Steps
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.peers import Peer
@@ -23,13 +24,16 @@ class Responses:
         self._warnings = warnings
         self._leader_high_watermark = -1, -1
 
-    def prove(self, event: ResponseReceived) -> Event:
-        """Replace the bytes of a Fetch response by the checked batches. If they are damaged, return RequestFailed."""
+    def prove(self, event: ResponseReceived) -> Steps[Event]:
+        """Replace the bytes of a Fetch response by the checked batches. If they are damaged, return RequestFailed.
+
+        Works in steps: a response may have 8 MiB.
+        """
         response, peer = event.response, self._peers[event.to]
         if not isinstance(response, FetchResponse) or not event.payload:
             return event
         try:
-            fetched = self._log.check_fetched(event.payload, response.epoch)
+            fetched = yield from self._log.check_fetched(event.payload, response.epoch)
             if fetched is None:
                 raise CorruptBatch(f"{len(event.payload)} bytes without a whole batch")
         except CorruptBatch as error:

@@ -42,7 +42,7 @@ def received(message: Message, version: int, client: ConnectionInfo = CLIENT) ->
 async def test_the_answer_is_the_one_to_the_request_inside(active: Serving, version: int) -> None:
     """KIP-590: the Envelope has the response for the client, in the version of the client's request."""
     request = received(CREATE, version)
-    answer: Any = unwrap_response(request, await active.ask(wrap_request(request)))
+    answer: Any = await unwrap_response(request, await active.ask(wrap_request(request)))
     [topic] = answer.topics
     assert topic.name == "t"
     assert topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR, "no broker is registered"
@@ -57,7 +57,7 @@ async def test_the_envelope_has_the_error_not_controller(standby: Serving, messa
     answer = await standby.ask(wrap_request(request))
     assert (answer.error_code, answer.response_data) == (ErrorCode.NOT_CONTROLLER, None)
     with pytest.raises(KafkaError) as refused:
-        unwrap_response(request, answer)
+        await unwrap_response(request, answer)
     assert refused.value.code is ErrorCode.NOT_CONTROLLER
 
 
@@ -69,9 +69,9 @@ async def test_the_request_inside_is_decoded_once(active: Serving, monkeypatch: 
     async def late(*_: Any) -> Any:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
-    monkeypatch.setattr(type(active.plane.controller), "committed", late)
+    monkeypatch.setattr(type(active.plane.controller), "request", late)
     request = received(CREATE, 7)
-    answer: Any = unwrap_response(request, await active.ask(wrap_request(request)))
+    answer: Any = await unwrap_response(request, await active.ask(wrap_request(request)))
     assert [topic.error_code for topic in answer.topics] == [ErrorCode.REQUEST_TIMED_OUT]
     assert decoded.count(CREATE.API_KEY) == 1
 
@@ -155,5 +155,5 @@ async def test_an_answer_that_is_none_is_a_failure(active: Serving, data: bytes)
     answer = await active.ask(wrap_request(request))
     answer.response_data = data
     with pytest.raises(KafkaError) as refused:
-        unwrap_response(request, answer)
+        await unwrap_response(request, answer)
     assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR

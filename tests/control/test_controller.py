@@ -38,7 +38,7 @@ from kraft.messages.metadata_request import MetadataRequest
 from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
 from kraft.metadata.loader import Loader
-from kraft.metadata.steps import Steps
+from kraft.metadata.steps import Steps, finished
 from kraft.quorum.driver import Quorum
 from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -407,7 +407,7 @@ def long_decision(monkeypatch: pytest.MonkeyPatch) -> LongDecision:
 
 def records_of(quorum: Quorum) -> list[Any]:
     """Every record in the log."""
-    return [record for batch in quorum.log.batches(0, quorum.end_offset) for record in batch.records]
+    return [record for batch in finished(quorum.log.batches(0, quorum.end_offset)) for record in batch.records]
 
 
 async def refused(controller: Controller, name: str, code: ErrorCode) -> None:

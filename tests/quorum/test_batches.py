@@ -51,7 +51,7 @@ FETCHED = (
 
 
 def proved(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> LogSlice | None:
-    found = check_fetched(data, end_offset, last_epoch, epoch)
+    found = finished(check_fetched(data, end_offset, last_epoch, epoch))
     return None if found is None else found.records
 
 
@@ -66,7 +66,7 @@ def test_runs_of_an_epoch_become_one() -> None:
 def test_checked_batches_are_not_parsed_again(last_epoch: int) -> None:
     places = [AppendedBatch(at, header.last_offset, header.max_timestamp) for at, header in iter_headers(FETCHED)]
     whole = LogSlice(10, (EpochEnd(3, 16), EpochEnd(5, 19)))
-    found = check_fetched(FETCHED + FETCHED[:30], 10, last_epoch, 5)
+    found = finished(check_fetched(FETCHED + FETCHED[:30], 10, last_epoch, 5))
     assert found == FetchedBatches(whole, FETCHED, places, follows=EpochEnd(last_epoch, 10), leader_epoch=5)
     assert found.opens_epoch
     assert found.epochs == [(3, 10), (5, 16)]
@@ -139,7 +139,7 @@ CONTROL = leader_change_batch(LeaderChange(3, 1, (1,), (1,)), 10, 5)
 )
 def test_a_batch_that_no_leader_sends_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(CorruptBatch, match=reason):
-        check_fetched(data, 10, 2, 5)
+        finished(check_fetched(data, 10, 2, 5))
 
 
 def test_a_decompression_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_a_decompression_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     bomb = encode_batch([Record(0, 5, None, bytes(1_000_000))], compression=Compression.GZIP)
     assert len(bomb) < 2_000
     with pytest.raises(CorruptBatch):
-        check_fetched(bomb, 0, 0, 0)
+        finished(check_fetched(bomb, 0, 0, 0))
 
 
 _int32 = st.integers(-(2**31), 2**31 - 1)

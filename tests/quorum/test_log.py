@@ -57,7 +57,7 @@ def test_a_new_log_is_empty(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     assert shape(log) == (0, 0, 0, [], None)
     assert log.read(0, 100) == (b"", None)
-    assert log.batches(0, 0) == ()
+    assert finished(log.batches(0, 0)) == ()
     assert log.retention_candidate(10**15) is None
     log.close()
     assert partition_metadata.read_topic_id(log.directory) == METADATA_TOPIC_ID
@@ -90,8 +90,8 @@ def test_a_batch_beyond_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytes
     log.close()
     again = open_log(tmp_path)
     monkeypatch.setattr("kraft.quorum.log.MAX_READ_BATCH_BYTES", 100)
-    assert len(again.batches(0, 1)) == 1
-    for read in (lambda: again.batches(1, 10), lambda: again.read(1, 1)):
+    assert len(finished(again.batches(0, 1))) == 1
+    for read in (lambda: finished(again.batches(1, 10)), lambda: again.read(1, 1)):
         with pytest.raises(StorageError, match=r"damaged at offset 1: a batch of .*no more than 100 are read"):
             read()
 
@@ -121,12 +121,14 @@ def test_batches_come_from_memory_and_from_the_file_alike(tmp_path: Path, monkey
     image = replayed(log, log.end_offset)
     assert sorted(image.topic_ids) == sorted(f"t{number}" for number in range(1, 21))
     assert (image.offset, image.epoch, image.timestamp_ms) == (20, 1, 1020)
-    from_memory = log.batches(18, 21)
+    from_memory = finished(log.batches(18, 21))
     log.close()
     log = open_log(tmp_path)
-    assert [str(log.batches(number, 21)[0]) for number in range(18, 21)] == [str(batch) for batch in from_memory]
-    assert [batch.base_offset for batch in log.batches(18, 20)] == [18, 19]
-    assert log.batches(18, 18) == ()
+    assert [str(finished(log.batches(number, 21))[0]) for number in range(18, 21)] == [
+        str(batch) for batch in from_memory
+    ]
+    assert [batch.base_offset for batch in finished(log.batches(18, 20))] == [18, 19]
+    assert finished(log.batches(18, 18)) == ()
 
 
 def test_when_the_last_record_was_written(tmp_path: Path) -> None:
@@ -152,14 +154,14 @@ def test_the_memory_of_a_load_is_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     assert sum(batch.size for batch in log._recent) <= 300
     append_records(log, [ConfigRecord(resource_type=2, resource_name="x", name="k", value="v" * 1000)], 1, 0)
     assert not log._recent
-    assert log.batches(21, 22)[0].records[0].value == "v" * 1000
+    assert finished(log.batches(21, 22))[0].records[0].value == "v" * 1000
 
 
 def test_many_records_are_cut_into_batches_and_written_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kraft.quorum.batches.MAX_BATCH_RECORDS", 4)
     log = open_log(tmp_path)
     append_records(log, [topic(number) for number in range(10)], 1, 0)
-    assert [len(batch.records) for batch in log.batches(0, 10)] == [4, 4, 2]
+    assert [len(batch.records) for batch in finished(log.batches(0, 10))] == [4, 4, 2]
     assert log.end_offset == 10
 
 
@@ -228,7 +230,7 @@ def test_a_follower_ends_up_with_the_same_bytes(tmp_path: Path) -> None:
     while follower.end_offset < leader.end_offset:
         step += 37
         data, _ = leader.read(follower.end_offset, 500)
-        fetched = follower.check_fetched(memoryview(data)[: step % 400], 3)
+        fetched = finished(follower.check_fetched(memoryview(data)[: step % 400], 3))
         if fetched is not None:
             follower.append_fetched(fetched, 1000)
     assert content(follower) == content(leader)
@@ -241,9 +243,9 @@ def test_fetched_batches_are_appended_where_they_were_proved_to_belong(tmp_path:
     leader, follower = pair(tmp_path)
     fill(leader, 2, 3)
     data, _ = leader.read(0, 2**20)
-    fetched = follower.check_fetched(data, 2)
+    fetched = finished(follower.check_fetched(data, 2))
     assert fetched is not None
-    other = follower.check_fetched(data[: len(data) // 2], 2)
+    other = finished(follower.check_fetched(data[: len(data) // 2], 2))
     assert other is not None, "another proof does not touch the first one"
     follower.append_fetched(fetched, 1000)
     with pytest.raises(StorageError, match="were proved for a log that ends at"):
@@ -267,9 +269,9 @@ def test_diverging_records_are_truncated(tmp_path: Path) -> None:
     log.truncate(6)
     assert shape(log) == (0, 0, 6, [(1, 0)], None)
     assert log.last_epoch == 1
-    assert [batch.base_offset for batch in log.batches(4, 6)] == [4, 5]
+    assert [batch.base_offset for batch in finished(log.batches(4, 6))] == [4, 5]
     fill(log, 3, 1)
-    assert [batch.epoch for batch in log.batches(4, 8)] == [1, 1, 3, 3]
+    assert [batch.epoch for batch in finished(log.batches(4, 8))] == [1, 1, 3, 3]
     log.close()
     assert shape(open_log(tmp_path)) == (0, 0, 8, [(1, 0), (3, 6)], None)
 
@@ -297,7 +299,7 @@ def test_damage_is_one_clear_line(tmp_path: Path, position: int, problem: str) -
     data[starts[2] + position if position >= 0 else starts[3] + position] ^= 1
     path.write_bytes(data)
     with pytest.raises(StorageError, match=f"damaged at offset 2: .*{problem}"):
-        log.batches(0, 4)
+        finished(log.batches(0, 4))
 
 
 # Snapshots (KIP-630).

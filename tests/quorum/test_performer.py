@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kraft.config.listeners import Voter
+from kraft.metadata.steps import finished
 from kraft.quorum.batches import leader_change_batch
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.peer_warnings import PeerWarnings
@@ -41,7 +42,7 @@ class Bench:
 
     def fetched(self, change: LeaderChange) -> FetchedRecords:
         """The first batch of a leader's epoch, in the checked form of the driver."""
-        batches = self.log.check_fetched(leader_change_batch(change, self.log.end_offset, 0), change.epoch)
+        batches = finished(self.log.check_fetched(leader_change_batch(change, self.log.end_offset, 0), change.epoch))
         assert batches is not None
         return FetchedRecords(batches.records, batches)
 

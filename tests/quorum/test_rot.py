@@ -20,6 +20,7 @@ import pytest
 
 from kraft.config.listeners import Voter
 from kraft.config.topic import LogConfig
+from kraft.metadata.steps import finished
 from kraft.quorum.driver import Quorum
 from kraft.records.batch import MINIMUM_LENGTH, BatchHeader, iter_headers
 from kraft.storage.directory import LastStop
@@ -55,7 +56,7 @@ def start(parent: Path, last_stop: LastStop, settings: LogConfig) -> Found:
         batches: list[Any] = []
         offset = image.offset + 1
         while offset < log.end_offset:
-            batches += log.batches(offset, log.end_offset)
+            batches += finished(log.batches(offset, log.end_offset))
             offset = batches[-1].next_offset
         topics = replayed(log, log.end_offset, image).topics
         return Found(quorum.epoch, log.view().epochs, [attrs.evolve(batch, epoch=0) for batch in batches], topics)

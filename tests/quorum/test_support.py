@@ -16,6 +16,7 @@ from kraft.messages.kraft_version_record import KRaftVersionRecord
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.voters_record import VotersRecord
 from kraft.metadata.frame import encode_record
+from kraft.metadata.steps import finished
 from kraft.quorum import support
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.support import require_static_voters, require_supported_file
@@ -199,7 +200,7 @@ def test_a_record_of_a_newer_kafka_is_no_damage(tmp_path: Path) -> None:
     written(tmp_path, data(2, UNKNOWN_TYPE))
     log = open_log(tmp_path)
     with pytest.raises(UnsupportedFormat, match=r"at offset 2: .*unknown type 127 needs a newer kraft") as refused:
-        log.batches(2, 3)
+        finished(log.batches(2, 3))
     assert "rejoin" not in str(refused.value)
 
 
@@ -229,7 +230,7 @@ def test_a_leader_that_makes_its_voters_dynamic(tmp_path: Path) -> None:
     assert "at offset 2: kraft.version 1" in line
     log = open_log(tmp_path)
     assert log.end_offset == 2
-    assert log.batches(1, 2)[0].records == (topic(1),)
+    assert finished(log.batches(1, 2))[0].records == (topic(1),)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from kraft.messages.incremental_alter_configs_request import (
 from kraft.messages.vote_request import PartitionData, TopicData, VoteRequest
 from kraft.messages.vote_response import VoteResponse
 from kraft.metadata.image import ResourceType
+from kraft.metadata.steps import finished
 from kraft.node.node import Node
 from kraft.quorum.driver import Quorum
 from kraft.quorum.journal import FILE_NAME
@@ -252,7 +253,7 @@ async def test_one_frame_does_not_use_up_the_epochs(tmp_path: Path, seed: int) -
 
 def values_in(log: MetadataLog, offset: int) -> list[str | None]:
     """The values of the configuration that are in a log from ``offset`` on."""
-    records = [record for batch in log.batches(offset, log.end_offset) for record in batch.records]
+    records = [record for batch in finished(log.batches(offset, log.end_offset)) for record in batch.records]
     return [record.value for record in records if isinstance(record, ConfigRecord)]
 
 

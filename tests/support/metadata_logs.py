@@ -50,7 +50,7 @@ def replayed(log: MetadataLog, limit: int, image: Image | None = None) -> Image:
     """The image up to ``limit``, from ``image`` on."""
     loader = Loader(image)
     while loader.image.offset + 1 < limit:
-        for batch in log.batches(loader.image.offset + 1, limit):
+        for batch in finished(log.batches(loader.image.offset + 1, limit)):
             loader.load(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
     return loader.image
 
@@ -88,7 +88,7 @@ def fetch(follower: MetadataLog, leader: MetadataLog, epoch: int) -> None:
     while follower.end_offset < leader.end_offset:
         data, records = leader.read(follower.end_offset, 300)
         assert records is not None
-        fetched = follower.check_fetched(data, epoch)
+        fetched = finished(follower.check_fetched(data, epoch))
         assert fetched is not None
         assert fetched.records == records
         follower.append_fetched(fetched, 1000)
