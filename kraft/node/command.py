@@ -31,6 +31,7 @@ from kraft.storage.node_directories import open_directories
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
+from kraft.world.garbage import FrozenObjects, short_collections
 from kraft.world.uuids import random_uuid
 
 logger = logging.getLogger("kraft.node")
@@ -50,8 +51,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         files = raise_file_limit()
         logger.info("%s", files)
         OPEN_FILES.capacity = files.logs
-        with open_directories(config) as directories:
-            return trio.run(_run, Node(config, directories, files=files), options.tree)
+        with open_directories(config) as directories, short_collections() as frozen:
+            return trio.run(_run, Node(config, directories, files=files), options.tree, frozen)
     except (ConfigError, StorageError) as error:
         print(error, file=sys.stderr)
     except BaseExceptionGroup as group:
@@ -85,13 +86,14 @@ def _format_default(config: NodeConfig) -> None:
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
 
 
-async def _run(node: Node, show_tree: bool) -> int:
+async def _run(node: Node, show_tree: bool, frozen: FrozenObjects) -> int:
     status = ENDED_AT_ONCE
     async with trio.open_nursery() as outer:
         outer.start_soon(_watch_signals, node, outer.cancel_scope, name="signals")
         async with trio.open_nursery() as nursery:
             bound: Bound | None = await nursery.start(node.run, name="node")
             if bound is not None:
+                outer.start_soon(frozen.watch, name="frozen objects")
                 print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
                 if show_tree:
                     print(render())

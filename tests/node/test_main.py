@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -104,6 +106,22 @@ def test_an_unknown_key_is_a_warning_with_the_nearest_name(
     refusal(node, capsys, "--override", "num.partition=3")
     (warning,) = [each.getMessage() for each in caplog.records if "num.partition" in each.getMessage()]
     assert "num.partitions" in warning
+
+
+def test_the_command_keeps_collections_of_garbage_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the opening of the directories to the end of the node."""
+    seen: list[list[Any]] = []
+
+    def see(*_: Any) -> int:
+        seen.append(list(gc.callbacks))
+        return 0
+
+    before = list(gc.callbacks)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kraft.node.command.trio.run", see)
+    assert main([]) == 0
+    assert [each.__qualname__ for each in seen[0] if each not in before] == ["FrozenObjects.note"]
+    assert gc.callbacks == before
 
 
 # Faults of the directory
