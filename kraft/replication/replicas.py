@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
@@ -41,6 +41,9 @@ logger = logging.getLogger("kraft.replicas")
 NOTHING_CHECKPOINTED = Checkpoints()
 _PARTITIONS_IN_A_ROW = 10
 """Not a Kafka setting. The partitions that a change of the metadata opens or deletes before other tasks run."""
+_CONDITIONS_IN_A_ROW = 200
+_LOOKS_IN_A_ROW = 2000
+"""The same for the partitions that get new conditions, and for those that are looked up."""
 
 
 @attrs.frozen
@@ -135,9 +138,10 @@ class Replicas:
         if changes.brokers:
             self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
-        await self._delete(self._take_away(image, changes), result)
-        turns = Turns(_PARTITIONS_IN_A_ROW)
+        await self._delete(await self._take_away(image, changes), result)
+        turns, looks = Turns(_PARTITIONS_IN_A_ROW), Turns(_LOOKS_IN_A_ROW)
         for topic, index, state in _changed(image, changes):
+            await looks.spend()
             if self.node_id in state.replicas:
                 await turns.spend()
                 partition = self.partitions.get(topic.name, {}).get(index)
@@ -146,8 +150,8 @@ class Replicas:
                 self._take_role(partition, state, result)
         if changes.brokers:
             # After the partitions, because the same image may bring a replica into an ISR and give it a new epoch.
-            self._update_conditions(self.all())
-        self._retune(changes)
+            await self._update_conditions(list(self.all()))
+        await self._retune(changes)
         if changes.partitions or changes.topics_deleted or changes.brokers:
             self._announce()
         return self._with_roles(result)
@@ -189,23 +193,26 @@ class Replicas:
             }
         return pending
 
-    def _retune(self, changes: Changes) -> None:
+    async def _retune(self, changes: Changes) -> None:
         """Apply new topic settings to the logs. A broker's dynamic settings are the defaults of all topics."""
         if any(resource_type == ResourceType.BROKER for resource_type, _ in changes.configs):
             names = set(self.partitions)
         else:
             names = {name for resource_type, name in changes.configs if resource_type == ResourceType.TOPIC}
+        turns = Turns(_PARTITIONS_IN_A_ROW)
         for name in names & set(self.partitions):
+            await turns.spend()
             config = self._log_config(name)
             for partition in self.partitions[name].values():
                 partition.log.config = config
-            self._update_conditions(self.partitions[name].values())
+            await self._update_conditions(list(self.partitions[name].values()))
 
-    def _update_conditions(self, partitions: Iterable[HostedPartition]) -> None:
+    async def _update_conditions(self, partitions: Collection[HostedPartition]) -> None:
         """Pass the present conditions to the leaderships of these partitions."""
-        now = self.world.clock.now_s()
+        turns = Turns(_CONDITIONS_IN_A_ROW)
         for partition in partitions:
-            partition.step(now, self._conditions(partition))
+            await turns.spend()
+            partition.step(self.world.clock.now_s(), self._conditions(partition))
 
     def _log_config(self, topic: str) -> LogConfig:
         defaults = {
@@ -273,12 +280,14 @@ class Replicas:
         if partition.log.recovery:
             logger.warning("%s: %s", path, partition.log.recovery)
 
-    def _take_away(self, image: Image, changes: Changes) -> list[HostedPartition]:
+    async def _take_away(self, image: Image, changes: Changes) -> list[HostedPartition]:
         """Remove the partitions that this broker no longer has, and return them."""
         gone: list[HostedPartition] = []
+        looks = Turns(_LOOKS_IN_A_ROW)
         for deleted in changes.topics_deleted.values():
             gone += self.partitions.pop(deleted.name, {}).values()
         for topic, index, state in _changed(image, changes):
+            await looks.spend()
             hosted = self.partitions.get(topic.name, {})
             if self.node_id not in state.replicas and index in hosted:
                 gone.append(hosted.pop(index))

@@ -366,6 +366,23 @@ async def test_many_deleted_partitions_leave_turns_to_other_tasks(tmp_path: Path
     assert all(partition.log.is_closed and not partition.is_leader for partition in held)
 
 
+async def test_new_conditions_of_many_partitions_leave_turns_to_other_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that comes or goes changes the conditions of all partitions; a setting, those of its topic."""
+    monkeypatch.setattr("kraft.replication.replicas._CONDITIONS_IN_A_ROW", 10)
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(11)
+    await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
+    setting = ConfigRecord(
+        resource_type=ResourceType.TOPIC, resource_name="topic", name="min.insync.replicas", value="2"
+    )
+    for record in (registration(2, 12), setting):
+        async with steps_of_this_task() as steps:
+            await broker.hear(record)
+        assert steps.count >= 100 // 10
+
+
 async def test_a_topic_that_is_deleted_and_created_again_in_one_image_begins_empty(tmp_path: Path) -> None:
     """Other tasks run in between. The old logs are renamed before the new ones are opened."""
     broker = broker_in(tmp_path, 1)
