@@ -9,6 +9,7 @@ import attrs
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordinator.core import HASHED_CHARACTERS
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from kraft.messages.registry import ApiKey
@@ -30,7 +31,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteGrou
     replies = []
     for group_id in dict.fromkeys(message.groups_names):
         replies.append((group_id, _delete(broker, request, attrs.evolve(message, groups_names=[group_id]))))
-        await turns.spend()
+        await turns.spend(1 + len(group_id) // HASHED_CHARACTERS)
 
     async def all_committed() -> DeleteGroupsResponse:
         response = DeleteGroupsResponse()

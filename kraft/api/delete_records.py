@@ -53,6 +53,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteReco
         except OSError as failure:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from failure
         for answer, partition in following:
+            await turns.spend()
             await _followed(answer, partition, deadline)
         return response
 

@@ -11,6 +11,7 @@ import attrs
 from kraft.api.authorized_operations import GROUP_OPERATIONS
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordinator.core import HASHED_CHARACTERS
 from kraft.coordinator.group import GroupState
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
@@ -32,7 +33,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeGr
     response = DescribeGroupsResponse()
     turns = Turns(_SLICE_GROUPS)
     for group_id in dict.fromkeys(message.groups):  # a group that is named again is described once
-        await turns.spend()
+        await turns.spend(1 + len(group_id) // HASHED_CHARACTERS)
         try:
             shard = broker.groups.shard_of(group_id)
         except KafkaError as refused:

@@ -13,7 +13,7 @@ import enum
 from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.core import coordinator_partition
+from kraft.coordinator.core import HASHED_CHARACTERS, coordinator_partition
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kraft.messages.registry import ApiKey
@@ -60,7 +60,7 @@ async def _answer(broker: BrokerContext, request: Request, message: FindCoordina
     found = []
     for key in keys:
         found.append(_find(broker, key, request.connection.listener))
-        await turns.spend()
+        await turns.spend(1 + len(key) // HASHED_CHARACTERS)
     return _shaped(request.api_version, found)
 
 

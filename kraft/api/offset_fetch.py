@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordinator.core import HASHED_CHARACTERS
 from kraft.coordinator.offsets import NO_OFFSET, fetched
 from kraft.messages.offset_fetch_request import (
     OffsetFetchRequest,
@@ -53,7 +54,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetc
         turns = Turns(_SLICE_GROUPS)
         groups = []
         for wanted in distinct.values():
-            await turns.spend()
+            await turns.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
             groups.append(await _fetch(broker, wanted))
         return OffsetFetchResponse(groups=groups)
     return _single(await _fetch(broker, _as_group(message)))

@@ -62,7 +62,7 @@ OLDEST_SERVED = 3
 TOPIC_IDS_VERSION = 13
 CURRENT_LEADER_VERSION = 10
 _SLICE_BYTES: Final = 4 << 20
-_PARTITION_BYTES: Final = 64 * 1024
+_PARTITION_BYTES: Final = 256 * 1024
 """The cost of an append beside its bytes. The unit is the time to check and write one byte."""
 _JUDGED_BY_THE_LOG = frozenset(
     {ErrorCode.INVALID_TIMESTAMP, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.INVALID_PRODUCER_EPOCH}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Generator, Iterable
+from operator import mul
 
 import attrs
 
@@ -68,15 +69,23 @@ records.
 """
 
 
+HASHED_CHARACTERS = 100
+"""The characters of a group id whose hash takes as long as the look-up of a group."""
+_POWERS = [31**exponent % 2**32 for exponent in reversed(range(64))]
+"""The hash takes as many characters at once: an id may have 32,767 of them."""
+
+
 def coordinator_partition(group_id: str, partitions: int) -> int:
     """Return the partition of ``__consumer_offsets`` that holds a group: ``abs(hashCode) % partitions``.
 
     The hash is Java's ``String.hashCode`` of the group id. As in ``Utils.abs``, the least int32 counts as 0.
     """
     value = 0
-    encoded = group_id.encode("utf-16-be")
-    for position in range(0, len(encoded), 2):
-        value = (31 * value + int.from_bytes(encoded[position : position + 2], "big")) & 0xFFFFFFFF
+    units = memoryview(group_id.encode("utf-16")).cast("H")[1:]  # the first one is the mark of the byte order
+    for start in range(0, len(units), len(_POWERS)):
+        part = units[start : start + len(_POWERS)]
+        powers = _POWERS[-len(part) :]
+        value = (31 * value * powers[0] + sum(map(mul, part, powers))) & 0xFFFFFFFF
     absolute = value if value < 2**31 else 2**32 - value
     return absolute % 2**31 % partitions
 

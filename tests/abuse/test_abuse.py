@@ -84,7 +84,13 @@ def test_the_largest_honest_requests_are_answered(address: Address, friend: Neig
 COUNT = 10_000
 NAMES = [f"name-{number}" for number in range(COUNT)]
 NUMBERS = list(range(COUNT))
+LONG_IDS = [f"{number}".ljust(32_000, "x") for number in range(30)]
+"""The partition of a group comes from a hash of each character of its id."""
 LARGE: list[tuple[Message, int]] = [
+    (FindCoordinatorRequest(coordinator_keys=LONG_IDS), 4),
+    (DescribeGroupsRequest(groups=LONG_IDS), 5),
+    (DeleteGroupsRequest(groups_names=LONG_IDS), 2),
+    (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name) for name in LONG_IDS]), 8),
     (MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in NAMES], allow_auto_topic_creation=False), 9),
     (FindCoordinatorRequest(coordinator_keys=NAMES), 4),
     (DescribeConfigsRequest([DescribeConfigsResource(2, name, None) for name in NAMES]), 4),
@@ -114,7 +120,10 @@ class HandlerSteps(trio.abc.Instrument):
 
 @pytest.mark.parametrize(("request_", "version"), LARGE, ids=lambda value: type(value).__name__)
 async def test_the_handler_of_a_large_request_gives_its_turn_away(request_: Message, version: int) -> None:
-    """The decoder has ten slices, and the handler has more of its own: at most a thousand elements in each."""
+    """The decoder has ten slices, and the handler has more of its own: at most a thousand elements in each.
+
+    The hash of an id of 32,000 characters takes as long as a slice.
+    """
     async with embedded_node() as node, connected(node) as broker:
         await broker.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
         while (await broker.request(OffsetFetchRequest(group_id="g", topics=[]), 5)).error_code:
