@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from kraft.api.handlers import Handlers
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.control.controller import Controller
@@ -72,6 +73,7 @@ class ControllerContext:
     quorum: Quorum
     controller: Controller
     metadata: Metadata
+    handlers: Handlers[ControllerContext]
 
     @property
     def node_id(self) -> int:

@@ -1,41 +1,16 @@
-"""Finds the handler of a request at one kind of listener.
-
-The file of an API is imported at the first request for it. To import all of them would import every message class,
-which is most of a node's start-up time. Until then :mod:`kraft.api.table` has the offered APIs.
-"""
+"""Passes each request of one kind of listener to its handler."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic
 
 import attrs
 
-from kraft.api.row import ListenerType
-from kraft.messages.registry import ApiKey
+from kraft.api.handlers import Context, Handlers
 from kraft.rpc.channel import LARGE_FRAME_BYTES, Parked, Reply, Request, ResponseAction
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
-
-Context = TypeVar("Context")
-
-Handler = Callable[[Context, Request, Any], Awaitable[Reply]]
-"""``at_broker`` or ``at_controller`` of an API's file. Its arguments are the listener's context, the request, its
-message.
-
-The message is None for ApiVersions in a version that is not offered.
-"""
-
-ErrorAnswer = Callable[[Any, int, ErrorCode, str | None], Message]
-"""``error`` of an API's file: returns a response in the given version that refuses the whole message."""
-
-
-def load(listener: ListenerType, key: int) -> tuple[Handler[Any], ErrorAnswer]:
-    """Import the file of an API that ``listener`` offers; return its handler and its ``error``."""
-    module = importlib.import_module(f"kraft.api.{ApiKey(key).name.lower()}")
-    return getattr(module, listener.handler), module.error
 
 
 def refusal(failure: Exception) -> KafkaError:
@@ -47,24 +22,23 @@ def refusal(failure: Exception) -> KafkaError:
 class Dispatcher(Generic[Context]):
     """Calls the handler of each request, and makes the API's error response from a KafkaError."""
 
-    listener: ListenerType
+    handlers: Handlers[Context]
     context: Context
-    _loaded: dict[int, tuple[Handler[Context], ErrorAnswer]] = attrs.Factory(dict)
 
     async def handle(self, request: Request) -> Reply:
-        try:
-            handler, error = self._loaded[request.api_key]
-        except KeyError:
-            handler, error = self._loaded[request.api_key] = load(self.listener, request.api_key)
-        if len(request.frame) >= LARGE_FRAME_BYTES and request.supported:
+        is_large = len(request.frame) >= LARGE_FRAME_BYTES
+        api = self.handlers.ready.get((request.api_key, request.response_version, is_large))
+        if api is None:
+            api = await self.handlers.of(request)
+        if is_large and request.supported:
             await request.decode()
             if not request.take_room():
                 return Parked(partial(self._when_there_is_room, request))
         message = request.message() if request.supported else None
         try:
-            reply = await handler(self.context, request, message)
+            reply = await api.handle(self.context, request, message)
         except KafkaError as refused:
-            reply = error(message, request.response_version, refused.code, refused.message)
+            reply = api.error(message, request.response_version, refused.code, refused.message)
         return reply
 
     async def _when_there_is_room(self, request: Request) -> Message | ResponseAction:
@@ -75,6 +49,5 @@ class Dispatcher(Generic[Context]):
 
     def error_response(self, request: Request, failure: Exception) -> Message:
         """Return the error response to a request whose handler or parked reply failed."""
-        _, error = self._loaded[request.api_key]
-        refused = refusal(failure)
-        return error(request.message(), request.response_version, refused.code, refused.message)
+        api, refused = self.handlers.load(request.api_key), refusal(failure)
+        return api.error(request.message(), request.response_version, refused.code, refused.message)

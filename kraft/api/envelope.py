@@ -15,7 +15,7 @@ import struct
 from typing import Final
 
 from kraft.api.context import ControllerContext
-from kraft.api.dispatcher import load, refusal
+from kraft.api.dispatcher import refusal
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.api.table import FORWARDABLE, OFFERED
 from kraft.messages.default_principal_data import DefaultPrincipalData
@@ -56,21 +56,21 @@ _FRAME_LENGTH_BYTES = 4
 
 async def at_controller(controller: ControllerContext, request: Request, message: EnvelopeRequest) -> Reply:
     inner = unwrap_request(message, request.connection)
+    api = await controller.handlers.of(inner)
     try:
         if len(inner.frame) >= LARGE_FRAME_BYTES:
             await inner.decode()
         body = inner.message()
     except DecodeError as malformed:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, str(malformed)) from malformed
-    handler, inner_error = load(ListenerType.CONTROLLER, inner.api_key)
 
     def error_response(_: Request, failure: Exception) -> Message:
         refused = refusal(failure)
-        return inner_error(body, inner.response_version, refused.code, refused.message)
+        return api.error(body, inner.response_version, refused.code, refused.message)
 
     async def answer() -> EnvelopeResponse | ResponseAction:
         try:
-            reply = await handler(controller, inner, body)
+            reply = await api.handle(controller, inner, body)
             if isinstance(reply, Parked):
                 reply = await reply.wait()
         except Exception as failure:

@@ -33,6 +33,7 @@ import trio
 
 from kraft.api.context import BrokerContext, ControllerContext
 from kraft.api.dispatcher import Dispatcher
+from kraft.api.handlers import Handlers
 from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
@@ -193,11 +194,12 @@ class Node:
         """Open the listeners for the other voters and for brokers; return their bound endpoints by listener name."""
         if parts.controller is None:
             return {}
+        handlers: Handlers[ControllerContext] = Handlers(ListenerType.CONTROLLER, self.world.in_thread)
         context = ControllerContext(
-            self.config, parts.cluster_id, self.world.clock, parts.quorum, parts.controller, parts.metadata
+            self.config, parts.cluster_id, self.world.clock, parts.quorum, parts.controller, parts.metadata, handlers
         )
         plane = controller_plane_of(self.config)
-        service = self._service(Dispatcher(ListenerType.CONTROLLER, context), plane)
+        service = self._service(Dispatcher(handlers, context), plane)
         bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="controller plane")
         return bound
 
@@ -240,7 +242,8 @@ class Node:
         async with trio.open_nursery() as data_plane:
             stop_data = trio.Event()
             plane = data_plane_of(self.config)
-            service = self._service(Dispatcher(ListenerType.BROKER, broker), plane)
+            handlers: Handlers[BrokerContext] = Handlers(ListenerType.BROKER, self.world.in_thread)
+            service = self._service(Dispatcher(handlers, broker), plane)
             clients = await data_plane.start(serve, plane, service, stop_data, name="data plane")
             advertised = _advertised(self.config.listeners.advertised_broker, clients)
             if await self._unless_stopped(partial(lifecycle.join, advertised)):
@@ -379,7 +382,7 @@ class Node:
     def _service(self, dispatcher: Dispatcher[BrokerContext] | Dispatcher[ControllerContext], plane: Plane) -> Service:
         return Service(
             handle=self.world.handling(dispatcher.handle),
-            apis=OFFERED[dispatcher.listener],
+            apis=OFFERED[dispatcher.handlers.listener],
             error_response=dispatcher.error_response,
             quotas=self._quotas,
             registry=self.registry,

@@ -18,7 +18,15 @@ from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
 
-__all__ = ["decode", "decode_in_steps", "encode", "encode_in_steps", "encode_spliced"]
+__all__ = [
+    "decode",
+    "decode_in_steps",
+    "encode",
+    "encode_in_steps",
+    "encode_spliced",
+    "prepare_decoder",
+    "prepare_encoder",
+]
 
 M = TypeVar("M", bound=Message)
 
@@ -64,12 +72,16 @@ def encode_in_steps(
 
     A small message has one step, and the generator yields nothing. Raises UnsupportedVersionError as ``encode`` does.
     """
-    key = (message.__class__, version)
-    encoder = _stepped_encoders.get(key)
-    if encoder is None:
-        _check_version(*key)
-        encoder = _stepped_encoders[key] = write_stepped_encoder(*key)
+    encoder = _stepped_encoders.get((message.__class__, version)) or _new_stepped_encoder(message.__class__, version)
     return encoder(message, out, splices)
+
+
+def prepare_encoder(cls: type[Message], version: int) -> None:
+    """Compile the encoder of :func:`encode_in_steps` before its first use, if the version exists. Any thread may call
+    it.
+    """
+    if (cls, version) not in _stepped_encoders and _is_valid(cls, version):
+        _new_stepped_encoder(cls, version)
 
 
 def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
@@ -96,11 +108,8 @@ def decode_in_steps(
     Raises DecodeError, too, if there are more than ``max_elements``: an element may have one byte, and become an object
     of a hundred.
     """
-    key = (cls, version)
-    if key not in _stepped_decoders:
-        _check_version(cls, version)
-        _stepped_decoders[key] = write_stepped_decoder(cls, version)
-    steps = _stepped_decoders[key](buffer, position, max_elements)
+    decoder = _stepped_decoders.get((cls, version)) or _new_stepped_decoder(cls, version)
+    steps = decoder(buffer, position, max_elements)
     left = max_elements
     while True:
         try:
@@ -114,6 +123,14 @@ def decode_in_steps(
         yield elements
 
 
+def prepare_decoder(cls: type[Message], version: int, *, in_steps: bool) -> None:
+    """Compile the decoder of :func:`decode`, or of :func:`decode_in_steps`, before its first use, if the version
+    exists. Any thread may call it.
+    """
+    if (cls, version) not in (_stepped_decoders if in_steps else _decoders) and _is_valid(cls, version):
+        _new_stepped_decoder(cls, version) if in_steps else _new_decoder(cls, version)
+
+
 def _malformed(cls: type[Message], version: int, error: Exception) -> DecodeError:
     is_short = isinstance(error, IndexError | struct.error)
     return DecodeError(f"{cls.__name__} v{version}: {'the bytes end before the message does' if is_short else error}")
@@ -125,13 +142,30 @@ def _new_encoder(cls: type[Message], version: int) -> Encoder:
     return encoder
 
 
+def _new_stepped_encoder(cls: type[Message], version: int) -> SteppedEncoder:
+    _check_version(cls, version)
+    encoder = _stepped_encoders[cls, version] = write_stepped_encoder(cls, version)
+    return encoder
+
+
 def _new_decoder(cls: type[Message], version: int) -> Decoder:
     _check_version(cls, version)
     decoder = _decoders[cls, version] = write_decoder(cls, version)
     return decoder
 
 
+def _new_stepped_decoder(cls: type[Message], version: int) -> SteppedDecoder:
+    _check_version(cls, version)
+    decoder = _stepped_decoders[cls, version] = write_stepped_decoder(cls, version)
+    return decoder
+
+
+def _is_valid(cls: type[Message], version: int) -> bool:
+    first, last = cls.VALID_VERSIONS
+    return first <= version <= last
+
+
 def _check_version(cls: type[Message], version: int) -> None:
     first, last = cls.VALID_VERSIONS
-    if not first <= version <= last:
+    if not _is_valid(cls, version):
         raise UnsupportedVersionError(f"{cls.__name__} has versions {first} to {last}, not {version}")

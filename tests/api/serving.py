@@ -13,6 +13,7 @@ import trio
 
 from kraft.api.context import ControllerContext
 from kraft.api.dispatcher import Dispatcher
+from kraft.api.handlers import Handlers
 from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
 from kraft.config.broker import NodeConfig
@@ -66,8 +67,9 @@ async def serving(path: Path, *voters: Voter) -> AsyncIterator[Serving]:
     bootstrap = [FeatureLevelRecord(name="metadata.version", feature_level=21)]
     settings = controller_config(config, CLUSTER_ID)
     controller = Controller(quorum, metadata, settings, world, bootstrap=bootstrap, max_idle_interval_ms=0)
-    plane = ControllerContext(config, CLUSTER_ID, world.clock, quorum, controller, metadata)
-    dispatcher = Dispatcher(ListenerType.CONTROLLER, plane)
+    handlers: Handlers[ControllerContext] = Handlers(ListenerType.CONTROLLER, world.in_thread)
+    plane = ControllerContext(config, CLUSTER_ID, world.clock, quorum, controller, metadata, handlers)
+    dispatcher = Dispatcher(handlers, plane)
     service = Service(
         handle=dispatcher.handle,
         apis=OFFERED[ListenerType.CONTROLLER],

@@ -10,6 +10,7 @@ import trio
 
 from kraft.api import list_groups
 from kraft.api.dispatcher import Dispatcher
+from kraft.api.handlers import Handlers
 from kraft.api.row import ListenerType
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
@@ -23,6 +24,7 @@ from kraft.testing import embedded_node
 from kraft.wire.codec import encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
+from kraft.world.world import World
 from tests.support.nodes import connected
 from tests.support.talk import batch, fetch_request, produce_request
 
@@ -39,7 +41,9 @@ async def test_a_listener_of_each_kind_has_handlers_of_its_own(monkeypatch: pyte
 
         monkeypatch.setattr(list_groups, listener.handler, answer, raising=False)
     for number, listener in enumerate(ListenerType):
-        assert await Dispatcher(listener, listener).handle(REQUEST) == ListGroupsResponse(error_code=number)
+        assert await Dispatcher(Handlers(listener, World().in_thread), listener).handle(REQUEST) == ListGroupsResponse(
+            error_code=number
+        )
     assert [each.handler for each in ListenerType] == ["at_broker", "at_controller", "at_zk_broker"]
 
 
@@ -57,7 +61,7 @@ async def test_a_failure_is_answered_in_the_form_of_the_api(
         raise failure
 
     monkeypatch.setattr(list_groups, "at_broker", fail)
-    dispatcher = Dispatcher(ListenerType.BROKER, None)
+    dispatcher = Dispatcher(Handlers(ListenerType.BROKER, World().in_thread), None)
     if isinstance(failure, KafkaError):
         assert await dispatcher.handle(REQUEST) == ListGroupsResponse(error_code=code)
     else:
