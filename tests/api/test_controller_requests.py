@@ -8,9 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
+import pytest
+import trio
+
 from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
+from kraft.control.controller import Controller
+from kraft.controller.context import Context, Decision
 from kraft.controller.core import HANDLERS, HANDLERS_IN_STEPS
+from kraft.controller.create_topics import create_topics
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
@@ -20,6 +26,9 @@ from kraft.messages.describe_configs_request import DescribeConfigsRequest, Desc
 from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.registry import ApiKey, request_class
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
+from kraft.messages.vote_request import VoteRequest
+from kraft.metadata.steps import Steps
+from kraft.rpc.client import connect
 from kraft.wire.errors import ErrorCode
 from kraft.wire.schema import Message
 from tests.api.serving import Serving
@@ -27,6 +36,8 @@ from tests.support.quorums import CLUSTER_ID
 
 OFFERED_HERE = OFFERED[ListenerType.CONTROLLER]
 ALL = {*HANDLERS, *HANDLERS_IN_STEPS}
+#: More than the plane has handlers.
+CLIENTS = 20
 DECIDED = [ApiKey(key) for key in OFFERED_HERE if request_class(key) in ALL]
 
 
@@ -115,3 +126,42 @@ async def test_a_controller_describes_its_own_settings(standby: Serving) -> None
     asked = DescribeConfigsRequest(resources=[DescribeConfigsResource(4, "1", ["node.id"])])
     [result] = (await standby.ask(asked)).results
     assert [(each.name, each.value) for each in result.configs] == [("node.id", "1")]
+
+
+async def test_requests_in_wait_for_a_decision_occupy_no_handler(
+    active: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller's handlers serve the quorum, too: its Fetch and Vote go on during a large decision."""
+    may_end, answered, came = False, 0, 0
+    all_came = trio.Event()
+
+    def decide(context: Context, request: CreateTopicsRequest) -> Steps[Decision]:
+        while not may_end:
+            yield 1_000_000
+        return (yield from create_topics(context, request))
+
+    async def request(controller: Controller, message: Any, version: int | None = None) -> Any:
+        nonlocal came
+        came += 1
+        if came == CLIENTS:
+            all_came.set()
+        return await decided(controller, message, version)
+
+    async def client() -> None:
+        nonlocal answered
+        async with connect("127.0.0.1", active.port, client_id="test") as connection:
+            await connection.request(CreateTopicsRequest(topics=[CreatableTopic("t", 1, 1)]))
+        answered += 1
+
+    decided = Controller.request
+    monkeypatch.setattr(Controller, "request", request)
+    monkeypatch.setitem(HANDLERS_IN_STEPS, CreateTopicsRequest, decide)
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            for _ in range(CLIENTS):
+                nursery.start_soon(client)
+            await all_came.wait()
+            await active.ask(VoteRequest(cluster_id=CLUSTER_ID))
+            assert answered == 0
+            may_end = True
+    assert answered == CLIENTS

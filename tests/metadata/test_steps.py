@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraft.metadata.steps import Steps, counted, finished
+from kraft.metadata import steps
+from kraft.metadata.steps import Steps, counted, finished, in_order
 
 
 def test_the_result_of_work_that_is_run_at_once() -> None:
@@ -22,6 +24,12 @@ def test_the_result_of_work_that_is_run_at_once() -> None:
 @given(st.lists(st.integers(0, 3)))
 def test_counted_is_a_counter(items: list[int]) -> None:
     assert finished(counted(items)) == Counter(items)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers())), st.integers(1, 5))
+def test_parts_in_order_are_all_in_order(items: list[tuple[int, int]], at_once: int) -> None:
+    with patch.object(steps, "_AT_ONCE", at_once):
+        assert list(finished(in_order(items))) == sorted(items)
 
 
 def test_many_items_are_counted_in_several_steps() -> None:

@@ -236,3 +236,11 @@ def test_a_batch_of_ten_thousand_is_one() -> None:
     ((part, data),) = finished(encoded_batches([NoOpRecord()] * 10_000, 0, 1, 5))
     assert len(part) == 10_000
     assert struct.unpack_from(">i", data, 57) == (10_000,)
+
+
+def test_a_large_batch_is_encoded_and_checked_in_steps() -> None:
+    """A leader and a follower of 10,000 new partitions serve others meanwhile."""
+    records = [NoOpRecord()] * 10_000
+    assert sum(encoded_batches(records, 0, 1, 5)) == 2 * len(records)
+    ((_, data),) = finished(encoded_batches(records, 0, 1, 5))
+    assert sum(check_fetched(data, 0, 1, 1)) == len(records) / 8

@@ -253,6 +253,14 @@ def test_fetched_batches_are_appended_where_they_were_proved_to_belong(tmp_path:
     assert content(follower) == content(leader)
 
 
+def test_a_large_batch_is_read_in_steps(tmp_path: Path) -> None:
+    """A standby that replays 10,000 new partitions serves others meanwhile."""
+    log = open_log(tmp_path)
+    append_records(log, [topic(number) for number in range(2_000)], 1, 1000)
+    log.close()
+    assert sum(open_log(tmp_path).batches(0, 2_000)) == 2_000
+
+
 def test_a_batch_encoded_for_another_offset_is_not_appended(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     early = finished(log.encode([topic(1)], 1, 1000))
