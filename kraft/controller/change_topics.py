@@ -28,12 +28,14 @@ def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decis
     else:
         wanted = [(topic.name, topic.topic_id) for topic in request.topics]
     times = yield from counted(_resolved(context, name, topic_id) for name, topic_id in wanted)
-    wanted = list(dict.fromkeys(wanted))  # a topic that is named twice is refused once
-    yield len(wanted) // 10
+    seen: set[tuple[str | None, UUID]] = set()
     results: list[DeletableTopicResult] = []
     records: list[Any] = []
     for name, topic_id in wanted:
         yield 1
+        if (name, topic_id) in seen:
+            continue  # a topic that is named twice is refused once
+        seen.add((name, topic_id))
         result = DeletableTopicResult(name=name, topic_id=topic_id)
         results.append(result)
         try:

@@ -131,13 +131,13 @@ def _target(partition: Partition) -> list[int]:
 def list_partition_reassignments(context: Context, request: ListPartitionReassignmentsRequest) -> Steps[Decision]:
     """The reassignments under way, of all topics or of the named partitions."""
     if request.topics is None:
-        found: Iterable[tuple[Topic, int, Partition]] = context.image.partitions_of(REASSIGNED)
+        found: Iterable[tuple[Topic, int, Partition | None]] = context.image.partitions_of(REASSIGNED)
     else:
         found = _named(context, request)
     topics: dict[str, OngoingTopicReassignment] = {}
     for topic, index, partition in found:
         yield 1
-        if not partition.is_reassigned:
+        if partition is None or not partition.is_reassigned:
             continue
         ongoing = topics.setdefault(topic.name, OngoingTopicReassignment(name=topic.name))
         ongoing.partitions.append(
@@ -154,11 +154,11 @@ def list_partition_reassignments(context: Context, request: ListPartitionReassig
     return Decision((), response)
 
 
-def _named(context: Context, request: ListPartitionReassignmentsRequest) -> Iterator[tuple[Topic, int, Partition]]:
+def _named(
+    context: Context, request: ListPartitionReassignmentsRequest
+) -> Iterator[tuple[Topic, int, Partition | None]]:
     for wanted in request.topics or ():
         topic = context.image.topic(wanted.name)
         if topic is not None:
             for index in dict.fromkeys(wanted.partition_indexes):
-                partition = topic.partitions.get(index)
-                if partition is not None:
-                    yield topic, index, partition
+                yield topic, index, topic.partitions.get(index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,7 @@ class Accumulated:
 
     topics_created: set[UUID] = attrs.Factory(set)
     topics_deleted: dict[UUID, Topic] = attrs.Factory(dict)
-    partitions: dict[UUID, set[int]] = attrs.Factory(dict)
+    partitions: dict[UUID, Set[int]] = attrs.Factory(dict)
     configs: set[ConfigResource] = attrs.Factory(set)
     brokers: set[int] = attrs.Factory(set)
 
@@ -34,7 +34,11 @@ class Accumulated:
                 self.topics_deleted[key] = topic
         self.topics_created |= step.topics_created
         for key, indexes in step.partitions.items():
-            self.partitions.setdefault(key, set()).update(indexes)
+            known = self.partitions.get(key)
+            if isinstance(known, set):
+                known |= indexes
+            else:  # most topics change once: then their partitions are not copied
+                self.partitions[key] = indexes if known is None else {*known, *indexes}
         self.configs |= step.configs
         self.brokers |= step.brokers
 
