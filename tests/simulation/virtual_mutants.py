@@ -121,7 +121,7 @@ MUTANTS = {
         Metadata,
         "_load_snapshot",
         _skips_what_a_snapshot_holds,
-        0,
+        3,
         "metadata but no metadata.version",
     ),
     "writes no votes": Mutant("a vote outlives a kill", ElectionFile, "write", _writes_no_votes, 0, "OneVotePerEpoch"),
