@@ -9,7 +9,8 @@ from pathlib import Path
 import attrs
 import trio
 
-from kraft.client.cluster import Cluster, check, open_cluster
+from kraft.client.cluster import TIMEOUT_S, Cluster, check, open_cluster
+from kraft.client.retry import retried
 from kraft.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -22,6 +23,7 @@ from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
 from kraft.simulation.virtual_cluster import CLIENT_PORT, FREE, Costs, VirtualNode, virtual_nodes
 from kraft.simulation.virtual_network import VirtualNetwork
+from kraft.wire.errors import ErrorCode, KafkaError
 
 START_S = 20.0
 TIMESTAMP_MS = 1_700_000_000_000
@@ -61,10 +63,12 @@ async def create_topic(client: Cluster, name: str, brokers: Sequence[int], **con
     )
     (created,) = (await client.request(CreateTopicsRequest(topics=[topic], timeout_ms=10_000))).topics
     check(created.error_code, created.error_message)
-    leaders = await client.leaders(name)
-    while len(leaders) < len(brokers):
-        await trio.sleep(0.1)
-        leaders = await client.leaders(name)
+
+    async def led() -> None:
+        if len(await client.leaders(name)) < len(brokers):
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
+
+    await retried(led, f"topic {name}", TIMEOUT_S)
 
 
 def batch_of(values: Sequence[bytes], codec: Compression = Compression.NONE) -> bytes:
@@ -78,16 +82,25 @@ def batch_of(values: Sequence[bytes], codec: Compression = Compression.NONE) -> 
 async def produce(client: Cluster, topic: str, partition: int, batch: bytes) -> None:
     """Append a batch to all replicas of a partition."""
     data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(partition, batch)])
-    leader = (await client.leaders(topic))[partition]
-    response = await client.request(ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[data]), leader)
-    check(response.responses[0].partition_responses[0].error_code)
+
+    async def attempt() -> None:
+        leader = (await client.leaders(topic))[partition]
+        response = await client.request(ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[data]), leader)
+        check(response.responses[0].partition_responses[0].error_code)
+
+    await retried(attempt, f"{topic}-{partition}", TIMEOUT_S)
 
 
 @asynccontextmanager
 async def brokers(directory: Path, seed: int, count: int = 3, costs: Costs = FREE) -> AsyncIterator[Brokers]:
     """Run combined nodes, which are registered and unfenced when the block begins."""
     network = VirtualNetwork(seed)
-    settings = {"metadata.max.idle.interval.ms": "0", "num.partitions": "1"}
+    settings = {
+        "metadata.max.idle.interval.ms": "0",
+        # A lost heartbeat fences a broker within seconds.
+        "broker.heartbeat.interval.ms": "1000",
+        "broker.session.timeout.ms": "3000",
+    }
     async with trio.open_nursery() as nursery:
         cluster = Brokers(
             virtual_nodes(directory, count, network, settings, combined=True, costs=costs), network, nursery

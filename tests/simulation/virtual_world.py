@@ -370,8 +370,8 @@ def within(what: str) -> Iterator[None]:
 class Complaints(logging.Handler):
     """Nothing that happens here is an error of a node, so none may call it one."""
 
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
         self.texts: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -379,8 +379,8 @@ class Complaints(logging.Handler):
 
 
 @contextmanager
-def no_complaints() -> Iterator[None]:
-    complaints, logger = Complaints(), logging.getLogger("kraft")
+def no_complaints(name: str = "kraft", level: int = logging.ERROR) -> Iterator[None]:
+    complaints, logger = Complaints(level), logging.getLogger(name)
     logger.addHandler(complaints)
     try:
         yield
