@@ -6,13 +6,16 @@ the reason (KIP-800).
 
 from __future__ import annotations
 
+import attrs
+
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.messages.leave_group_response import LeaveGroupResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.LEAVE_GROUP,
@@ -21,8 +24,29 @@ ROW = Api(
 )
 
 
+_SLICE_MEMBERS = 1000
+
+
 async def at_broker(broker: BrokerContext, request: Request, message: LeaveGroupRequest) -> Reply:
-    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+    if len(message.members) <= _SLICE_MEMBERS:
+        return broker.groups.shard_of_member(message.group_id).submit(request, message)
+    turns = Turns(1)
+    replies = []
+    for start in range(0, len(message.members), _SLICE_MEMBERS):
+        part = attrs.evolve(message, members=message.members[start : start + _SLICE_MEMBERS])
+        # Each time the shard is another one if this broker leads the partition again since the last part.
+        replies.append(broker.groups.shard_of_member(message.group_id).submit(request, part))
+        await turns.spend()
+
+    async def all_gone() -> LeaveGroupResponse:
+        response = LeaveGroupResponse()
+        for reply in replies:
+            answer = await reply.wait() if isinstance(reply, Parked) else reply
+            assert isinstance(answer, LeaveGroupResponse)
+            response.members += answer.members
+        return response
+
+    return Parked(all_gone)
 
 
 def error(message: LeaveGroupRequest, version: int, code: ErrorCode, text: str | None = None) -> LeaveGroupResponse:

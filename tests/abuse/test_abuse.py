@@ -17,6 +17,7 @@ from kraft.messages.describe_configs_request import DescribeConfigsRequest, Desc
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic
 from kraft.messages.offset_for_leader_epoch_request import (
@@ -99,6 +100,7 @@ LARGE: list[tuple[Message, int]] = [
     (DescribeProducersRequest(topics=[TopicRequest("t", NUMBERS)]), 0),
     (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name) for name in NAMES]), 8),
     (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", [*NUMBERS, *range(COUNT, 2 * COUNT)])]), 5),
+    (LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=name) for name in NAMES]), 4),
     (DeleteRecordsRequest([DeleteRecordsTopic("t", [DeleteRecordsPartition(n) for n in NUMBERS])]), 2),
     (
         OffsetForLeaderEpochRequest(

@@ -113,3 +113,13 @@ async def test_a_group_that_is_named_again_is_described_once(broker: Connection,
     """A group may have thousands of members, and its name costs a few bytes."""
     response = await broker.request(DescribeGroupsRequest(groups=[group, "other"] * 1000), 5)
     assert [each.group_id for each in response.groups] == [group, "other"]
+
+
+async def test_more_members_leave_at_once_than_a_slice_has(broker: Connection, group: str, topic: str) -> None:
+    """KIP-345: the response has each member of the request, in its order."""
+    joined = await broker.request(join_request(group), 3)
+    ids = [*(f"unknown-{number}" for number in range(2500)), joined.member_id]
+    members = [MemberIdentity(member_id=member_id) for member_id in ids]
+    left = await broker.request(LeaveGroupRequest(group, members=members))
+    assert [each.member_id for each in left.members] == ids
+    assert [each.error_code for each in left.members] == [ErrorCode.UNKNOWN_MEMBER_ID] * 2500 + [0]
