@@ -8,7 +8,8 @@ deletes a log. After a crash an entry may be too low, but never too high.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final
 
 import attrs
 
@@ -22,9 +23,18 @@ from kraft.storage.checkpoint import (
     known_offsets,
     write_offsets,
 )
+from kraft.world.turns import Turns
 from kraft.world.world import InThread
 
-FILES = (RECOVERY_POINT, LOG_START_OFFSET, HIGH_WATERMARK, CLEANER_OFFSET)
+_PRESENT: Final[Mapping[str, Callable[[HostedPartition], int]]] = {
+    RECOVERY_POINT: lambda each: each.log.recovery_point,
+    LOG_START_OFFSET: lambda each: each.log.log_start_offset,
+    HIGH_WATERMARK: lambda each: each.high_watermark,
+    CLEANER_OFFSET: lambda each: each.cleaned_offset,
+}
+FILES = tuple(_PRESENT)
+_PARTITIONS_IN_A_ROW = 1_000
+"""Not a Kafka setting. The partitions whose offsets are read before other tasks run: some milliseconds."""
 
 
 @attrs.frozen
@@ -39,25 +49,24 @@ class Checkpoints:
         return cls({name: known_offsets(os.path.join(directory, name)) for name in FILES})
 
     @classmethod
-    def of(cls, hosted: Iterable[HostedPartition]) -> Checkpoints:
-        """Return the present offsets of the partitions of a directory."""
-        each_of = {each.where: each for each in hosted}
-        return cls(
-            {
-                RECOVERY_POINT: {where: each.log.recovery_point for where, each in each_of.items()},
-                LOG_START_OFFSET: {where: each.log.log_start_offset for where, each in each_of.items()},
-                HIGH_WATERMARK: {where: each.high_watermark for where, each in each_of.items()},
-                CLEANER_OFFSET: {where: each.cleaned_offset for where, each in each_of.items() if each.cleaned_offset},
-            }
-        )
+    async def of(cls, hosted: Iterable[HostedPartition], names: Collection[str] = FILES) -> Checkpoints:
+        """Return the present offsets of the partitions of a directory, for the files with these names.
+
+        Works in slices. An offset may rise before the others are read, and a partition may be deleted.
+        """
+        files: dict[str, dict[TopicPartition, int]] = {name: {} for name in names}
+        turns = Turns(_PARTITIONS_IN_A_ROW)
+        for each in hosted:
+            for name, offsets in files.items():
+                offset = _PRESENT[name](each)
+                if offset or name != CLEANER_OFFSET:
+                    offsets[each.where] = offset
+            await turns.spend()
+        return cls(files)
 
     def offset(self, name: str, where: TopicPartition) -> int:
         """Return the entry of a partition in one of the files, 0 for none."""
         return self.files.get(name, {}).get(where, 0)
-
-    def only(self, names: Collection[str]) -> Checkpoints:
-        """Return the files with these names only."""
-        return Checkpoints({name: offsets for name, offsets in self.files.items() if name in names})
 
     def lowered(self, where: TopicPartition, offset: int) -> Checkpoints:
         """Return the same entries, but none of the partition ``where`` above ``offset``."""

@@ -238,7 +238,7 @@ class Replicas:
                     self._load_one(directory, (name, index), checkpoints)
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
-            self._outdated |= checkpoints.exceed(Checkpoints.of(self.in_directory(directory)))
+            self._outdated |= checkpoints.exceed(await Checkpoints.of(self.in_directory(directory)))
         await self._forget_deleted()
         turns = Turns(_PARTITIONS_IN_A_ROW)
         for topic, index, state in image.partitions():
@@ -372,7 +372,11 @@ class Replicas:
         return next(directory for directory in self.directories if directory.path == parent)
 
     def in_directory(self, directory: LogDirectory) -> Iterator[HostedPartition]:
-        return (each for each in self.all() if os.path.dirname(each.log.directory) == directory.path)
+        """Yield the partitions of a directory, also for a loop that awaits between them: one that is deleted meanwhile
+        is omitted, and a new one may be.
+        """
+        held = (each for each in list(self.all()) if self.holds(each))
+        return (each for each in held if os.path.dirname(each.log.directory) == directory.path)
 
     def _emptiest(self) -> LogDirectory:
         """Return the directory with the fewest partitions. New ones go there, as in Kafka."""
@@ -397,12 +401,13 @@ class Replicas:
     async def _write_present(self, names: Collection[str]) -> None:
         async with self._checkpointing:
             for directory in self.directories:
-                await self._write(directory, Checkpoints.of(self.in_directory(directory)).only(names))
+                await self._write(directory, await Checkpoints.of(self.in_directory(directory), names))
 
     async def _write(self, directory: LogDirectory, checkpoints: Checkpoints) -> None:
         """Write the files of one directory, and record which start offsets are durable. Raises OSError."""
         starts = checkpoints.files.get(LOG_START_OFFSET, {})
-        written = [(each, starts[where]) for each in self.in_directory(directory) if (where := each.where) in starts]
+        named = ((self.partitions.get(topic, {}).get(index), start) for (topic, index), start in starts.items())
+        written = [(each, start) for each, start in named if each is not None]
         for each, start_offset in written:
             # A failed write may already have lowered the entry.
             each.checkpointed_start_offset = min(each.checkpointed_start_offset, start_offset)
@@ -423,7 +428,7 @@ class Replicas:
         # A flush may raise the recovery point again before the truncation. The lock keeps it from being written.
         async with self._checkpointing:
             directory = self._directory_of(partition)
-            present = Checkpoints.of(self.in_directory(directory))
+            present = await Checkpoints.of(self.in_directory(directory))
             await self._write(directory, present.lowered(partition.where, end_offset))
             yield
 

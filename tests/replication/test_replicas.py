@@ -24,7 +24,7 @@ from kraft.metadata.image import ResourceType
 from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection
-from kraft.storage.checkpoint import HIGH_WATERMARK, LOG_START_OFFSET, write_offsets
+from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, write_offsets
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.storage.meta_properties import MetaProperties
@@ -381,6 +381,26 @@ async def test_new_conditions_of_many_partitions_leave_turns_to_other_tasks(
         async with steps_of_this_task() as steps:
             await broker.hear(record)
         assert steps.count >= 100 // 10
+
+
+async def test_checkpoints_of_many_partitions_leave_turns_to_other_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The offsets are read in slices. A partition that is deleted meanwhile keeps no entry."""
+    monkeypatch.setattr("kraft.replication.checkpoints._PARTITIONS_IN_A_ROW", 10)
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.registered(11)
+    await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
+    for write in (broker.replicas.write_checkpoints, broker.replicas.write_high_watermarks):
+        async with steps_of_this_task() as steps:
+            await write()
+        assert steps.count >= 100 // 10
+    assert {len(Checkpoints.read(str(tmp_path)).files[name]) for name in FILES if name != CLEANER_OFFSET} == {100}
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(broker.replicas.write_checkpoints)
+        await trio.lowlevel.checkpoint()
+        await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+    assert not any(Checkpoints.read(str(tmp_path)).files.values())
 
 
 async def test_a_topic_that_is_deleted_and_created_again_in_one_image_begins_empty(tmp_path: Path) -> None:
