@@ -210,7 +210,7 @@ class Metadata:
                 continue
             self._bytes_since_snapshot = 0
             try:
-                snapshot = await self._world.in_thread(self._quorum.log.write_snapshot, self.image)
+                snapshot = await self._world.in_thread(self._quorum.log.write_snapshot, self.image, self._world.let_go)
             except OSError as error:
                 logger.warning("cannot write a snapshot, trying again when the next one is due: %s", error)
                 continue

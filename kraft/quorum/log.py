@@ -13,7 +13,7 @@ import contextlib
 import itertools
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -391,9 +391,9 @@ class MetadataLog:
 
     # Snapshots.
 
-    def write_snapshot(self, image: Image) -> SnapshotId:
-        """Write a snapshot of ``image`` durably. May run on any thread."""
-        return self._snapshots.write(image)
+    def write_snapshot(self, image: Image, let_go: Callable[[], None] = lambda: None) -> SnapshotId:
+        """Write a snapshot of ``image`` durably. May run on any thread, and lets go of the interpreter's lock."""
+        return self._snapshots.write(image, let_go)
 
     def load_snapshot(self, snapshot: SnapshotId) -> Image:
         """Return the image in a snapshot after checking every byte. May run on any thread. Raises StorageError."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+from collections.abc import Callable, Iterator
 
 import attrs
 
@@ -39,6 +40,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 #: The maximum size of a snapshot from a leader, in bytes.
 MAX_SNAPSHOT_BYTES = 8 * 2**30
+_ENCODED_AT_ONCE = 100
 
 
 @attrs.define
@@ -75,11 +77,14 @@ class MetadataSnapshots:
 
     # Snapshots of this node.
 
-    def write(self, image: Image) -> SnapshotId:
-        """Write a snapshot of ``image`` durably, with the fewest records that describe it."""
+    def write(self, image: Image, let_go: Callable[[], None] = lambda: None) -> SnapshotId:
+        """Write a snapshot of ``image`` durably, with the fewest records that describe it.
+
+        Calls ``let_go`` about every millisecond, so that other threads get the interpreter's lock.
+        """
         snapshot = SnapshotId(image.offset + 1, image.epoch)
         if not os.path.exists(self.path(snapshot)):
-            values = (encode_record(record, record_version(record)) for record in records_of(image))
+            values = _encoded(image, let_go)
             write_snapshot(self._directory, snapshot, values, timestamp=image.timestamp_ms)
         return snapshot
 
@@ -193,6 +198,13 @@ class MetadataSnapshots:
     def delete_before(self, snapshot: SnapshotId) -> None:
         """Delete all snapshots older than this one."""
         delete_snapshots_before(self._directory, snapshot)
+
+
+def _encoded(image: Image, let_go: Callable[[], None]) -> Iterator[bytes]:
+    for number, record in enumerate(records_of(image), 1):
+        if not number % _ENCODED_AT_ONCE:
+            let_go()
+        yield encode_record(record, record_version(record))
 
 
 def _load(path: str, snapshot: SnapshotId) -> Image:

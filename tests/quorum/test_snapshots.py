@@ -59,6 +59,13 @@ def test_a_snapshot_has_one_record_an_entity(snapshots: MetadataSnapshots) -> No
     )
 
 
+def test_a_thread_that_writes_lets_others_run(snapshots: MetadataSnapshots) -> None:
+    """Python code on a thread keeps the interpreter's lock for 5 ms, and the event loop waits at each system call."""
+    pauses: list[None] = []
+    snapshots.write(topics(1_000), lambda: pauses.append(None))
+    assert len(pauses) >= 1_000 / 100
+
+
 def test_an_existing_file_is_not_written_again(snapshots: MetadataSnapshots) -> None:
     snapshots.write(topics(3))
     before = os.stat(snapshots.path(ID))
