@@ -30,7 +30,7 @@ _NOTHING: Map[Any, Any] = Map()
 _BITS = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
 _SMALL = 2048
 #: The partitions of a step, and its cost.
-_AT_ONCE, _COST = 256, 32
+_AT_ONCE, _COST = 256, 64
 
 
 def partitions_in(mask: int) -> Iterator[int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import random
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import pytest
@@ -14,9 +16,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from kraft.controller.context import ControllerConfig
-from kraft.controller.core import Activated, ControllerCore, DeadlineReached
+from kraft.controller.core import (
+    HANDLERS_IN_STEPS,
+    Activated,
+    ControllerCore,
+    ControllerRequest,
+    DeadlineReached,
+)
 from kraft.messages.abort_transaction_record import AbortTransactionRecord
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.alter_configs_request import AlterConfigsRequest
+from kraft.messages.alter_configs_request import AlterConfigsResource as LegacyResource
 from kraft.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -29,9 +39,15 @@ from kraft.messages.assign_replicas_to_dirs_request import TopicData as Director
 from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from kraft.messages.elect_leaders_request import ElectLeadersRequest
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.incremental_alter_configs_request import AlterConfigsResource, IncrementalAlterConfigsRequest
+from kraft.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from kraft.messages.topic_record import TopicRecord
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
@@ -42,9 +58,11 @@ from kraft.metadata.index import LEADERLESS, NOT_PREFERRED, REASSIGNED
 from kraft.metadata.levels import record_version
 from kraft.metadata.loader import Loader
 from kraft.metadata.partitions import NO_LEADER, Partition
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode
 from tests.controller.toy import CLUSTER_ID, ToyCluster
 
+T = TypeVar("T")
 PREFERRED, UNCLEAN = 0, 1
 LEVELS = (7, 12, 16, 17, 21)
 
@@ -114,6 +132,72 @@ def test_a_transaction_that_was_left_open_is_aborted() -> None:
     log = [*ToyCluster().log, BeginTransactionRecord(name="x")]
     successor = ToyCluster(log=log)
     assert [type(record) for record in successor.log[len(log) :]] == [AbortTransactionRecord]
+
+
+MANY = 60_000
+UNKNOWN = UUID(int=77)
+LARGE_REQUESTS: list[Any] = [
+    CreateTopicsRequest(topics=[CreatableTopic(f"{number}/", 1, 1) for number in range(MANY)]),
+    CreateTopicsRequest(topics=[CreatableTopic("large", 9_000, 1)]),
+    CreateTopicsRequest(topics=[CreatableTopic("t", 1, 1, configs=[CreatableTopicConfig("retention.ms", "1")] * MANY)]),
+    CreatePartitionsRequest(topics=[CreatePartitionsTopic(str(number), 2) for number in range(MANY)]),
+    CreatePartitionsRequest(topics=[CreatePartitionsTopic("topic", 9_000)]),
+    DeleteTopicsRequest(topics=[DeleteTopicState(str(number)) for number in range(MANY)]),
+    DeleteTopicsRequest(topics=[DeleteTopicState("topic")]),
+    AlterConfigsRequest(resources=[LegacyResource(2, str(number)) for number in range(MANY)]),
+    IncrementalAlterConfigsRequest(resources=[AlterConfigsResource(2, str(number)) for number in range(MANY)]),
+    AlterPartitionRequest(topics=[TopicData(topic_id=UNKNOWN, partitions=[PartitionData(partition_index=1)] * MANY)]),
+    AlterPartitionReassignmentsRequest(
+        topics=[ReassignableTopic("t", [ReassignablePartition(n) for n in range(MANY)])]
+    ),
+    ListPartitionReassignmentsRequest(topics=[ListPartitionReassignmentsTopics("topic", list(range(MANY)))]),
+    AssignReplicasToDirsRequest(
+        directories=[DirectoryData(UNKNOWN, [DirectoryTopic(UNKNOWN, [DirectoryPartition(1)] * MANY)])]
+    ),
+    ElectLeadersRequest(topic_partitions=[TopicPartitions("topic", list(range(MANY)))]),
+]
+
+
+@pytest.mark.parametrize("request_", LARGE_REQUESTS, ids=lambda request: type(request).__name__)
+def test_no_slice_of_a_large_decision_is_long(request_: Any) -> None:
+    """The driver lets other tasks run after steps with costs of 400. A slice is bounded by its calls, which do not
+    depend on the machine: one call for each of 60,000 parts would be too many.
+    """
+    toy = ToyCluster()
+    toy.start(1)
+    toy.create("topic", 5_000)
+    message = copy.copy(request_)
+    if hasattr(message, "broker_id"):
+        message.broker_id, message.broker_epoch = 1, toy.image.brokers[1].epoch
+    event = ControllerRequest(message, message.VALID_VERSIONS[1])
+    decision, calls = longest_slice(toy.core.decide_in_steps(toy.now, event))
+    _, replaying = longest_slice(toy.core.replay_in_steps(decision.records, len(toy.log) + 1, 1, 0))
+    assert max(calls, replaying) < 50_000
+
+
+def test_all_decisions_in_steps_have_a_large_request() -> None:
+    assert {type(request) for request in LARGE_REQUESTS} == set(HANDLERS_IN_STEPS)
+
+
+def longest_slice(work: Steps[T]) -> tuple[T, int]:
+    """The result of the work, and the most function calls between two pauses."""
+    calls = longest = cost = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    profiler = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        while True:
+            cost += next(work)
+            if cost >= 400:
+                longest, calls, cost = max(longest, calls), 0, 0
+    except StopIteration as end:
+        return end.value, max(longest, calls)
+    finally:
+        sys.setprofile(profiler)
 
 
 def test_producer_ids_are_given_once() -> None:
