@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -23,15 +24,11 @@ _NAMES_BELOW = 6  # DeleteTopics v6 names topics by name or by id
 
 def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decision]:
     """Remove each topic with its configuration, or refuse it by itself."""
-    if context.version < _NAMES_BELOW:
-        wanted: list[tuple[str | None, UUID]] = [(name, ZERO_UUID) for name in request.topic_names]
-    else:
-        wanted = [(topic.name, topic.topic_id) for topic in request.topics]
-    times = yield from counted(_resolved(context, name, topic_id) for name, topic_id in wanted)
+    times = yield from counted(_resolved(context, name, topic_id) for name, topic_id in _wanted(context, request))
     seen: set[tuple[str | None, UUID]] = set()
     results: list[DeletableTopicResult] = []
     records: list[Any] = []
-    for name, topic_id in wanted:
+    for name, topic_id in _wanted(context, request):
         yield 1
         if (name, topic_id) in seen:
             continue  # a topic that is named twice is refused once
@@ -50,6 +47,13 @@ def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decis
         result.name, result.topic_id = context.image.topics[found].name, found
         records.append(RemoveTopicRecord(topic_id=found))
     return Decision(tuple(records), DeleteTopicsResponse(responses=results))
+
+
+def _wanted(context: Context, request: DeleteTopicsRequest) -> Iterator[tuple[str | None, UUID]]:
+    if context.version < _NAMES_BELOW:
+        yield from ((name, ZERO_UUID) for name in request.topic_names)
+    else:
+        yield from ((topic.name, topic.topic_id) for topic in request.topics)
 
 
 def _resolved(context: Context, name: str | None, topic_id: UUID) -> UUID | None:

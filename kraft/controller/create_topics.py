@@ -26,6 +26,7 @@ from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 
 _DEFAULT = -1
 _COST_OF_TOPIC = 15
+_SETTINGS_AT_ONCE = 50
 # The source of a value, as DescribeConfigs numbers it.
 _TOPIC_CONFIG, _DYNAMIC_DEFAULT_BROKER_CONFIG, _STATIC_BROKER_CONFIG, _DEFAULT_CONFIG = 1, 3, 4, 5
 
@@ -76,7 +77,7 @@ def _create(
     if topic.name in context.image.topic_ids:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
     collisions.check(topic.name)
-    overrides = _overrides(context, topic)
+    overrides = yield from _overrides(context, topic)
     _check_counts(topic)
     partitions = topic.num_partitions if topic.num_partitions != _DEFAULT else context.config.num_partitions
     partitions = len(topic.assignments) or partitions
@@ -102,10 +103,12 @@ def _create(
     return records, result
 
 
-def _overrides(context: Context, topic: CreatableTopic) -> dict[str, str]:
+def _overrides(context: Context, topic: CreatableTopic) -> Steps[dict[str, str]]:
     """The topic's own configuration; the last value of a repeated key counts. Raises KafkaError INVALID_CONFIG."""
     overrides: dict[str, str] = {}
-    for config in topic.configs:
+    for number, config in enumerate(topic.configs, 1):
+        if not number % _SETTINGS_AT_ONCE:
+            yield 1
         if config.value is None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {config.name}")
         overrides[config.name] = config.value
