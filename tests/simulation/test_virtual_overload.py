@@ -19,7 +19,7 @@ from tests.simulation.virtual_overload_mutants import MUTANTS, SEED
 ROOT = Path(__file__).parents[2]
 SCRIPT = "from tests.simulation.virtual_overload_mutants import SEED, run_seed; print(run_seed(SEED).history)"
 
-FIRST, LAST = map(int, os.environ.get("KRAFT_OVERLOAD_SEEDS", "36:39").split(":"))
+FIRST, LAST = map(int, os.environ.get("KRAFT_OVERLOAD_SEEDS", "37:40").split(":"))
 
 
 @pytest.mark.parametrize("seed", range(FIRST, LAST))
