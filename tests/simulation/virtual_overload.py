@@ -30,6 +30,7 @@ from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopi
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.metadata_request import MetadataRequest
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.metadata.steps import finished
 from kraft.records.compression import Compression
 from kraft.rpc.client import connect
 from kraft.rpc.trace import RequestCompleted
@@ -267,7 +268,7 @@ def check(cluster: Brokers, before: dict[int, tuple[int | None, int]], offset: i
 
 
 def _records(quorum: Any, offset: int) -> Iterator[Any]:
-    while batches := quorum.log.batches(offset, quorum.end_offset):
+    while batches := finished(quorum.log.batches(offset, quorum.end_offset)):
         for batch in batches:
             yield from batch.records
         offset = batches[-1].next_offset
