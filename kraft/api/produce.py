@@ -108,7 +108,9 @@ def _last_named(topics: list[TopicProduceData]) -> dict[tuple[str, UUID], dict[i
     """
     named: dict[tuple[str, UUID], dict[int, PartitionProduceData]] = {}
     for topic in topics:
-        named.setdefault((topic.name, topic.topic_id), {}).update((data.index, data) for data in topic.partition_data)
+        partitions = named.setdefault((topic.name, topic.topic_id), {})
+        for data in topic.partition_data:
+            partitions[data.index] = data
     return named
 
 

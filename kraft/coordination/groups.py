@@ -152,7 +152,7 @@ class Groups:
                 shard.deleted |= names
         for shard in active:
             await in_slices(
-                _step_all(shard, [ForgetTopics(each, names.__contains__) for each in _offset_groups(shard)])
+                _step_all(shard, (ForgetTopics(each, names.__contains__) for each in _offset_groups(shard)))
             )
 
     async def run(self) -> None:
@@ -222,7 +222,7 @@ class Groups:
 
         while True:
             deleted, shard.deleted = shard.deleted, set()
-            await in_slices(_step_all(shard, [ForgetTopics(each, is_gone) for each in _offset_groups(shard)]))
+            await in_slices(_step_all(shard, (ForgetTopics(each, is_gone) for each in _offset_groups(shard))))
             if not shard.deleted:
                 return
 
@@ -231,7 +231,7 @@ class Groups:
             await trio.sleep(self.retention_check_interval_ms / 1000)
             for shard in list(self._shards.values()):
                 if shard.is_active:
-                    await in_slices(_step_all(shard, [ExpireOffsets(each) for each in shard.core.groups]))
+                    await in_slices(_step_all(shard, map(ExpireOffsets, list(shard.core.groups))))
 
 
 def _has_enough_in_sync(partition: HostedPartition) -> bool:

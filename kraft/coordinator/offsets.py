@@ -34,7 +34,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 TopicPartition = tuple[str, int]
 GROUP_NOT_FOUND_SAID_VERSION = 9
 """The first version in which OffsetCommit returns GROUP_ID_NOT_FOUND (KIP-848)."""
-MAX_TOMBSTONES = 5_000
+MAX_TOMBSTONES = 1_000
 """Not a Kafka setting. The maximum number of tombstones that one ExpireOffsets or ForgetTopics appends. The driver
 repeats the event for the rest.
 """
