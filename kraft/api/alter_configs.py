@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.alter_configs_request import AlterConfigsRequest
 from kraft.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
@@ -26,8 +27,8 @@ at_controller = decide
 
 def error(message: AlterConfigsRequest, version: int, code: ErrorCode, text: str | None = None) -> AlterConfigsResponse:
     return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(code, text, resource.resource_type, resource.resource_name)
-            for resource in message.resources
-        ]
+        responses=mapped(
+            message.resources,
+            lambda resource: AlterConfigsResourceResponse(code, text, resource.resource_type, resource.resource_name),
+        )
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from kraft.messages.alter_partition_reassignments_response import (
@@ -34,11 +35,13 @@ def error(
     return AlterPartitionReassignmentsResponse(
         error_code=code,
         error_message=text,
-        responses=[
-            ReassignableTopicResponse(
+        responses=mapped(
+            message.topics,
+            lambda topic: ReassignableTopicResponse(
                 topic.name,
-                [ReassignablePartitionResponse(each.partition_index, code, text) for each in topic.partitions],
-            )
-            for topic in message.topics
-        ],
+                mapped(
+                    topic.partitions, lambda asked: ReassignablePartitionResponse(asked.partition_index, code, text)
+                ),
+            ),
+        ),
     )

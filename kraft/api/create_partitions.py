@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.create_partitions_request import CreatePartitionsRequest
 from kraft.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
@@ -29,8 +30,8 @@ def error(
     message: CreatePartitionsRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> CreatePartitionsResponse:
     return CreatePartitionsResponse(
-        results=[
-            CreatePartitionsTopicResult(name=topic.name, error_code=code, error_message=text)
-            for topic in message.topics
-        ]
+        results=mapped(
+            message.topics,
+            lambda topic: CreatePartitionsTopicResult(name=topic.name, error_code=code, error_message=text),
+        )
     )

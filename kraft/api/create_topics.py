@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
@@ -28,5 +29,8 @@ at_controller = decide
 
 def error(message: CreateTopicsRequest, version: int, code: ErrorCode, text: str | None = None) -> CreateTopicsResponse:
     return CreateTopicsResponse(
-        topics=[CreatableTopicResult(name=topic.name, error_code=code, error_message=text) for topic in message.topics]
+        topics=mapped(
+            message.topics,
+            lambda topic: CreatableTopicResult(name=topic.name, error_code=code, error_message=text),
+        )
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import attrs
 
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.core import HASHED_CHARACTERS
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
@@ -55,4 +56,6 @@ def _delete(broker: BrokerContext, request: Request, message: DeleteGroupsReques
 
 
 def error(message: DeleteGroupsRequest, version: int, code: ErrorCode, text: str | None = None) -> DeleteGroupsResponse:
-    return DeleteGroupsResponse(results=[DeletableGroupResult(group_id, code) for group_id in message.groups_names])
+    return DeleteGroupsResponse(
+        results=mapped(message.groups_names, lambda group_id: DeletableGroupResult(group_id, code))
+    )

@@ -10,6 +10,8 @@ from __future__ import annotations
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
+from kraft.api.partitions import answered
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
 from kraft.messages.delete_records_response import (
@@ -37,14 +39,12 @@ _SLICE_PARTITIONS = 100
 
 async def at_broker(broker: BrokerContext, request: Request, message: DeleteRecordsRequest) -> Reply:
     following: list[tuple[DeleteRecordsPartitionResult, HostedPartition]] = []
-    turns = Turns(_SLICE_PARTITIONS)
-    response = DeleteRecordsResponse()
-    for topic in message.topics:
-        result = DeleteRecordsTopicResult(name=topic.name)
-        response.topics.append(result)
-        for wanted in topic.partitions:
-            result.partitions.append(_one(broker, topic.name, wanted, following))
-            await turns.spend()
+    topics = await answered(
+        message.topics,
+        lambda topic, answers: DeleteRecordsTopicResult(name=topic.name, partitions=answers),
+        lambda topic, wanted: _one(broker, topic.name, wanted, following),
+        every=_SLICE_PARTITIONS,
+    )
 
     async def deleted() -> DeleteRecordsResponse:
         deadline = trio.current_time() + message.timeout_ms / 1000
@@ -52,10 +52,11 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteReco
             await broker.replicas.write_start_offsets()
         except OSError as failure:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from failure
+        turns = Turns(_SLICE_PARTITIONS)
         for answer, partition in following:
             await turns.spend()
             await _followed(answer, partition, deadline)
-        return response
+        return DeleteRecordsResponse(topics=topics)
 
     return Parked(deleted)
 
@@ -101,14 +102,14 @@ def error(
     message: DeleteRecordsRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> DeleteRecordsResponse:
     return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
+        topics=mapped(
+            message.topics,
+            lambda topic: DeleteRecordsTopicResult(
                 name=topic.name,
-                partitions=[
-                    DeleteRecordsPartitionResult(each.partition_index, NO_LOW_WATERMARK, code)
-                    for each in topic.partitions
-                ],
-            )
-            for topic in message.topics
-        ]
+                partitions=mapped(
+                    topic.partitions,
+                    lambda each: DeleteRecordsPartitionResult(each.partition_index, NO_LOW_WATERMARK, code),
+                ),
+            ),
+        )
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
@@ -26,10 +27,9 @@ at_controller = decide
 
 
 def error(message: DeleteTopicsRequest, version: int, code: ErrorCode, text: str | None = None) -> DeleteTopicsResponse:
-    names = message.topics or [DeleteTopicState(name=name) for name in message.topic_names]
     return DeleteTopicsResponse(
-        responses=[
-            DeletableTopicResult(name=each.name, topic_id=each.topic_id, error_code=code, error_message=text)
-            for each in names
-        ]
+        responses=mapped(
+            message.topics or mapped(message.topic_names, lambda name: DeleteTopicState(name=name)),
+            lambda topic: DeletableTopicResult(topic.name, topic.topic_id, code, text),
+        )
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -134,8 +135,8 @@ def error(
     message: DescribeConfigsRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> DescribeConfigsResponse:
     return DescribeConfigsResponse(
-        results=[
-            DescribeConfigsResult(code, text, resource.resource_type, resource.resource_name)
-            for resource in message.resources
-        ]
+        results=mapped(
+            message.resources,
+            lambda resource: DescribeConfigsResult(code, text, resource.resource_type, resource.resource_name),
+        )
     )

@@ -10,6 +10,7 @@ import attrs
 
 from kraft.api.authorized_operations import GROUP_OPERATIONS
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.core import HASHED_CHARACTERS
 from kraft.coordinator.group import GroupState
@@ -53,8 +54,8 @@ def error(
     message: DescribeGroupsRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> DescribeGroupsResponse:
     return DescribeGroupsResponse(
-        groups=[
-            DescribedGroup(error_code=code, group_id=group_id, group_state=GroupState.DEAD.value)
-            for group_id in message.groups
-        ]
+        groups=mapped(
+            message.groups,
+            lambda group_id: DescribedGroup(error_code=code, group_id=group_id, group_state=GroupState.DEAD.value),
+        )
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.broker.producer_state import ProducerEntry
 from kraft.messages.describe_producers_request import DescribeProducersRequest
 from kraft.messages.describe_producers_response import (
     DescribeProducersResponse,
@@ -27,15 +29,18 @@ _SLICE_PRODUCERS = 500
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:
-    topics = {topic.name: TopicResponse(topic.name) for topic in message.topics}
+    topics: dict[str, TopicResponse] = {}
+    described: set[tuple[str, int]] = set()
     turns = Turns(_SLICE_PRODUCERS)
-    # A partition that is named again is described once: it may have thousands of producers.
-    for name, index in dict.fromkeys(
-        (topic.name, index) for topic in message.topics for index in topic.partition_indexes
-    ):
-        answer = _one(broker, name, index)
-        topics[name].partitions.append(answer)
-        await turns.spend(1 + len(answer.active_producers))
+    for topic in message.topics:
+        answers = topics.setdefault(topic.name, TopicResponse(topic.name)).partitions
+        for index in topic.partition_indexes:
+            # A partition that is named again is described once: it may have thousands of producers.
+            if (topic.name, index) not in described:
+                described.add((topic.name, index))
+                answers.append(_one(broker, topic.name, index))
+            await turns.spend(1 + len(answers[-1].active_producers) // 10)
+        await turns.spend()
     return DescribeProducersResponse(topics=list(topics.values()))
 
 
@@ -50,32 +55,33 @@ def _one(broker: BrokerContext, topic: str, index: int) -> PartitionResponse:
         if not broker.replicas.partition_count(topic):
             answer.error_message = refused.message
         return answer
-    answer.active_producers = [
-        ProducerState(
-            producer_id=entry.producer_id,
-            producer_epoch=entry.epoch,
-            last_sequence=entry.batches[-1].last_sequence if entry.batches else -1,
-            last_timestamp=entry.last_timestamp_ms,
-            coordinator_epoch=entry.coordinator_epoch,
-            current_txn_start_offset=-1 if entry.transaction_first_offset is None else entry.transaction_first_offset,
-        )
-        for entry in producers.entries()
-    ]
+    answer.active_producers = mapped(producers.entries(), _state)
     return answer
+
+
+def _state(entry: ProducerEntry) -> ProducerState:
+    return ProducerState(
+        producer_id=entry.producer_id,
+        producer_epoch=entry.epoch,
+        last_sequence=entry.batches[-1].last_sequence if entry.batches else -1,
+        last_timestamp=entry.last_timestamp_ms,
+        coordinator_epoch=entry.coordinator_epoch,
+        current_txn_start_offset=-1 if entry.transaction_first_offset is None else entry.transaction_first_offset,
+    )
 
 
 def error(
     message: DescribeProducersRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> DescribeProducersResponse:
     return DescribeProducersResponse(
-        topics=[
-            TopicResponse(
+        topics=mapped(
+            message.topics,
+            lambda topic: TopicResponse(
                 name=topic.name,
-                partitions=[
-                    PartitionResponse(partition_index=index, error_code=code, error_message=text)
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic in message.topics
-        ]
+                partitions=mapped(
+                    topic.partition_indexes,
+                    lambda index: PartitionResponse(partition_index=index, error_code=code, error_message=text),
+                ),
+            ),
+        )
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import TOPIC_OPERATIONS
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from kraft.messages.describe_topic_partitions_response import (
@@ -24,12 +25,15 @@ from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     versions={ListenerType.BROKER: (0, 0)},
     permissions=((Operation.DESCRIBE, Resource.TOPIC),),
 )
+
+_SLICE_PARTITIONS = 500
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeTopicPartitionsRequest) -> Reply:
@@ -46,6 +50,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeTo
     left = max(1, min(message.response_partition_limit, most))
     alive = {each.node_id for each in alive_brokers(broker.image, request.connection.listener)}
     response = DescribeTopicPartitionsResponse()
+    turns = Turns(_SLICE_PARTITIONS)
     for name in names:
         start = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         if left == 0:
@@ -54,6 +59,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeTo
         topic, next_index = _describe(broker, name, start, left, alive)
         response.topics.append(topic)
         left -= len(topic.partitions)
+        await turns.spend(1 + len(topic.partitions))
         if next_index is not None:
             response.next_cursor = Cursor(name, next_index)
             break
@@ -96,5 +102,7 @@ def error(
     message: DescribeTopicPartitionsRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> DescribeTopicPartitionsResponse:
     return DescribeTopicPartitionsResponse(
-        topics=[DescribeTopicPartitionsResponseTopic(error_code=code, name=topic.name) for topic in message.topics]
+        topics=mapped(
+            message.topics, lambda topic: DescribeTopicPartitionsResponseTopic(error_code=code, name=topic.name)
+        )
     )

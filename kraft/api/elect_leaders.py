@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.messages.elect_leaders_response import ElectLeadersResponse, PartitionResult, ReplicaElectionResult
@@ -27,8 +28,10 @@ at_controller = decide
 
 def error(message: ElectLeadersRequest, version: int, code: ErrorCode, text: str | None = None) -> ElectLeadersResponse:
     """Version 1 and newer have the error at the top too."""
-    results = [
-        ReplicaElectionResult(topic.topic, [PartitionResult(index, code, text) for index in topic.partitions])
-        for topic in message.topic_partitions or ()
-    ]
+    results = mapped(
+        message.topic_partitions or (),
+        lambda topic: ReplicaElectionResult(
+            topic.topic, mapped(topic.partitions, lambda index: PartitionResult(index, code, text))
+        ),
+    )
     return ElectLeadersResponse(error_code=code if version >= 1 else 0, replica_election_results=results)

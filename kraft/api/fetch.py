@@ -37,12 +37,19 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
-from kraft.broker.fetch_session import Answered, FetchContext, TopicKey, grouped_by_topic, named_partitions
+from kraft.broker.fetch_session import Answered, FetchContext, TopicKey
 from kraft.broker.leadership import ANY_BROKER_EPOCH, FollowerFetched
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
-from kraft.messages.fetch_response import EpochEndOffset, FetchResponse, LeaderIdAndEpoch, PartitionData
+from kraft.messages.fetch_response import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
 from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import UNCOUNTED_ELEMENTS, Parked, Reply, Request
@@ -324,8 +331,13 @@ def error(message: FetchRequest, version: int, code: ErrorCode, text: str | None
     """Version 7 and newer have the error once at the top; older ones have it in every partition."""
     if version >= 7:
         return FetchResponse(error_code=code)
-    answers = [
-        (key, PartitionData(partition_index=wanted.partition, error_code=code, high_watermark=-1, records=_NOTHING))
-        for key, wanted in named_partitions(message)
-    ]
-    return FetchResponse(responses=grouped_by_topic(answers))
+
+    def refused(wanted: FetchPartition) -> PartitionData:
+        return PartitionData(partition_index=wanted.partition, error_code=code, high_watermark=-1, records=_NOTHING)
+
+    return FetchResponse(
+        responses=mapped(
+            message.topics,
+            lambda topic: FetchableTopicResponse(topic=topic.topic, partitions=mapped(topic.partitions, refused)),
+        )
+    )

@@ -12,6 +12,7 @@ import enum
 
 from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.core import HASHED_CHARACTERS, coordinator_partition
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
@@ -100,4 +101,4 @@ def error(
     message: FindCoordinatorRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> FindCoordinatorResponse:
     keys = message.coordinator_keys if version >= KEYS_VERSION else [message.key]
-    return _shaped(version, [_refused(key, code, text) for key in keys])
+    return _shaped(version, mapped(keys, lambda key: _refused(key, code, text)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kraft.messages.incremental_alter_configs_response import (
@@ -31,8 +32,8 @@ def error(
     message: IncrementalAlterConfigsRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> IncrementalAlterConfigsResponse:
     return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(code, text, resource.resource_type, resource.resource_name)
-            for resource in message.resources
-        ]
+        responses=mapped(
+            message.resources,
+            lambda resource: AlterConfigsResourceResponse(code, text, resource.resource_type, resource.resource_name),
+        )
     )

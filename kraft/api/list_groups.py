@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordinator.admin import listed
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.world.turns import in_slices
 
 ROW = Api(
     ApiKey.LIST_GROUPS,
@@ -20,12 +22,13 @@ ROW = Api(
 )
 
 
+_SLICE_GROUPS = 1000
+
+
 async def at_broker(broker: BrokerContext, request: Request, message: ListGroupsRequest) -> Reply:
     response = ListGroupsResponse()
     for shard in broker.groups.shards():
-        answer = shard.submit(request, message)
-        assert isinstance(answer, ListGroupsResponse), "a list is answered at once"
-        response.groups += answer.groups
+        response.groups += await in_slices(listed(shard.core.groups, message), _SLICE_GROUPS)
     return response
 
 

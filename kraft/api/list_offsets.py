@@ -21,6 +21,7 @@ from collections import Counter
 import attrs
 
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from kraft.messages.list_offsets_response import (
@@ -33,6 +34,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.storage.lookup import TimestampedOffset
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns
 from kraft.world.world import World
 
 ROW = Api(
@@ -42,6 +44,7 @@ ROW = Api(
 )
 
 READ_COMMITTED = 1
+_SLICE_PARTITIONS = 300
 NOTHING = -1
 
 
@@ -70,18 +73,26 @@ async def at_broker(broker: BrokerContext, request: Request, message: ListOffset
 async def _answer(
     broker: BrokerContext, version: int, message: ListOffsetsRequest, bound: _Bound
 ) -> ListOffsetsResponse:
-    times = Counter((topic.name, wanted.partition_index) for topic in message.topics for wanted in topic.partitions)
+    turns = Turns(_SLICE_PARTITIONS)
+    times: Counter[tuple[str, int]] = Counter()
+    for topic in message.topics:
+        times.update((topic.name, wanted.partition_index) for wanted in topic.partitions)
+        await turns.spend(1 + len(topic.partitions) // 10)
     topics = []
     for topic in message.topics:
-        answers = [
-            await _one(broker, topic.name, wanted, version, bound)
-            for wanted in topic.partitions
-            if times[topic.name, wanted.partition_index] == 1
-        ]
-        indexes = dict.fromkeys(wanted.partition_index for wanted in topic.partitions)
-        twice = [index for index in indexes if times[topic.name, index] > 1]
-        answers += [ListOffsetsPartitionResponse(index, ErrorCode.INVALID_REQUEST) for index in twice]
+        answers = []
+        twice: dict[int, None] = {}
+        for wanted in topic.partitions:
+            if times[topic.name, wanted.partition_index] == 1:
+                answers.append(await _one(broker, topic.name, wanted, version, bound))
+            else:
+                twice[wanted.partition_index] = None
+            await turns.spend()
+        for index in twice:
+            answers.append(ListOffsetsPartitionResponse(index, ErrorCode.INVALID_REQUEST))
+            await turns.spend()
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+        await turns.spend()
     return ListOffsetsResponse(topics=topics)
 
 
@@ -192,14 +203,13 @@ def _first_epoch(partition: HostedPartition) -> int:
 
 def error(message: ListOffsetsRequest, version: int, code: ErrorCode, text: str | None = None) -> ListOffsetsResponse:
     return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
+        topics=mapped(
+            message.topics,
+            lambda topic: ListOffsetsTopicResponse(
                 name=topic.name,
-                partitions=[
-                    ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=code)
-                    for each in topic.partitions
-                ],
-            )
-            for topic in message.topics
-        ]
+                partitions=mapped(
+                    topic.partitions, lambda wanted: ListOffsetsPartitionResponse(wanted.partition_index, code)
+                ),
+            ),
+        )
     )

@@ -27,6 +27,7 @@ from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import (
@@ -178,5 +179,5 @@ def _partition(index: int, state: Partition, alive: set[int]) -> MetadataRespons
 
 
 def error(message: MetadataRequest, version: int, code: ErrorCode, text: str | None = None) -> MetadataResponse:
-    topics = [MetadataResponseTopic(code, topic.name or "", topic.topic_id) for topic in message.topics or []]
+    topics = mapped(message.topics or (), lambda topic: MetadataResponseTopic(code, topic.name or "", topic.topic_id))
     return MetadataResponse(topics=topics, error_code=code if version >= 13 else ErrorCode.NONE)

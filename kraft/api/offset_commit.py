@@ -18,6 +18,7 @@ from __future__ import annotations
 import attrs
 
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
 from kraft.messages.offset_commit_response import (
@@ -66,11 +67,13 @@ def _unknown_partitions(broker: BrokerContext, topic: OffsetCommitRequestTopic) 
 
 def error(message: OffsetCommitRequest, version: int, code: ErrorCode, text: str | None = None) -> OffsetCommitResponse:
     return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponseTopic(
+        topics=mapped(
+            message.topics,
+            lambda topic: OffsetCommitResponseTopic(
                 name=topic.name,
-                partitions=[OffsetCommitResponsePartition(each.partition_index, code) for each in topic.partitions],
-            )
-            for topic in message.topics
-        ]
+                partitions=mapped(
+                    topic.partitions, lambda wanted: OffsetCommitResponsePartition(wanted.partition_index, code)
+                ),
+            ),
+        )
     )

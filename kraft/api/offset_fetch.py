@@ -16,20 +16,23 @@ A group, and a partition of it, that a request names again is in the response on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.core import HASHED_CHARACTERS
-from kraft.coordinator.offsets import NO_OFFSET, fetched
+from kraft.coordinator.offsets import NO_OFFSET, WantedTopic, fetched
 from kraft.messages.offset_fetch_request import (
     OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
 )
 from kraft.messages.offset_fetch_response import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
     OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
 )
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
@@ -55,60 +58,50 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetc
         groups = []
         for wanted in distinct.values():
             await turns.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
-            groups.append(await _fetch(broker, wanted))
+            groups.append(await _fetch(broker, wanted.group_id, wanted.topics))
         return OffsetFetchResponse(groups=groups)
-    return _single(await _fetch(broker, _as_group(message)))
+    group = await _fetch(broker, message.group_id, message.topics)
+    return OffsetFetchResponse(error_code=group.error_code, topics=mapped(group.topics, _older_topic))
 
 
-async def _fetch(broker: BrokerContext, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+async def _fetch(
+    broker: BrokerContext, group_id: str, topics: Sequence[WantedTopic] | None
+) -> OffsetFetchResponseGroup:
     try:
-        shard = broker.groups.shard_of(wanted.group_id)
+        shard = broker.groups.shard_of(group_id)
     except KafkaError as refused:
-        return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=refused.code)
-    return await in_slices(fetched(shard.core.offsets, wanted), _SLICE_PARTITIONS)
+        return OffsetFetchResponseGroup(group_id=group_id, error_code=refused.code)
+    return await in_slices(fetched(shard.core.offsets, group_id, topics), _SLICE_PARTITIONS)
 
 
-def _as_group(message: OffsetFetchRequest) -> OffsetFetchRequestGroup:
-    """Return the request of an older version in the form of version 8."""
-    topics = None
-    if message.topics is not None:
-        topics = [
-            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
-            for topic in message.topics
-        ]
-    return OffsetFetchRequestGroup(group_id=message.group_id, topics=topics)
+def _older_topic(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
+    return OffsetFetchResponseTopic(name=topic.name, partitions=mapped(topic.partitions, _older_partition))
 
 
-def _single(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
-    response = OffsetFetchResponse(error_code=group.error_code)
-    for topic in group.topics:
-        topic_response = OffsetFetchResponseTopic(name=topic.name)
-        response.topics.append(topic_response)
-        for each in topic.partitions:
-            topic_response.partitions.append(
-                OffsetFetchResponsePartition(
-                    each.partition_index, each.committed_offset, each.committed_leader_epoch, each.metadata
-                )
-            )
-    return response
+def _older_partition(found: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(
+        found.partition_index, found.committed_offset, found.committed_leader_epoch, found.metadata
+    )
 
 
 def error(message: OffsetFetchRequest, version: int, code: ErrorCode, text: str | None = None) -> OffsetFetchResponse:
     if version >= GROUPS_VERSION:
         return OffsetFetchResponse(
-            groups=[OffsetFetchResponseGroup(group_id=group.group_id, error_code=code) for group in message.groups]
+            groups=mapped(
+                message.groups, lambda group: OffsetFetchResponseGroup(group_id=group.group_id, error_code=code)
+            )
         )
     if version >= TOP_ERROR_VERSION:
         return OffsetFetchResponse(error_code=code)
     return OffsetFetchResponse(
-        topics=[
-            OffsetFetchResponseTopic(
+        topics=mapped(
+            message.topics or (),
+            lambda topic: OffsetFetchResponseTopic(
                 name=topic.name,
-                partitions=[
-                    OffsetFetchResponsePartition(index, NO_OFFSET, metadata="", error_code=code)
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic in message.topics or []
-        ]
+                partitions=mapped(
+                    topic.partition_indexes,
+                    lambda index: OffsetFetchResponsePartition(index, NO_OFFSET, metadata="", error_code=code),
+                ),
+            ),
+        )
     )

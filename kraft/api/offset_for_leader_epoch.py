@@ -7,6 +7,8 @@ Versions 2 to 4: 3 has the id of the replica that reads, 4 is flexible.
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
+from kraft.api.partitions import answered
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest, OffsetForLeaderPartition
 from kraft.messages.offset_for_leader_epoch_response import (
@@ -17,7 +19,6 @@ from kraft.messages.offset_for_leader_epoch_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.OFFSET_FOR_LEADER_EPOCH,
@@ -29,15 +30,13 @@ _SLICE_PARTITIONS = 300
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetForLeaderEpochRequest) -> Reply:
-    turns = Turns(_SLICE_PARTITIONS)
-    response = OffsetForLeaderEpochResponse()
-    for topic in message.topics:
-        result = OffsetForLeaderTopicResult(topic=topic.topic)
-        response.topics.append(result)
-        for wanted in topic.partitions:
-            result.partitions.append(_one(broker, topic.topic, wanted))
-            await turns.spend()
-    return response
+    topics = await answered(
+        message.topics,
+        lambda topic, answers: OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers),
+        lambda topic, wanted: _one(broker, topic.topic, wanted),
+        every=_SLICE_PARTITIONS,
+    )
+    return OffsetForLeaderEpochResponse(topics=topics)
 
 
 def _one(broker: BrokerContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
@@ -55,11 +54,13 @@ def error(
     message: OffsetForLeaderEpochRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
+        topics=mapped(
+            message.topics,
+            lambda topic: OffsetForLeaderTopicResult(
                 topic=topic.topic,
-                partitions=[EpochEndOffset(partition=each.partition, error_code=code) for each in topic.partitions],
-            )
-            for topic in message.topics
-        ]
+                partitions=mapped(
+                    topic.partitions, lambda each: EpochEndOffset(partition=each.partition, error_code=code)
+                ),
+            ),
+        )
     )

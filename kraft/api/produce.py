@@ -30,6 +30,7 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import (
@@ -221,12 +222,15 @@ def error(
     if message.acks == 0:
         return CLOSE
     return ProduceResponse(
-        [
-            TopicProduceResponse(
+        mapped(
+            message.topic_data,
+            lambda topic: TopicProduceResponse(
                 topic.name,
                 topic.topic_id,
-                [PartitionProduceResponse(data.index, code, -1, error_message=text) for data in topic.partition_data],
-            )
-            for topic in message.topic_data
-        ]
+                mapped(
+                    topic.partition_data,
+                    lambda data: PartitionProduceResponse(data.index, code, -1, error_message=text),
+                ),
+            ),
+        )
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import CONSUMER_PROTOCOL, Group, GroupState
 from kraft.coordinator.offsets import Offsets, delete_group, forget
@@ -11,7 +13,7 @@ from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGr
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribedGroupMember, DescribeGroupsResponse
 from kraft.messages.list_groups_request import ListGroupsRequest
-from kraft.messages.list_groups_response import ListedGroup, ListGroupsResponse
+from kraft.messages.list_groups_response import ListedGroup
 from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.offset_delete_response import (
     OffsetDeleteResponse,
@@ -60,16 +62,20 @@ def _described(group: Group | None, group_id: str, version: int) -> DescribedGro
     )
 
 
-def listed(groups: dict[str, Group], message: ListGroupsRequest) -> ListGroupsResponse:
-    """List the groups, filtered by state (KIP-518) and type (KIP-848). The filters ignore case."""
+def listed(groups: dict[str, Group], message: ListGroupsRequest) -> Generator[int, None, list[ListedGroup]]:
+    """List the groups, filtered by state (KIP-518) and type (KIP-848). The filters ignore case.
+
+    After each group it yields 1, so that the caller can pause. Groups may come and go meanwhile.
+    """
     states = {state.strip().lower() for state in message.states_filter}
     types = {each.lower() for each in message.types_filter}
-    answer = ListGroupsResponse()
+    answer: list[ListedGroup] = []
     if types and GROUP_TYPE not in types:
         return answer
-    for group in groups.values():
+    for group in list(groups.values()):
+        yield 1
         if not states or group.state.value.lower() in states:
-            answer.groups.append(
+            answer.append(
                 ListedGroup(
                     group_id=group.group_id,
                     protocol_type=group.protocol_type or "",

@@ -26,7 +26,6 @@ from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.leave_group_request import LeaveGroupRequest
-from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.sync_group_request import SyncGroupRequest
@@ -143,8 +142,6 @@ class GroupCoordinator:
                 session.leave(step, self.groups, request)
             case DescribeGroupsRequest():
                 step.reply(request.token, admin.describe(self.groups, request))
-            case ListGroupsRequest():
-                step.reply(request.token, admin.listed(self.groups, message))
             case DeleteGroupsRequest():
                 admin.delete(step, self.groups, self.offsets, request)
             case OffsetDeleteRequest():

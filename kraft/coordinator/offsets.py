@@ -7,8 +7,9 @@ appended records. Retention and expiry are counted in milliseconds, as timestamp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Protocol
 
 import attrs
 
@@ -23,7 +24,6 @@ from kraft.messages.offset_commit_response import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup
 from kraft.messages.offset_fetch_response import (
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartitions,
@@ -89,28 +89,47 @@ class Offsets:
         return partitions
 
 
-def fetched(offsets: Offsets, wanted: OffsetFetchRequestGroup) -> Generator[int, None, OffsetFetchResponseGroup]:
+class WantedTopic(Protocol):
+    """A topic of OffsetFetch, in the form of any version."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def partition_indexes(self) -> Sequence[int]: ...
+
+
+def fetched(
+    offsets: Offsets, group_id: str, topics: Sequence[WantedTopic] | None
+) -> Generator[int, None, OffsetFetchResponseGroup]:
     """Return the committed offsets of one group, -1 for a partition without one. Null topics request all.
 
     A partition that is named twice is returned once: each has metadata of up to ``offset.metadata.max.bytes``. After
-    each partition it yields 1, so that the caller can pause.
+    each topic and each partition it yields 1, so that the caller can pause.
     """
-    table = offsets.of(wanted.group_id)
-    topics: dict[str, OffsetFetchResponseTopics] = {}
-    if wanted.topics is None:
-        named: Iterable[TopicPartition] = sorted(table)
-    else:
-        named = ((topic.name, index) for topic in wanted.topics for index in topic.partition_indexes)
-        topics = {topic.name: OffsetFetchResponseTopics(topic.name) for topic in wanted.topics}
-    for key in dict.fromkeys(named):
-        name, index = key
-        topic = topics.get(name)
+    table = offsets.of(group_id)
+    answers: dict[str, OffsetFetchResponseTopics] = {}
+    named: set[TopicPartition] = set()
+    wanted = [(name, (index,)) for name, index in table] if topics is None else _named(topics)
+    for name, indexes in wanted:
+        topic = answers.get(name)
         if topic is None:
-            topic = topics[name] = OffsetFetchResponseTopics(name)
-        found = table.get(key, _NOTHING_COMMITTED)
-        topic.partitions.append(OffsetFetchResponsePartitions(index, found.offset, found.leader_epoch, found.metadata))
+            topic = answers[name] = OffsetFetchResponseTopics(name)
+        for index in indexes:
+            key = name, index
+            if key not in named:
+                named.add(key)
+                found = table.get(key, _NOTHING_COMMITTED)
+                topic.partitions.append(
+                    OffsetFetchResponsePartitions(index, found.offset, found.leader_epoch, found.metadata)
+                )
+            yield 1
         yield 1
-    return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=list(topics.values()))
+    return OffsetFetchResponseGroup(group_id=group_id, topics=list(answers.values()))
+
+
+def _named(topics: Iterable[WantedTopic]) -> Iterator[tuple[str, Sequence[int]]]:
+    for topic in topics:
+        yield topic.name, topic.partition_indexes
 
 
 def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:

@@ -16,8 +16,11 @@ from kraft.messages.delete_records_request import DeleteRecordsPartition, Delete
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from kraft.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from kraft.messages.describe_topic_partitions_request import TopicRequest as NamedTopic
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic
 from kraft.messages.offset_for_leader_epoch_request import (
@@ -25,6 +28,7 @@ from kraft.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.schema import Message
 from tests.abuse import attacks
@@ -107,6 +111,17 @@ LARGE: list[tuple[Message, int]] = [
             topics=[OffsetForLeaderTopic("t", [OffsetForLeaderPartition(partition=n) for n in NUMBERS])]
         ),
         4,
+    ),
+    (OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(name) for name in NAMES]), 4),
+    (DescribeProducersRequest(topics=[TopicRequest(name) for name in NAMES]), 0),
+    (DescribeTopicPartitionsRequest(topics=[NamedTopic(name) for name in NAMES]), 0),
+    (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name) for name in NAMES]), 5),
+    (ListOffsetsRequest(topics=[ListOffsetsTopic("t", [ListOffsetsPartition(n, timestamp=-1) for n in NUMBERS])]), 7),
+    (
+        ProduceRequest(
+            acks=1, topic_data=[TopicProduceData("t", partition_data=[PartitionProduceData(n) for n in NUMBERS])]
+        ),
+        9,
     ),
 ]
 

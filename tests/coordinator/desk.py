@@ -23,7 +23,6 @@ from kraft.messages.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup
 from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kraft.wire.codec import encode
 
@@ -242,7 +241,7 @@ class Desk:
 
     def committed(self) -> dict[tuple[str, int], int]:
         """Return all committed offsets of the group by OffsetFetch."""
-        answer = result(fetched(self.core.offsets, OffsetFetchRequestGroup(group_id=GROUP, topics=None)))
+        answer = result(fetched(self.core.offsets, GROUP, None))
         return {
             (topic.name, each.partition_index): each.committed_offset
             for topic in answer.topics

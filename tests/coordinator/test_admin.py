@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kraft.coordinator.admin import listed
+from kraft.coordinator.group import Group
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup
@@ -14,7 +16,7 @@ from kraft.messages.offset_delete_request import (
     OffsetDeleteRequestTopic,
 )
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import GROUP, Desk, subscription
+from tests.coordinator.desk import GROUP, Desk, result, subscription
 
 
 @pytest.fixture
@@ -77,9 +79,19 @@ class TestList:
         desk.stable()
         message = desk.join_message(group_id="simple")
         desk.send(message, 9)
-        groups = desk.ask(ListGroupsRequest(states_filter=states, types_filter=types), 5).groups
+        groups = result(listed(desk.core.groups, ListGroupsRequest(states_filter=states, types_filter=types)))
         assert {each.group_id for each in groups} == found
         assert {each.group_type for each in groups} <= {"classic"}
+
+    def test_groups_may_come_and_go_while_they_are_listed(self, desk: Desk) -> None:
+        """The driver lets other tasks run after each group. One of them may delete a group."""
+        for number in range(3):
+            desk.core.groups[f"g{number}"] = Group(f"g{number}")
+        listing = listed(desk.core.groups, ListGroupsRequest())
+        assert next(listing) == 1
+        del desk.core.groups["g2"]
+        desk.core.groups["g3"] = Group("g3")
+        assert [each.group_id for each in result(listing)][:2] == ["g0", "g1"]
 
 
 class TestDelete:

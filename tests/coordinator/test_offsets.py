@@ -13,7 +13,7 @@ from kraft.messages.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from kraft.messages.offset_fetch_request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from kraft.messages.offset_fetch_request import OffsetFetchRequestTopics
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.desk import GROUP, Desk, result, subscription
 
@@ -29,19 +29,28 @@ def desk() -> Desk:
 class TestFetch:
     def test_an_uncommitted_offset_is_minus_one(self, desk: Desk) -> None:
         desk.commit(5)
-        wanted = OffsetFetchRequestGroup(GROUP, topics=[OffsetFetchRequestTopics("t", partition_indexes=[0, 1])])
-        [topic] = result(offsets.fetched(desk.core.offsets, wanted)).topics
+        wanted = [OffsetFetchRequestTopics("t", partition_indexes=[0, 1])]
+        [topic] = result(offsets.fetched(desk.core.offsets, GROUP, wanted)).topics
         found = [(each.committed_offset, each.committed_leader_epoch, each.metadata) for each in topic.partitions]
         assert found == [(5, -1, ""), (-1, -1, "")]
 
     def test_an_unknown_group_has_committed_nothing(self, desk: Desk) -> None:
-        assert result(offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup("x", topics=None))).topics == []
+        assert result(offsets.fetched(desk.core.offsets, "x", None)).topics == []
 
     def test_null_requests_all(self, desk: Desk) -> None:
         for topic, partition in (("b", 1), ("a", 0), ("b", 0)):
             desk.commit(1, topic=topic, partition=partition)
-        topics = result(offsets.fetched(desk.core.offsets, OffsetFetchRequestGroup(GROUP, topics=None))).topics
-        assert [(each.name, len(each.partitions)) for each in topics] == [("a", 1), ("b", 2)]
+        topics = result(offsets.fetched(desk.core.offsets, GROUP, None)).topics
+        assert sorted((each.name, len(each.partitions)) for each in topics) == [("a", 1), ("b", 2)]
+
+    def test_each_topic_and_each_partition_is_a_step(self, desk: Desk) -> None:
+        """A request may name 100,000 topics without partitions, or one partition as often."""
+        topics = [OffsetFetchRequestTopics(f"t{number}") for number in range(50)]
+        topics += [OffsetFetchRequestTopics("t0", partition_indexes=[0] * 50)]
+        steps = list(offsets.fetched(desk.core.offsets, GROUP, topics))
+        assert len(steps) == 101
+        found = result(offsets.fetched(desk.core.offsets, GROUP, topics)).topics
+        assert [(each.name, len(each.partitions)) for each in found][:2] == [("t0", 1), ("t1", 0)]
 
 
 class TestCommit:
