@@ -99,32 +99,26 @@ class _Poll:
     """
 
     def __init__(self, broker: BrokerContext, message: FetchRequest, context: FetchContext, version: int) -> None:
-        self._broker = broker
-        self._context = context
-        self._version = version
+        self._broker, self._message, self._context, self._version = broker, message, context, version
         if version >= REPLICA_STATE_VERSION:
             self._replica_id, self._broker_epoch = message.replica_state.replica_id, message.replica_state.replica_epoch
         else:
             self._replica_id, self._broker_epoch = message.replica_id, ANY_BROKER_EPOCH
         self._is_follower = self._replica_id >= 0
         self._committed = message.isolation_level == READ_COMMITTED and not self._is_follower
-        self._may_wait = message.max_wait_ms > 0 and bool(context.wanted)
-        self._deadline = trio.current_time() + message.max_wait_ms / 1000
         self._max_bytes = min(message.max_bytes, broker.config.network.fetch_max_bytes)
-        self._min_bytes = min(message.min_bytes, self._max_bytes)
         self._answers: list[Answered] = []
         self._size = 0
         self._failed = False
         self._seen: list[tuple[HostedPartition, int]] = []
         """Each partition with its number of changes at the first read."""
-        self._changed: set[int] = set()
-        """The positions of the partitions that changed since they were counted."""
-        self._woken: trio.Event | None = None
 
     @property
     def is_complete(self) -> bool:
         """Whether the response can go out now."""
-        return self._failed or self._size >= self._min_bytes or not self._may_wait
+        size, message = self._size, self._message
+        is_enough = size >= message.min_bytes or size >= self._max_bytes
+        return is_enough or self._failed or message.max_wait_ms <= 0 or not self._context.wanted
 
     def response(self) -> FetchResponse:
         session_id, topics = self._context.respond(self._answers)
@@ -139,17 +133,18 @@ class _Poll:
 
     async def wait(self) -> FetchResponse:
         """Wait after the first read until there are ``min_bytes``, or an error, or ``max_wait_ms`` is over."""
-        counted = self._release()
+        deadline = trio.current_time() + self._message.max_wait_ms / 1000
+        counted, changes = self._release(), _Changes()
         stops: list[Callable[[], None]] = []
         try:
-            for position, (partition, changes) in enumerate(self._seen):
+            for position, (partition, number) in enumerate(self._seen):
                 if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
                     await give_turn()
-                stops.append(partition.watch(_Watcher(self, position), uncommitted=self._is_follower))
-                if partition.changes != changes:
-                    self._changed.add(position)
-            with trio.move_on_at(self._deadline):
-                await self._until_complete(counted)
+                stops.append(partition.watch(_Watcher(changes, position), uncommitted=self._is_follower))
+                if partition.changes != number:
+                    changes.add(position)
+            with trio.move_on_at(deadline):
+                await self._until_complete(counted, changes)
         finally:
             for stop in stops:
                 stop()
@@ -165,23 +160,14 @@ class _Poll:
                 data.records = _NOTHING
         return counted
 
-    async def _until_complete(self, counted: dict[int, int]) -> None:
+    async def _until_complete(self, counted: dict[int, int], changes: _Changes) -> None:
         turns = Turns(PARTITIONS_PER_SLICE)
         while not self.is_complete:
-            if not self._changed:
-                self._woken = trio.Event()
-                await self._woken.wait()
+            position = await changes.next()
             await turns.spend()
-            position = self._changed.pop()
             before = counted.get(position, 0)
             counted[position] = self._count(*self._context.wanted[position])
             self._size += counted[position] - before
-
-    def woken(self, position: int) -> None:
-        """Note that the partition at ``position`` has changed."""
-        self._changed.add(position)
-        if self._woken is not None:
-            self._woken.set()
 
     def _count(self, key: TopicKey, wanted: FetchPartition) -> int:
         """Return how many bytes a partition has for a response. Notes an error, which completes the request."""
@@ -218,7 +204,8 @@ class _Poll:
             if first or not self._has_nothing_new(position, wanted):
                 data = self._answer_of(key, wanted, self._max_bytes - self._size, counts=first)
                 self._answers.append((key, data))
-                self._size += _length_of(data.records)
+                if isinstance(data.records, FileSlice):
+                    self._size += data.records.length
             else:
                 self._answers.append(former[position])
 
@@ -295,15 +282,34 @@ class _Poll:
         return answer
 
 
+@attrs.define(eq=False)
+class _Changes:
+    """The positions of the partitions of a parked request that changed since they were counted."""
+
+    _positions: set[int] = attrs.Factory(set)
+    _woken: trio.Event = attrs.Factory(trio.Event)
+
+    def add(self, position: int) -> None:
+        self._positions.add(position)
+        self._woken.set()
+
+    async def next(self) -> int:
+        """Wait for a change, and return its position."""
+        if not self._positions:
+            self._woken = trio.Event()
+            await self._woken.wait()
+        return self._positions.pop()
+
+
 @attrs.frozen(eq=False)
 class _Watcher:
     """Wakes a parked request, and names the partition that changed by its position in the request."""
 
-    poll: _Poll
+    changes: _Changes
     position: int
 
     def set(self) -> None:
-        self.poll.woken(self.position)
+        self.changes.add(self.position)
 
 
 def _length_of(records: Records) -> int:

@@ -23,6 +23,7 @@ batches of one connection are appended in their order.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
@@ -42,9 +43,10 @@ from kraft.messages.produce_response import (
 )
 from kraft.messages.registry import ApiKey
 from kraft.records.produced import RefusedRecords, is_transactional
-from kraft.replication.appending import AppendResult, UnopenedBatch, append_produced
+from kraft.replication.appending import UnopenedBatch, append_produced
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, ResponseAction
+from kraft.storage.log import AppendInfo
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.world.turns import Turns
@@ -84,7 +86,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
     produced = _Produced(broker, message.acks, version)
     response = ProduceResponse()
     turns = Turns(_SLICE_BYTES)
-    for (name, topic_id), partitions in _last_named(message.topic_data).items():
+    for name, topic_id, partitions in _last_named(message.topic_data):
         answers = TopicProduceResponse(name, topic_id)
         response.responses.append(answers)
         for data in partitions.values():
@@ -103,20 +105,24 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
     return produced.unanswered() if message.acks == 0 else response
 
 
-def _last_named(topics: list[TopicProduceData]) -> dict[tuple[str, UUID], dict[int, PartitionProduceData]]:
+def _last_named(topics: list[TopicProduceData]) -> Iterable[tuple[str, UUID, dict[int, PartitionProduceData]]]:
     """Return each topic and each partition once. Of a partition that is named again only the last batch counts, as in
     Apache's ``KafkaApis.handleProduceRequest``.
     """
-    named: dict[tuple[str, UUID], dict[int, PartitionProduceData]] = {}
+    named: dict[str | UUID, tuple[str, UUID, dict[int, PartitionProduceData]]] = {}
     for topic in topics:
-        partitions = named.setdefault((topic.name, topic.topic_id), {})
+        _, _, partitions = named.setdefault(topic.name or topic.topic_id, (topic.name, topic.topic_id, {}))
         for data in topic.partition_data:
             partitions[data.index] = data
-    return named
+    return named.values()
 
 
 def _is_transactional(message: ProduceRequest) -> bool:
-    return any(is_transactional(data.records) for topic in message.topic_data for data in topic.partition_data)
+    for topic in message.topic_data:
+        for data in topic.partition_data:
+            if is_transactional(data.records):
+                return True
+    return False
 
 
 @attrs.frozen
@@ -189,11 +195,11 @@ class _Produced:
         """Return the end of a request with acks=0."""
         return CLOSE if self._failed else NO_RESPONSE
 
-    def _appended(self, answer: PartitionProduceResponse, partition: HostedPartition, appended: AppendResult) -> None:
+    def _appended(self, answer: PartitionProduceResponse, partition: HostedPartition, appended: AppendInfo) -> None:
         answer.base_offset, answer.log_append_time_ms = appended.base_offset, appended.log_append_time_ms
         answer.log_start_offset = appended.log_start_offset
-        if self._acks == ACKS_ALL and partition.high_watermark < appended.end_offset:
-            self.uncommitted.append(_Uncommitted(answer, partition, appended.end_offset))
+        if self._acks == ACKS_ALL and partition.high_watermark <= appended.last_offset:
+            self.uncommitted.append(_Uncommitted(answer, partition, appended.last_offset + 1))
 
     def _refuse(
         self, answer: PartitionProduceResponse, topic: str, partition: HostedPartition | None, failure: Exception

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import NamedTuple
 
 import attrs
 
@@ -14,6 +13,7 @@ from kraft.records.compression import Compression
 from kraft.records.produced import ProduceRules, RecordCheck, check_produced, needs_opening
 from kraft.records.record import decode_records, recompress
 from kraft.replication.partition import HostedPartition
+from kraft.storage.log import AppendInfo
 from kraft.storage.opening import RECORDS_PER_SLICE, SMALL_BYTES, opened
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
@@ -32,19 +32,6 @@ _CODECS = {
     "lz4": Compression.LZ4,
     "zstd": Compression.ZSTD,
 }
-
-
-class AppendResult(NamedTuple):
-    """The offsets of an append. ``end_offset`` is the offset after the last record.
-
-    ``log_append_time_ms`` is -1 unless the broker set the timestamps. For a duplicate batch it is the largest timestamp
-    of the batch.
-    """
-
-    base_offset: int
-    end_offset: int
-    log_append_time_ms: int
-    log_start_offset: int
 
 
 def rules_of(partition: HostedPartition) -> ProduceRules:
@@ -69,7 +56,7 @@ def _rules(config: LogConfig) -> ProduceRules:
 
 def append_produced(
     partition: HostedPartition, records: Records, produce_version: int, now_ms: int
-) -> AppendResult | UnopenedBatch:
+) -> AppendInfo | UnopenedBatch:
     """Append a producer's records to one partition. A duplicate batch is acknowledged again, without an append.
 
     Returns an UnopenedBatch, and appends nothing yet, if the records must be decoded or recompressed first.
@@ -85,9 +72,10 @@ def append_produced(
     duplicate = _duplicate(partition, header)
     if duplicate is not None:
         return duplicate
-    codec = _CODECS.get(config.compression_type, header.compression)
+    present = header.compression
+    codec = _CODECS.get(config.compression_type, present)
     check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None
-    if check is not None or codec is not header.compression:
+    if check is not None or codec is not present:
         return UnopenedBatch(partition, partition.leadership, buffer, header, check, codec, _level_of(codec, config))
     return _append(partition, buffer, header, now_ms)
 
@@ -104,7 +92,7 @@ class UnopenedBatch:
     codec: Compression
     level: int | None
 
-    async def append(self, world: World) -> AppendResult:
+    async def append(self, world: World) -> AppendInfo:
         """Open the batch and append it. Large ones are opened on a worker thread and checked in slices.
 
         Checks the partition a second time, because it may change while the batch is opened.
@@ -142,20 +130,22 @@ class UnopenedBatch:
         return compressed
 
 
-def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendResult | None:
-    """Return the offsets of the same batch if it was appended before. Raises KafkaError for a gap in the sequence."""
+def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendInfo | None:
+    """Return the offsets of the same batch if it was appended before, and as append time its largest timestamp.
+
+    Raises KafkaError for a gap in the sequence.
+    """
     duplicate = partition.log.producers.check(header)
     if duplicate is None:
         return None
     batch = duplicate.batch
-    return AppendResult(batch.first_offset, batch.last_offset + 1, batch.timestamp_ms, partition.log.log_start_offset)
+    return AppendInfo(batch.first_offset, batch.last_offset, batch.timestamp_ms, partition.log.log_start_offset)
 
 
-def _append(partition: HostedPartition, buffer: Buffer, header: BatchHeader, now_ms: int) -> AppendResult:
+def _append(partition: HostedPartition, buffer: Buffer, header: BatchHeader, now_ms: int) -> AppendInfo:
     if not isinstance(buffer, bytearray) and (isinstance(buffer, bytes) or buffer.readonly):
         buffer = bytearray(buffer)
-    info = partition.append(buffer, now_ms, [(0, header)])
-    return AppendResult(info.base_offset, info.last_offset + 1, info.log_append_time_ms, info.log_start_offset)
+    return partition.append(buffer, now_ms, [(0, header)])
 
 
 def _level_of(codec: Compression, config: LogConfig) -> int | None:

@@ -102,5 +102,8 @@ async def encode_response(request: Request, message: Message) -> tuple[bytearray
     pieces: list[tuple[int, FileSlice]] = []
     for _ in encode_in_steps(message, request.response_version, data, pieces):
         await give_turn()
-    _FRAME_LENGTH.pack_into(data, 0, len(data) - 4 + sum(piece.length for _, piece in pieces))
+    size = len(data) - 4
+    if pieces:
+        size += sum(piece.length for _, piece in pieces)
+    _FRAME_LENGTH.pack_into(data, 0, size)
     return data, pieces

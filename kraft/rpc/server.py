@@ -275,12 +275,19 @@ async def _run_handler(
         with suppress(trio.EndOfChannel):
             while True:
                 worked_s = await _handle(await requests.receive(), current, service, metrics)
-                with suppress(trio.WouldBlock):
-                    while worked_s < HANDLER_TURN_S:
-                        worked_s += await _handle(requests.receive_nowait(), current, service, metrics)
+                while worked_s < HANDLER_TURN_S and (queued := _queued(requests)) is not None:
+                    worked_s += await _handle(queued, current, service, metrics)
                 if worked_s >= LONG_TURN_S:
                     async with line:  # as in ``give_turn``
                         pass
+
+
+def _queued(requests: trio.MemoryReceiveChannel[Request]) -> Request | None:
+    """Return a request that waits for a handler, or None."""
+    try:
+        return requests.receive_nowait()
+    except trio.WouldBlock:
+        return None
 
 
 async def _handle(request: Request, current: CurrentRequest, service: Service, metrics: PlaneMetrics) -> float:

@@ -56,9 +56,10 @@ class OpenFiles:
 
     def has_room(self) -> bool:
         """Whether another file may be opened and held for a while, after closing files that nobody holds."""
-        if len(self._descriptors) >= self.capacity:
-            with self._lock:
-                self._make_room()
+        if len(self._descriptors) < self.capacity:
+            return True
+        with self._lock:
+            self._make_room()
         return len(self._descriptors) < self.capacity
 
     def open(self, lazy: LazyFile, *, create: bool) -> OpenFile:

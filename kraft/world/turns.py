@@ -56,13 +56,13 @@ class Turns:
     """
 
     every: int
-    _left: int = attrs.Factory(lambda self: self.every, takes_self=True)
+    _spent: int = 0
 
     async def spend(self, cost: int = 1) -> None:
         """Count the cost of one step, and give the turn away if the slice is used up."""
-        self._left -= cost
-        if self._left <= 0:
-            self._left = self.every
+        self._spent += cost
+        if self._spent >= self.every:
+            self._spent = 0
             await give_turn()
 
 

@@ -17,7 +17,8 @@ from kraft.metadata.image import ResourceType
 from kraft.records import compression as codecs
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
-from kraft.replication.appending import AppendResult, UnopenedBatch, append_produced
+from kraft.replication.appending import UnopenedBatch, append_produced
+from kraft.storage.log import AppendInfo
 from kraft.storage.opening import RECORDS_PER_SLICE, SMALL_BYTES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.world import World
@@ -73,7 +74,7 @@ class Computing:
 async def test_most_batches_are_appended_at_once(broker: Broker) -> None:
     """The broker does not open a batch that it stores as it came."""
     appended = append_produced(broker.partition, batch(1, 10), PRODUCE_VERSION, NOW_MS)
-    assert appended == AppendResult(0, 1, -1, 0)
+    assert appended == AppendInfo(0, 0, -1, 0)
 
 
 async def test_large_batches_are_compressed_on_a_worker_thread(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,12 +87,12 @@ async def test_large_batches_are_compressed_on_a_worker_thread(broker: Broker, m
         return codecs._zstd(*arguments)  # type: ignore[attr-defined]
 
     monkeypatch.setattr(codecs, "_COMPRESSORS", (*codecs._COMPRESSORS[:-1], compress))  # type: ignore[attr-defined]
-    assert await unopened(broker, batch(1, 2 * SMALL_BYTES)).append(World()) == AppendResult(0, 1, -1, 0)
+    assert await unopened(broker, batch(1, 2 * SMALL_BYTES)).append(World()) == AppendInfo(0, 0, -1, 0)
     (large,) = threads
     assert large != threading.get_ident()
     small = append_produced(broker.partition, batch(1, 100, sequence=1), PRODUCE_VERSION, NOW_MS)
     assert isinstance(small, UnopenedBatch)
-    assert await small.append(World()) == AppendResult(1, 2, -1, 0)
+    assert await small.append(World()) == AppendInfo(1, 1, -1, 0)
     assert threads == [large, threading.get_ident()], "a thread would cost more than the work"
     assert broker.values == [bytes(2 * SMALL_BYTES), bytes(100)]
 
@@ -114,7 +115,7 @@ async def test_records_are_checked_in_slices(broker: Broker) -> None:
     await configure(broker, "cleanup.policy", "compact")
     large = unopened(broker, batch(5 * RECORDS_PER_SLICE, 1))
     async with steps_of_this_task() as steps:
-        assert (await large.append(World())).end_offset == 5 * RECORDS_PER_SLICE
+        assert (await large.append(World())).last_offset == 5 * RECORDS_PER_SLICE - 1
     assert steps.count >= 5
 
 
