@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 import attrs
 import trio
@@ -32,6 +33,11 @@ logger = logging.getLogger("kraft.rpc")
 
 ErrorResponse = Callable[[Request, Exception], Message | None]
 """Makes the error response for a failed request (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
+
+MAX_TOGETHER: Final = 16
+"""Not a Kafka setting. How many responses to pipelined requests leave together."""
+MAX_TOGETHER_BYTES: Final = 16 * 1024
+"""Not a Kafka setting. How many bytes such responses have together. A longer response leaves alone."""
 
 
 @attrs.frozen(eq=False)
@@ -74,41 +80,48 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
 async def _serve(live: LiveConnection, frames: FrameReader, transport: Transport, context: ProcessorContext) -> None:
     table, metrics, requests = context.table, context.metrics, context.requests
     clock = context.plane_metrics.clock
-    while not live.draining:
-        frame = await frames.read()
-        if frame is None:
-            return
-        now = clock()
-        table.touch(live, now)
-        metrics.bytes_in.count += len(frame) + 4
-        request = parse_request(frame, live.info, context.apis)
-        request.received_at = now
-        request.room = context.room
-        live.current.request = request
-        if context.trace.received.listeners:
-            context.trace.emit_received(request)
-        del frame  # the request owns the frame from here on, and frees it before the next one is read
-        metrics.idle.busy_s += clock() - now
-        try:
-            try:
-                requests.send_nowait(request)
-            except trio.WouldBlock:
-                await requests.send(request)
-            if not await _answer(request, live, transport, context):
+    responses = _Responses(live, transport, context)
+    try:
+        while not live.draining:
+            frame = await frames.read()
+            if frame is None:
                 return
-        finally:
-            request.release()
-        live.current.request = None
-        del request  # so that an idle connection keeps no frame in memory, and no file of a response open
+            now = clock()
+            table.touch(live, now)
+            metrics.bytes_in.count += len(frame) + 4
+            request = parse_request(frame, live.info, context.apis)
+            request.received_at = now
+            request.room = context.room
+            live.current.request = request
+            if context.trace.received.listeners:
+                context.trace.emit_received(request)
+            del frame  # the request owns the frame from here on, and frees it before the next one is read
+            metrics.idle.busy_s += clock() - now
+            try:
+                try:
+                    requests.send_nowait(request)
+                except trio.WouldBlock:
+                    await responses.flush()
+                    await requests.send(request)
+                if not await _answer(request, live, frames, responses, context):
+                    return
+            finally:
+                request.release()
+            live.current.request = None
+            del request  # so that an idle connection keeps no frame in memory, and no file of a response open
+    finally:
+        await responses.flush()
 
 
-async def _answer(request: Request, live: LiveConnection, transport: Transport, context: ProcessorContext) -> bool:
+async def _answer(
+    request: Request, live: LiveConnection, frames: FrameReader, responses: _Responses, context: ProcessorContext
+) -> bool:
     """Wait for the reply and send it; return False if the connection is to be closed."""
     reply = await request.reply()
     clock = context.plane_metrics.clock
     resumed_at = ready_at = clock()
-    metrics = context.metrics
     if isinstance(reply, Parked):
+        await responses.flush()
         live.is_parked = True
         reply = await _parked(reply, request, context)
         live.is_parked = False
@@ -117,28 +130,77 @@ async def _answer(request: Request, live: LiveConnection, transport: Transport, 
         return False
     if reply is NO_RESPONSE:
         _finish(request, resumed_at, ready_at, ready_at, context)
+        if not frames.has_frame:
+            await responses.flush()
         return True
     data, pieces = await encode_response(request, reply)
     # A slow peer keeps only the encoded response in memory. The objects of a large one need ten times as much.
     del reply
     request.release()
-    metrics.responses.count += 1
-    context.unsent.add(live, len(data))
-    try:
-        if pieces:
-            metrics.bytes_out.count += sum(piece.length for _, piece in pieces)
-            await _send_spliced(transport, data, pieces)
-        else:
-            await transport.send(data)
-    finally:
-        metrics.responses.count -= 1
-        context.unsent.remove(live)
-    metrics.bytes_out.count += len(data)
-    sent_at = clock()
-    metrics.idle.busy_s += sent_at - ready_at
-    context.table.touch(live, sent_at)
-    _finish(request, resumed_at, ready_at, sent_at, context)
+    started_at = ready_at
+    if responses.waiting and (pieces or len(data) > MAX_TOGETHER_BYTES):
+        await responses.flush()
+        started_at = clock()
+    responses.add(data, request, resumed_at, ready_at)
+    if frames.has_frame and not pieces and not responses.is_full:
+        context.metrics.idle.busy_s += clock() - started_at
+    else:
+        await responses.send(pieces, started_at)
     return True
+
+
+class _Responses:
+    """The responses of a connection until they are sent. Those of pipelined requests leave together.
+
+    A response waits only while the next request has arrived as a whole, a handler works on it, and its response is
+    encoded. It does not wait for a parked request, or for room in the queue.
+    """
+
+    __slots__ = ("_context", "_data", "_live", "_transport", "waiting")
+
+    def __init__(self, live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
+        self._live, self._transport, self._context = live, transport, context
+        self._data = bytearray()
+        self.waiting: list[tuple[Request, float, float]] = []
+        """Each request, with the times when its connection had the reply and the response."""
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.waiting) >= MAX_TOGETHER or len(self._data) >= MAX_TOGETHER_BYTES
+
+    def add(self, data: bytearray, request: Request, resumed_at: float, ready_at: float) -> None:
+        if self.waiting:
+            self._data += data
+        else:
+            self._data = data
+        self.waiting.append((request, resumed_at, ready_at))
+        self._context.metrics.responses.count += 1
+
+    async def flush(self) -> None:
+        """Send the responses that wait, if any."""
+        if self.waiting:
+            await self.send([], self._context.plane_metrics.clock())
+
+    async def send(self, pieces: list[tuple[int, FileSlice]], started_at: float) -> None:
+        """Send the responses, with slices of files in the last one. The work for it began at ``started_at``."""
+        data, waiting, metrics = self._data, self.waiting, self._context.metrics
+        self._data, self.waiting = bytearray(), []
+        self._context.unsent.add(self._live, len(data))
+        try:
+            if pieces:
+                metrics.bytes_out.count += sum(piece.length for _, piece in pieces)
+                await _send_spliced(self._transport, data, pieces)
+            else:
+                await self._transport.send(data)
+        finally:
+            metrics.responses.count -= len(waiting)
+            self._context.unsent.remove(self._live)
+        metrics.bytes_out.count += len(data)
+        sent_at = self._context.plane_metrics.clock()
+        metrics.idle.busy_s += sent_at - started_at
+        self._context.table.touch(self._live, sent_at)
+        for request, resumed_at, ready_at in waiting:
+            _finish(request, resumed_at, ready_at, sent_at, self._context)
 
 
 def _finish(request: Request, resumed_at: float, ready_at: float, sent_at: float, context: ProcessorContext) -> None:

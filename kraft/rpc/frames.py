@@ -51,6 +51,12 @@ class FrameReader:
         self._taken = 0
         self._arrived = memoryview(b"")
 
+    @property
+    def has_frame(self) -> bool:
+        """Whether ``read`` returns or raises at once, because a whole frame has arrived behind the last one."""
+        arrived = self._arrived
+        return len(arrived) >= 4 and 4 + int(_LENGTH.unpack_from(arrived)[0]) <= len(arrived)
+
     def release(self) -> None:
         """Give back the memory of the last frame."""
         if self._taken:

@@ -7,16 +7,21 @@ import struct
 from pathlib import Path
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
-from kraft.rpc.channel import CLOSE, ConnectionInfo, Reply, Request
-from kraft.rpc.connection import error_reply, failed_reply
+from kraft.messages.heartbeat_response import HeartbeatResponse
+from kraft.metrics import Registry
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, ConnectionInfo, Parked, Reply, Request
+from kraft.rpc.connection import MAX_TOGETHER, MAX_TOGETHER_BYTES, error_reply, failed_reply
 from kraft.rpc.rejections import RejectionLog
 from kraft.wire.codec import encode
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice, Records
-from tests.rpc.planes import FETCH, frame, running
+from kraft.world.transport import PlainTransport
+from tests.rpc.planes import FETCH, a_plane, frame, running
 
 
 def a_fetch_response(*records: Records) -> FetchResponse:
@@ -86,3 +91,129 @@ def test_a_client_id_writes_no_line_of_its_own(request_: Request, caplog: pytest
     rejections = RejectionLog(lambda: 0.0)
     assert failed_reply(request_, DecodeError("no such message"), lambda request, error: None, rejections) is CLOSE
     assert "\n" not in caplog.text.rstrip("\n")
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of what the server sends, one for each ``send``."""
+    sizes: list[int] = []
+    send = PlainTransport.send
+
+    async def counted(self: PlainTransport, data: bytes | bytearray | memoryview, *, more: bool = False) -> None:
+        sizes.append(len(data))
+        await send(self, data, more=more)
+
+    monkeypatch.setattr(PlainTransport, "send", counted)
+    return sizes
+
+
+RESPONSE_BYTES = 10
+"""A Heartbeat response of version 0 with its length."""
+
+
+async def test_the_responses_of_pipelined_requests_leave_together(sent: list[int]) -> None:
+    """``MAX_TOGETHER`` of them at most, and the last one waits for nothing."""
+    count = MAX_TOGETHER + 3
+    registry = Registry()
+    async with running(registry=registry) as plane, await plane.peer() as peer:
+        await peer.send_bytes(b"".join(frame(number) for number in range(count)))
+        assert [await peer.receive() for _ in range(count)] == [(number, 0) for number in range(count)]
+        assert sent == [MAX_TOGETHER * RESPONSE_BYTES, 3 * RESPONSE_BYTES]
+        await peer.send_bytes(frame(1) + frame(2)[:9])
+        assert await peer.receive() == (1, 0)  # half a frame delays nothing
+    assert registry.get("kafka.network:type=RequestChannel,name=ResponseQueueSize").value == 0
+    for time in ("ResponseSend", "Total"):
+        name = f"kafka.network:type=RequestMetrics,name={time}TimeMs,request=Heartbeat"
+        assert registry.get(name).value == count + 1
+    outgoing = "kafka.server:type=socket-server-metrics,name=outgoing-byte,listener=PLAINTEXT,networkProcessor=0"
+    assert registry.get(outgoing).count == (count + 1) * RESPONSE_BYTES
+
+
+@pytest.mark.parametrize(("length", "sends"), [(MAX_TOGETHER_BYTES // 2, [2, 2]), (MAX_TOGETHER_BYTES, [1, 1, 1, 1])])
+async def test_long_responses_do_not_gather(sent: list[int], length: int, sends: list[int]) -> None:
+    """``MAX_TOGETHER_BYTES`` bounds what a connection holds: no response is copied to one that is as long."""
+
+    async def handle(request: Request) -> Reply:
+        return a_fetch_response(bytes(length))
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        await peer.send_bytes(b"".join(frame(number, api_key=FETCH, version=4) for number in range(4)))
+        for _ in range(4):
+            await peer.receive()
+    size = sum(sent) // 4
+    assert sent == [count * size for count in sends]
+
+
+async def test_a_response_does_not_wait_for_a_parked_request() -> None:
+    gate = trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        async def wait() -> HeartbeatResponse:
+            await gate.wait()
+            return HeartbeatResponse()
+
+        return Parked(wait) if request.client_id == "slow" else HeartbeatResponse()
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        await peer.send_bytes(frame(1) + frame(2, "slow"))
+        assert await peer.receive() == (1, 0)
+        gate.set()
+        assert await peer.receive() == (2, 0)
+
+
+async def test_a_response_does_not_wait_for_room_in_the_queue() -> None:
+    gates = {"first": trio.Event(), "other": trio.Event()}
+
+    async def handle(request: Request) -> Reply:
+        if request.client_id in gates:
+            await gates[request.client_id].wait()
+        return HeartbeatResponse()
+
+    async with running(handle, a_plane(queue_capacity=1, handlers=1)) as plane, await plane.peer() as peer:
+        await peer.send_bytes(frame(1, "first") + frame(2))
+        await wait_all_tasks_blocked()
+        others = [await plane.peer() for _ in range(3)]
+        for other in others:
+            await other.send(3, "other")
+        await wait_all_tasks_blocked()
+        gates["first"].set()
+        assert await peer.receive() == (1, 0)
+        gates["other"].set()
+        assert await peer.receive() == (2, 0)
+        for other in others:
+            await other.aclose()
+
+
+@pytest.mark.parametrize("bad", [b"\xff\xff\xff\xff", frame(2, version=99)], ids=["frame", "version"])
+async def test_responses_leave_before_a_bad_request_closes_the_connection(bad: bytes) -> None:
+    async with running() as plane, await plane.peer() as peer:
+        await peer.send_bytes(frame(1) + bad)
+        assert [await peer.receive() for _ in range(2)] == [(1, 0), None]
+
+
+@pytest.mark.parametrize("last", [CLOSE, NO_RESPONSE], ids=["close", "acks=0"])
+async def test_responses_leave_before_a_request_without_one(last: Reply) -> None:
+    async def handle(request: Request) -> Reply:
+        return last if request.client_id == "last" else HeartbeatResponse()
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        await peer.send_bytes(frame(1) + frame(2, "last"))
+        assert await peer.receive() == (1, 0)
+
+
+async def test_responses_leave_at_a_stop() -> None:
+    """The connection answers the request in flight and those before it, and no other one."""
+    release = trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        if request.client_id == "slow":
+            await release.wait()
+        return HeartbeatResponse()
+
+    async with running(handle) as plane, await plane.peer() as peer:
+        await peer.send_bytes(frame(1) + frame(2, "slow") + frame(3))
+        await wait_all_tasks_blocked()
+        plane.stopping.set()
+        await wait_all_tasks_blocked()
+        release.set()
+        assert [await peer.receive() for _ in range(3)] == [(1, 0), (2, 0), None]

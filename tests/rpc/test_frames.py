@@ -70,6 +70,30 @@ def split(data: bytes, cuts: list[int]) -> list[bytes]:
 sizes = st.one_of(st.integers(0, 300), st.integers(65_000, 66_000), st.just(1_200_000))
 
 
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        (b"", False),
+        (b"\0\0\0", False),
+        (b"\0\0\0\2a", False),
+        (b"\0\0\0\2ab", True),
+        (b"\0\0\0\0", True),
+        (b"\xff\xff\xff\xff", True),
+    ],
+)
+def test_a_frame_behind_the_last_one_is_known(behind: bytes, expected: bool) -> None:
+    """A length out of range counts: the next ``read`` raises at once."""
+
+    async def main() -> None:
+        chunks = [struct.pack(">i", 3) + b"one" + behind]
+        reader = FrameReader(Chunks(chunks), memoryview(bytearray(SCRATCH_BYTES)), MAX_BYTES, MemoryPool())
+        assert not reader.has_frame
+        assert await reader.read() == b"one"
+        assert reader.has_frame is expected
+
+    trio.run(main)
+
+
 @given(st.lists(sizes, max_size=6), st.lists(st.integers(0, 2_000_000), max_size=8), st.integers(0, 255))
 def test_frames_do_not_depend_on_how_the_bytes_arrive(lengths: list[int], cuts: list[int], seed: int) -> None:
     frames = [bytes([(seed + number) % 256]) * length for number, length in enumerate(lengths)]
