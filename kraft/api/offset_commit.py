@@ -29,6 +29,7 @@ from kraft.messages.offset_commit_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.OFFSET_COMMIT,
@@ -36,33 +37,48 @@ ROW = Api(
     permissions=((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
 )
 
+_SLICE_PARTITIONS = 500
+
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
+    known, unknown = await _divided(broker, message.topics)
     shard = broker.groups.shard_of(message.group_id)
-    unknown = [_unknown_partitions(broker, topic) for topic in message.topics]
     if not any(unknown):
         return shard.submit(request, message)
-    known = [
-        attrs.evolve(topic, partitions=[each for each in topic.partitions if each.partition_index not in missing])
-        for topic, missing in zip(message.topics, unknown, strict=True)
-    ]
     reply = shard.submit(request, attrs.evolve(message, topics=known))
 
     async def with_unknown() -> OffsetCommitResponse:
         response = await reply.wait() if isinstance(reply, Parked) else reply
         assert isinstance(response, OffsetCommitResponse)
+        turns = Turns(_SLICE_PARTITIONS)
         for topic, missing in zip(response.topics, unknown, strict=True):
-            topic.partitions += [
-                OffsetCommitResponsePartition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for index in missing
-            ]
+            for index in missing:
+                topic.partitions.append(OffsetCommitResponsePartition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                await turns.spend()
         return response
 
     return Parked(with_unknown)
 
 
-def _unknown_partitions(broker: BrokerContext, topic: OffsetCommitRequestTopic) -> list[int]:
-    count = broker.replicas.partition_count(topic.name)
-    return [each.partition_index for each in topic.partitions if not 0 <= each.partition_index < count]
+async def _divided(
+    broker: BrokerContext, topics: list[OffsetCommitRequestTopic]
+) -> tuple[list[OffsetCommitRequestTopic], list[list[int]]]:
+    """Return each topic with the partitions that exist, and the numbers of the others."""
+    turns = Turns(_SLICE_PARTITIONS)
+    known, unknown = [], []
+    for topic in topics:
+        count = broker.replicas.partition_count(topic.name)
+        existing, missing = [], []
+        for each in topic.partitions:
+            if 0 <= each.partition_index < count:
+                existing.append(each)
+            else:
+                missing.append(each.partition_index)
+            await turns.spend()
+        known.append(attrs.evolve(topic, partitions=existing))
+        unknown.append(missing)
+        await turns.spend()
+    return known, unknown
 
 
 def error(message: OffsetCommitRequest, version: int, code: ErrorCode, text: str | None = None) -> OffsetCommitResponse:

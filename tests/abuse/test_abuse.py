@@ -22,6 +22,11 @@ from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic
 from kraft.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
@@ -91,6 +96,7 @@ NAMES = [f"name-{number}" for number in range(COUNT)]
 NUMBERS = list(range(COUNT))
 LONG_IDS = [f"{number}".ljust(32_000, "x") for number in range(30)]
 """The partition of a group comes from a hash of each character of its id."""
+UNKNOWN_OFFSETS = [OffsetCommitRequestPartition(number) for number in NUMBERS]
 LARGE: list[tuple[Message, int]] = [
     (FindCoordinatorRequest(coordinator_keys=LONG_IDS), 4),
     (DescribeGroupsRequest(groups=LONG_IDS), 5),
@@ -116,6 +122,7 @@ LARGE: list[tuple[Message, int]] = [
     (DescribeProducersRequest(topics=[TopicRequest(name) for name in NAMES]), 0),
     (DescribeTopicPartitionsRequest(topics=[NamedTopic(name) for name in NAMES]), 0),
     (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name) for name in NAMES]), 5),
+    (OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic("t", partitions=UNKNOWN_OFFSETS)]), 8),
     (ListOffsetsRequest(topics=[ListOffsetsTopic("t", [ListOffsetsPartition(n, timestamp=-1) for n in NUMBERS])]), 7),
     (
         ProduceRequest(
