@@ -19,10 +19,11 @@ import attrs
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from tests.abuse.attacks import whole
-from tests.abuse.campaign import PATIENCE_S, neighbour, resident_mib
+from tests.abuse.attack import whole
+from tests.abuse.campaign import PATIENCE_S, neighbour
+from tests.abuse.target import Target, running_target
 from tests.fuzz.strike import NEIGHBOUR_TOPIC, Neighbour
-from tests.support.node_process import NodeProcess
+from tests.support.node_process import OURS
 
 CONNECTIONS = 200
 TOPIC, PARTITIONS = "wide", 5_000
@@ -71,32 +72,31 @@ SUMS: Mapping[str, Sum] = {
 }
 
 
-def measure(node: NodeProcess, total: Sum, connections: int) -> tuple[int, int]:
+def measure(target: Target, total: Sum, connections: int) -> tuple[int, int]:
     """Return the resident memory in MiB before and at its height."""
-    address = ("127.0.0.1", node.ports[0])
-    with neighbour(address) as friend, contextlib.ExitStack() as open_sockets:
+    with neighbour(target.address) as friend, contextlib.ExitStack() as open_sockets:
         friend.prepare()
         total.prepare(friend)
         frames = b"".join(total.frames())
         friend.live()
-        before = resident_mib(node)
+        before = target.resident_mib()
         for _ in range(connections):
             peer = open_sockets.enter_context(socket.socket())
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
             peer.settimeout(PATIENCE_S)
-            peer.connect(address)
+            peer.connect(target.address)
             peer.sendall(frames)
-        settled(node)
+        settled(target)
         friend.live()
-        return before, resident_mib(node, "VmHWM")
+        return before, target.resident_mib("VmHWM")
 
 
-def settled(node: NodeProcess) -> None:
+def settled(target: Target) -> None:
     """Wait until the node's memory has not grown for a while."""
     highest, since = 0, time.monotonic()
     while time.monotonic() - since < QUIET_S:
         time.sleep(0.2)
-        now = resident_mib(node)
+        now = target.resident_mib()
         if now > highest + QUIET_MIB:
             highest, since = now, time.monotonic()
 
@@ -110,11 +110,8 @@ def main() -> None:
     for name, total in SUMS.items():
         if options.only in name:
             with tempfile.TemporaryDirectory(prefix="kraft-sums-") as directory:
-                node = NodeProcess(Path(directory))
-                try:
-                    before, most = measure(node.start(), total, options.connections)
-                finally:
-                    node.kill()
+                with running_target(Path(directory), OURS, 1) as target:
+                    before, most = measure(target, total, options.connections)
             print(f"| {name} | {options.connections} | {before} | {most} |", flush=True)
 
 
