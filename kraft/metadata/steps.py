@@ -18,7 +18,7 @@ C = TypeVar("C", bound=tuple[Any, ...])
 Steps = Generator[int, None, T]
 
 #: The items that are counted or sorted in a step, and its cost.
-_AT_ONCE, _COST = 1000, 50
+_AT_ONCE, _COST = 1000, 100
 
 
 def finished(work: Steps[T]) -> T:
