@@ -163,7 +163,7 @@ def shapes(cls: type[Message], version: int) -> Iterator[tuple[Path, Shape]]:
             continue
         yield path, Shape.DISTINCT
         yield path, Shape.REPEATED
-        if (named := _name_of(field, version)) is not None and named.item_type == "string":
+        if (identity := _identity_of(field, version)) is not None and identity.item_type == "string":
             yield path, Shape.LONG
         if flexible and field.struct is not None:
             yield path, Shape.TAGGED
@@ -218,8 +218,8 @@ def _inner_elements(element: Any, field: Field, version: int) -> int:
 def likely_element(rng: random.Random, field: Field, version: int) -> Any:
     """Draw an element. If a topic may have a name or an id, it has a name."""
     element = item(rng, field, version)
-    named = _name_of(field, version)
-    if field.struct is not None and named is not None and named.name == "name" and hasattr(element, "topic_id"):
+    identity = _identity_of(field, version)
+    if field.struct is not None and identity is not None and identity.name == "name" and hasattr(element, "topic_id"):
         element.topic_id = ZERO_UUID
     return element
 
@@ -229,18 +229,22 @@ def renamed(element: Any, field: Field, version: int, number: int, length: int =
     if field.struct is None:
         return _identity(element, field.item_type, number, length)
     changed = copy.copy(element)
-    integers = (each for each in _untagged(field.struct, version) if each.type.startswith("int"))
-    identity = _name_of(field, version) or next(integers, None)
+    identity = _identity_of(field, version)
     if identity is not None:
         setattr(changed, identity.name, _identity(getattr(element, identity.name), identity.type, number, length))
     return changed
 
 
-def _name_of(field: Field, version: int) -> Field | None:
-    """The field that names an element: the element itself, or the first string in it, or the first UUID."""
-    inner = [field] if field.struct is None else _untagged(field.struct, version)
-    named = [each for kind in ("string", "uuid") for each in inner if each.item_type == kind]
-    return named[0] if named else None
+def _identity_of(field: Field, version: int) -> Field | None:
+    """The field that tells elements apart: the element itself, or the first name, id or number in it.
+
+    An id before a name is an alternative to it.
+    """
+    if field.struct is None:
+        return field
+    found = [each for each in _untagged(field.struct, version) if each.type in ("string", "uuid", "int32", "int64")]
+    names = [each for each in found if each.name == "name"]
+    return next(iter(names + found), None)
 
 
 def _untagged(cls: type[Message], version: int) -> list[Field]:

@@ -37,8 +37,9 @@ from kraft.messages.produce_request import PartitionProduceData, ProduceRequest,
 from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.schema import Message
 from tests.abuse import attacks
-from tests.abuse.attack import Attack
+from tests.abuse.attack import Attack, whole
 from tests.abuse.campaign import Outcome, neighbour, strike
+from tests.abuse.state import coordinator
 from tests.fuzz.strike import Address, Neighbour
 from tests.support.nodes import connected
 
@@ -110,6 +111,7 @@ LARGE: list[tuple[Message, int]] = [
     (DescribeProducersRequest(topics=[TopicRequest("t", NUMBERS)]), 0),
     (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name) for name in NAMES]), 8),
     (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", [*NUMBERS, *range(COUNT, 2 * COUNT)])]), 5),
+    (OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name) for name in NAMES]), 8),
     (LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=name) for name in NAMES]), 4),
     (DeleteRecordsRequest([DeleteRecordsTopic("t", [DeleteRecordsPartition(n) for n in NUMBERS])]), 2),
     (
@@ -157,3 +159,13 @@ async def test_the_handler_of_a_large_request_gives_its_turn_away(request_: Mess
         await broker.request(request_, version)
         trio.lowlevel.remove_instrument(steps)
     assert steps.count >= 20
+
+
+def test_a_commit_for_many_unknown_partitions_is_answered(address: Address, friend: Neighbour) -> None:
+    """A list of the unknown ones, searched for each partition, takes minutes in one step of the handler."""
+    partitions = [OffsetCommitRequestPartition(index, 1, committed_metadata="") for index in range(99_000)]
+    topics = [OffsetCommitRequestTopic("orders", partitions=partitions)]
+    request = OffsetCommitRequest("g", generation_id_or_member_epoch=-1, member_id="", topics=topics)
+    coordinator(friend)
+    with struck(address, friend, Attack("", lambda: whole(request, 8))) as outcome:
+        assert outcome.frames == 1
