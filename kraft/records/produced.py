@@ -68,17 +68,18 @@ def check_produced(records: Buffer, rules: ProduceRules, *, produce_version: int
         raise KafkaError(ErrorCode.INVALID_RECORD, "a produce request needs one record batch per partition")
     try:
         header = parse_header(records)
-        if len(records) > header.size:
+        size = header.size
+        if len(records) > size:
             raise KafkaError(ErrorCode.INVALID_RECORD, "more than one record batch for a partition")
-        if header.size > rules.max_message_bytes:
-            message = f"batch of {header.size} bytes, max.message.bytes is {rules.max_message_bytes}"
+        if size > rules.max_message_bytes:
+            message = f"batch of {size} bytes, max.message.bytes is {rules.max_message_bytes}"
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
         check_batch(records, 0, header)
     except OldMagic as error:
         raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
     except CorruptBatch as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
-    if header.compression is Compression.ZSTD and produce_version < _ZSTD_FROM_PRODUCE_VERSION:
+    if produce_version < _ZSTD_FROM_PRODUCE_VERSION and header.compression is Compression.ZSTD:
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later")
     _check_offsets(header)
     _check_producer(header)
