@@ -34,8 +34,10 @@ logger = logging.getLogger("kraft.rpc")
 ErrorResponse = Callable[[Request, Exception], Message | None]
 """Makes the error response for a failed request (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
 
-MAX_TOGETHER: Final = 16
-"""Not a Kafka setting. How many responses to pipelined requests leave together."""
+MAX_TOGETHER: Final = 4
+"""Not a Kafka setting. How many responses to pipelined requests leave together. With many, the client and the node
+would wait for each other in turns, instead of working at the same time.
+"""
 MAX_TOGETHER_BYTES: Final = 16 * 1024
 """Not a Kafka setting. How many bytes such responses have together. A longer response leaves alone."""
 
