@@ -1,1 +1,4 @@
-"""The ZooKeeper-era control plane. ``znodes`` has the formats of the data in ZooKeeper, and is pure."""
+"""The ZooKeeper-era control plane: the formats of the znodes, and the legacy controller.
+
+``znodes``, ``operations`` and ``controller`` are pure.
+"""

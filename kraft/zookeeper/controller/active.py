@@ -1,0 +1,355 @@
+"""The active controller: its epoch, its view of the cluster, guarded writes, and the requests to brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+import attrs
+
+from kraft.config.listeners import PROTOCOLS
+from kraft.messages.leader_and_isr_request import (
+    LeaderAndIsrLiveLeader,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from kraft.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest, StopReplicaTopicState
+from kraft.messages.update_metadata_request import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+from kraft.zookeeper.controller.broker_queue import (
+    BrokerQueue,
+    Grouped,
+    Waiting,
+    WaitingLeaderAndIsr,
+    WaitingStopReplica,
+    WaitingUpdateMetadata,
+)
+from kraft.zookeeper.controller.cluster import LegacyCluster, LiveBroker
+from kraft.zookeeper.controller.effects import BrokerRequest, ControllerMoved, LegacyEffects, Steps
+from kraft.zookeeper.controller.elections import Choice
+from kraft.zookeeper.operations import (
+    Check,
+    ChildNames,
+    Children,
+    Failure,
+    Get,
+    Multi,
+    MultiFailed,
+    Result,
+    Set,
+    Write,
+    Znode,
+)
+from kraft.zookeeper.znodes.admin import TopicPartition
+from kraft.zookeeper.znodes.controllers import CONTROLLER_EPOCH
+from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.topics import (
+    EPOCH_DURING_DELETE,
+    LEADER_DURING_DELETE,
+    NO_LEADER,
+    PartitionState,
+    decode_state,
+    encode_state,
+    state_path,
+)
+
+LEADER_AND_ISR_VERSION, UPDATE_METADATA_VERSION, STOP_REPLICA_VERSION = 7, 8, 4
+"""The versions of inter.broker.protocol.version 3.4 and newer."""
+MAX_ATTEMPTS = 10
+"""Of a write whose znode another process changes each time."""
+OPERATIONS_AT_ONCE = 1_000
+"""Operations that one effect has at most; not a Kafka setting."""
+UNKNOWN_EPOCH = -1
+
+T = TypeVar("T")
+
+
+@attrs.frozen
+class LegacyControllerConfig:
+    """The settings that the controller needs. ``controller_listener`` is control.plane.listener.name, else the listener
+    between brokers."""
+
+    broker_id: int
+    inter_broker_listener: str
+    controller_listener: str
+    allows_unclean_elections: bool = False
+    deletes_topics: bool = True
+    rebalances_leaders: bool = True
+    leader_imbalance_percentage: int = 10
+    leader_imbalance_check_interval_s: float = 300.0
+
+
+class Uuids(Protocol):
+    def __call__(self) -> UUID: ...
+
+
+@attrs.define
+class ActiveController:
+    """All that lives from the election of this broker to its resignation."""
+
+    config: LegacyControllerConfig
+    epoch: int
+    epoch_version: int
+    """Of the znode /controller_epoch: every write is conditional on it."""
+    new_uuid: Uuids
+    cluster: LegacyCluster = attrs.Factory(LegacyCluster)
+    queues: dict[int, BrokerQueue] = attrs.Factory(dict)
+    effects: LegacyEffects = attrs.Factory(LegacyEffects)
+    """Of the current step."""
+    _next_number: int = 0
+
+    # What changes ZooKeeper.
+
+    def write(self, writes: Sequence[Write | tuple[Write, ...]]) -> Steps[list[Result]]:
+        """Perform each write, or all or none of each tuple of them, unless another controller was elected.
+
+        Raises ControllerMoved if one was. The result of a tuple is that of its last write.
+        """
+        outcome: list[Result] = []
+        for chunk in chunks(writes, OPERATIONS_AT_ONCE):
+            check = Check(CONTROLLER_EPOCH, self.epoch_version)
+            results = yield tuple(Multi((check, *(each if isinstance(each, tuple) else (each,)))) for each in chunk)
+            for result in results:
+                if isinstance(result, MultiFailed) and result.index == 0:
+                    raise ControllerMoved
+                if isinstance(result, MultiFailed):
+                    outcome.append(result.failure)
+                else:
+                    outcome.append(result[-1] if isinstance(result, tuple) else result)
+        return outcome
+
+    def read(self, paths: Iterable[str], *, watch: bool = False) -> Steps[list[Znode | None]]:
+        """Read each znode; None for one that does not exist."""
+        nodes: list[Znode | None] = []
+        for chunk in chunks(tuple(paths), OPERATIONS_AT_ONCE):
+            results = yield tuple(Get(path, watch) for path in chunk)
+            nodes += [each if isinstance(each, Znode) else None for each in results]
+        return nodes
+
+    def children(self, path: str) -> Steps[tuple[str, ...]]:
+        """List and watch the children of a znode; none of one that does not exist."""
+        (result,) = yield (Children(path, watch=True),)
+        return result.names if isinstance(result, ChildNames) else ()
+
+    def read_states(self, partitions: Sequence[TopicPartition]) -> Steps[None]:
+        """Read the states of these partitions anew. Raises ControllerMoved if another controller wrote one later."""
+        nodes = yield from self.read(state_path(*each) for each in partitions)
+        for partition, node in zip(partitions, nodes, strict=True):
+            try:
+                state = None if node is None else decode_state(*partition, node.data, node.version)
+            except MalformedZnode as error:
+                self.note(f"{error}; the partition keeps its last known state")
+                continue
+            if state is None:
+                self.cluster.states.pop(partition, None)
+            elif state.controller_epoch > self.epoch:
+                raise ControllerMoved
+            else:
+                self.cluster.states[partition] = state
+
+    def change(
+        self, partitions: Iterable[TopicPartition], choose: Choice
+    ) -> Steps[dict[TopicPartition, PartitionState]]:
+        """Write the state that ``choose`` returns for each partition; return those that were written.
+
+        A write is conditional on the version of the znode. After another process changed it, ZooKeeper's state is read
+        and ``choose`` is asked again.
+        """
+        done: dict[TopicPartition, PartitionState] = {}
+        remaining = list(partitions)
+        for _ in range(MAX_ATTEMPTS):
+            wanted: dict[TopicPartition, PartitionState] = {}
+            for partition in remaining:
+                state = self.cluster.states.get(partition)
+                chosen = None if state is None else choose(self.cluster, partition, state)
+                if chosen is not None:
+                    wanted[partition] = attrs.evolve(chosen, controller_epoch=self.epoch)
+            results = yield from self.write(
+                [Set(state_path(*each), encode_state(state), state.partition_epoch) for each, state in wanted.items()]
+            )
+            remaining = []
+            for (partition, state), result in zip(wanted.items(), results, strict=True):
+                if isinstance(result, int):
+                    done[partition] = attrs.evolve(state, partition_epoch=result)
+                    self.cluster.states[partition] = done[partition]
+                elif result is Failure.BAD_VERSION:
+                    remaining.append(partition)
+                else:
+                    self.note(f"cannot write the state of {shown(partition)}: {result}")
+            if not remaining:
+                return done
+            yield from self.read_states(remaining)
+        self.note(f"the states of {len(remaining)} partitions change all the time; first {shown(remaining[0])}")
+        return done
+
+    # What goes to brokers.
+
+    def send_leader_and_isr(self, brokers: Iterable[int], partition: TopicPartition, *, is_new: bool = False) -> None:
+        """Queue the state of a partition for these replicas, and its metadata for every broker."""
+        state, assignment = self.cluster.states[partition], self.cluster.assignment(partition)
+        assert assignment is not None
+        topic, index = partition
+        for broker_id in brokers:
+            queue = self.queues.get(broker_id)
+            if queue is None:
+                continue
+            queue.add_leader_and_isr(
+                topic,
+                self.cluster.topics[topic].topic_id,
+                LeaderAndIsrPartitionState(
+                    partition_index=index,
+                    controller_epoch=state.controller_epoch,
+                    leader=state.leader,
+                    leader_epoch=state.leader_epoch,
+                    isr=list(state.isr),
+                    partition_epoch=state.partition_epoch,
+                    replicas=list(assignment.replicas),
+                    adding_replicas=list(assignment.adding),
+                    removing_replicas=list(assignment.removing),
+                    is_new=is_new,
+                    leader_recovery_state=state.recovery_state,
+                ),
+            )
+        self.send_metadata(self.queues, (partition,))
+
+    def send_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> None:
+        """Queue the live brokers, and the metadata of these partitions as far as they have a state."""
+        named = [(each, self._metadata(each)) for each in partitions if each in self.cluster.states]
+        for queue in (self.queues[each] for each in brokers if each in self.queues):
+            queue.add_live_brokers()
+            for (topic, _), state in named:
+                queue.add_metadata(topic, self.cluster.topics[topic].topic_id, state)
+
+    def send_live_brokers(self, brokers: Iterable[int]) -> None:
+        """Queue the live brokers before any LeaderAndIsr: a follower fetches only from brokers that it knows."""
+        for queue in (self.queues[each] for each in brokers if each in self.queues):
+            queue.add_live_brokers(first=True)
+
+    def send_stop(self, brokers: Iterable[int], partition: TopicPartition, *, deletes: bool) -> None:
+        """Queue a StopReplica. While a topic is deleted, its epoch overrides every leader epoch (KIP-570)."""
+        topic, index = partition
+        state = self.cluster.states.get(partition)
+        epoch = UNKNOWN_EPOCH if state is None else state.leader_epoch
+        epoch = EPOCH_DURING_DELETE if topic in self.cluster.deletions else epoch
+        for queue in (self.queues[each] for each in brokers if each in self.queues):
+            stop = StopReplicaPartitionState(partition_index=index, leader_epoch=epoch, delete_partition=deletes)
+            queue.add_stop(topic, self.cluster.topics[topic].topic_id, stop)
+
+    def flush(self) -> None:
+        """Send each idle broker the next request that waits for it."""
+        for broker_id, queue in self.queues.items():
+            waiting = None if queue.in_flight is not None else queue.take()
+            broker = self.cluster.brokers.get(broker_id)
+            endpoint = None if broker is None else self._endpoint(broker)
+            if waiting is None or broker is None or endpoint is None:
+                continue
+            message, version = self._message(broker, waiting)
+            self._next_number += 1
+            queue.in_flight = self._next_number, message
+            self.effects.requests.append(
+                BrokerRequest(broker_id, broker.epoch, endpoint, self._next_number, message, version)
+            )
+
+    def note(self, text: str) -> None:
+        self.effects.notes.append(text)
+
+    def respond(self, token: object, message: Any) -> None:
+        self.effects.responses.append((token, message))
+
+    def _endpoint(self, broker: LiveBroker) -> Any:
+        """KIP-291: the control plane's endpoint, else that between brokers."""
+        registration = broker.registration
+        names = self.config.controller_listener, self.config.inter_broker_listener
+        return next(filter(None, map(registration.endpoint, names)), None)
+
+    def _metadata(self, partition: TopicPartition) -> UpdateMetadataPartitionState:
+        state, assignment = self.cluster.states[partition], self.cluster.assignment(partition)
+        assert assignment is not None
+        is_deleted = partition[0] in self.cluster.deletions
+        return UpdateMetadataPartitionState(
+            partition_index=partition[1],
+            controller_epoch=state.controller_epoch,
+            leader=LEADER_DURING_DELETE if is_deleted else state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=list(state.isr),
+            zk_version=state.partition_epoch,
+            replicas=list(assignment.replicas),
+            offline_replicas=[each for each in assignment.replicas if not self.cluster.is_online(each, partition)],
+        )
+
+    def _message(self, broker: LiveBroker, waiting: Waiting) -> tuple[Any, int]:
+        message: LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
+        match waiting:
+            case WaitingLeaderAndIsr(topics):
+                message, version = self._leader_and_isr(topics), LEADER_AND_ISR_VERSION
+            case WaitingUpdateMetadata(metadata):
+                message, version = self._update_metadata(metadata), UPDATE_METADATA_VERSION
+            case WaitingStopReplica(stops):
+                message, version = _stop_replica(stops), STOP_REPLICA_VERSION
+        message.controller_id, message.controller_epoch = self.config.broker_id, self.epoch
+        message.broker_epoch = broker.epoch
+        return message, version
+
+    def _leader_and_isr(self, topics: Grouped[LeaderAndIsrPartitionState]) -> LeaderAndIsrRequest:
+        leaders = {state.leader for states in topics.values() for state in states} - {NO_LEADER}
+        return LeaderAndIsrRequest(
+            topic_states=[
+                LeaderAndIsrTopicState(topic_name=name, topic_id=topic_id, partition_states=states)
+                for (name, topic_id), states in topics.items()
+            ],
+            live_leaders=list(self._leaders(leaders)),
+        )
+
+    def _update_metadata(self, topics: Grouped[UpdateMetadataPartitionState]) -> UpdateMetadataRequest:
+        return UpdateMetadataRequest(
+            topic_states=[
+                UpdateMetadataTopicState(topic_name=name, topic_id=topic_id, partition_states=states)
+                for (name, topic_id), states in topics.items()
+            ],
+            live_brokers=[_live_broker(each) for each in self.cluster.brokers.values()],
+        )
+
+    def _leaders(self, broker_ids: Iterable[int]) -> Iterator[LeaderAndIsrLiveLeader]:
+        for broker_id in sorted(broker_ids):
+            broker = self.cluster.brokers.get(broker_id)
+            endpoint = None if broker is None else broker.registration.endpoint(self.config.inter_broker_listener)
+            if endpoint is not None:
+                yield LeaderAndIsrLiveLeader(broker_id=broker_id, host_name=endpoint.host, port=endpoint.port)
+
+
+def _stop_replica(topics: Grouped[StopReplicaPartitionState]) -> StopReplicaRequest:
+    return StopReplicaRequest(
+        topic_states=[
+            StopReplicaTopicState(topic_name=name, partition_states=states) for (name, _), states in topics.items()
+        ]
+    )
+
+
+def _live_broker(broker: LiveBroker) -> UpdateMetadataBroker:
+    endpoints = [
+        UpdateMetadataEndpoint(
+            port=each.port,
+            host=each.host,
+            listener=each.listener,
+            security_protocol=PROTOCOLS.index(each.security_protocol),
+        )
+        for each in broker.registration.endpoints
+    ]
+    registration = broker.registration
+    return UpdateMetadataBroker(id=registration.broker_id, endpoints=endpoints, rack=registration.rack)
+
+
+def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def shown(partition: TopicPartition) -> str:
+    return f"{partition[0]}-{partition[1]}"

@@ -1,0 +1,113 @@
+"""The requests that wait for one broker (Kafka's ControllerChannelManager, with a bound).
+
+A broker has one request in flight (KIP-291, footnote 2). Changes that wait are kept for each partition, so that a newer
+one replaces an older one: a broker that does not respond costs memory only in proportion to the partitions. The
+LeaderAndIsr of a partition goes before its UpdateMetadata, and the deletion of a replica before its next creation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from uuid import UUID
+
+import attrs
+
+from kraft.messages.leader_and_isr_request import LeaderAndIsrPartitionState
+from kraft.messages.stop_replica_request import StopReplicaPartitionState
+from kraft.messages.update_metadata_request import UpdateMetadataPartitionState
+from kraft.zookeeper.znodes.admin import TopicPartition
+
+P = TypeVar("P")
+Grouped = dict[tuple[str, UUID], list[P]]
+"""Partition states by topic name and id."""
+
+
+@attrs.frozen
+class WaitingLeaderAndIsr:
+    topics: Grouped[LeaderAndIsrPartitionState]
+
+
+@attrs.frozen
+class WaitingUpdateMetadata:
+    """Live brokers, and the states of some partitions."""
+
+    topics: Grouped[UpdateMetadataPartitionState]
+
+
+@attrs.frozen
+class WaitingStopReplica:
+    topics: Grouped[StopReplicaPartitionState]
+
+
+Waiting = WaitingLeaderAndIsr | WaitingUpdateMetadata | WaitingStopReplica
+
+
+@attrs.define
+class BrokerQueue:
+    """The changes that wait for one incarnation of a broker. ``in_flight`` is the number and message of its request."""
+
+    broker_epoch: int
+    in_flight: tuple[int, Any] | None = None
+    _deletions: dict[TopicPartition, tuple[UUID, StopReplicaPartitionState]] = attrs.Factory(dict)
+    _live_brokers_first: bool = False
+    _leader_and_isr: dict[TopicPartition, tuple[UUID, LeaderAndIsrPartitionState]] = attrs.Factory(dict)
+    _live_brokers: bool = False
+    _metadata: dict[TopicPartition, tuple[UUID, UpdateMetadataPartitionState]] = attrs.Factory(dict)
+    _stops: dict[TopicPartition, tuple[UUID, StopReplicaPartitionState]] = attrs.Factory(dict)
+
+    def add_leader_and_isr(self, topic: str, topic_id: UUID, state: LeaderAndIsrPartitionState) -> None:
+        partition = topic, state.partition_index
+        stop = self._stops.pop(partition, None)
+        if stop is not None and stop[1].delete_partition:
+            self._deletions[partition] = stop
+            self._leader_and_isr.pop(partition, None)
+        waiting = self._leader_and_isr.get(partition)
+        if waiting is not None and waiting[1].is_new:
+            state.is_new = True
+        self._leader_and_isr[partition] = topic_id, state
+
+    def add_metadata(self, topic: str, topic_id: UUID, state: UpdateMetadataPartitionState) -> None:
+        self._metadata[topic, state.partition_index] = topic_id, state
+
+    def add_stop(self, topic: str, topic_id: UUID, state: StopReplicaPartitionState) -> None:
+        waiting = self._stops.get((topic, state.partition_index))
+        if waiting is not None and waiting[1].delete_partition:
+            state.delete_partition = True
+        self._stops[topic, state.partition_index] = topic_id, state
+
+    def add_live_brokers(self, *, first: bool = False) -> None:
+        """Send the live brokers; ``first``: before the next LeaderAndIsr, which may name a broker as leader."""
+        if first:
+            self._live_brokers_first = True
+        else:
+            self._live_brokers = True
+
+    def take(self) -> Waiting | None:
+        """Remove and return the next request's contents; None if nothing waits."""
+        if self._deletions:
+            return WaitingStopReplica(_taken(self._deletions))
+        if self._live_brokers_first:
+            self._live_brokers_first = False
+            return WaitingUpdateMetadata({})
+        if self._leader_and_isr:
+            return WaitingLeaderAndIsr(_taken(self._leader_and_isr))
+        if self._metadata or self._live_brokers:
+            self._live_brokers = False
+            return WaitingUpdateMetadata(_taken(self._metadata))
+        if self._stops:
+            return WaitingStopReplica(_taken(self._stops))
+        return None
+
+
+def _taken(waiting: dict[TopicPartition, tuple[UUID, P]]) -> Grouped[P]:
+    grouped = _grouped(waiting)
+    waiting.clear()
+    return grouped
+
+
+def _grouped(waiting: Mapping[TopicPartition, tuple[UUID, P]]) -> Grouped[P]:
+    topics: Grouped[P] = {}
+    for (topic, _), (topic_id, state) in waiting.items():
+        topics.setdefault((topic, topic_id), []).append(state)
+    return topics

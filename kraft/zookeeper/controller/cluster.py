@@ -1,0 +1,96 @@
+"""The legacy controller's view of the cluster (Kafka's ControllerContext).
+
+It has only what ZooKeeper has confirmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import attrs
+
+from kraft.zookeeper.znodes.admin import TopicPartition
+from kraft.zookeeper.znodes.brokers import BrokerRegistration
+from kraft.zookeeper.znodes.topics import PartitionState, ReplicaAssignment
+
+
+@attrs.frozen
+class LiveBroker:
+    """A registered broker. Its epoch is the transaction that created its znode (KIP-380)."""
+
+    registration: BrokerRegistration
+    epoch: int
+
+
+@attrs.define
+class LegacyTopic:
+    """A topic, its partitions, and the version of its znode."""
+
+    topic_id: UUID
+    partitions: dict[int, ReplicaAssignment]
+    version: int
+
+
+@attrs.define
+class TopicDeletion:
+    """A deletion under way. Replicas are (partition, broker): asked to delete, deleted, or failed."""
+
+    asked: set[tuple[int, int]] = attrs.Factory(set)
+    deleted: set[tuple[int, int]] = attrs.Factory(set)
+    failed: set[tuple[int, int]] = attrs.Factory(set)
+
+
+@attrs.define
+class LegacyCluster:
+    """Brokers, topics, and the state of each partition that has one."""
+
+    brokers: dict[int, LiveBroker] = attrs.Factory(dict)
+    shutting_down: set[int] = attrs.Factory(set)
+    topics: dict[str, LegacyTopic] = attrs.Factory(dict)
+    states: dict[TopicPartition, PartitionState] = attrs.Factory(dict)
+    offline_replicas: dict[int, set[TopicPartition]] = attrs.Factory(dict)
+    """For each broker, the partitions whose log directory failed there."""
+    deletions: dict[str, TopicDeletion] = attrs.Factory(dict)
+
+    def partitions(self) -> Iterator[tuple[TopicPartition, ReplicaAssignment]]:
+        for name, topic in self.topics.items():
+            for index, assignment in topic.partitions.items():
+                yield (name, index), assignment
+
+    def assignment(self, partition: TopicPartition) -> ReplicaAssignment | None:
+        topic = self.topics.get(partition[0])
+        return None if topic is None else topic.partitions.get(partition[1])
+
+    def partitions_on(self, broker_id: int) -> list[TopicPartition]:
+        return [partition for partition, each in self.partitions() if broker_id in each.replicas]
+
+    def is_live(self, broker_id: int) -> bool:
+        """Whether the broker is registered and not in controlled shutdown."""
+        return broker_id in self.brokers and broker_id not in self.shutting_down
+
+    def is_online(self, broker_id: int, partition: TopicPartition) -> bool:
+        """Whether the replica can lead or be in sync."""
+        return self.is_live(broker_id) and partition not in self.offline_replicas.get(broker_id, ())
+
+    def online(self, partition: TopicPartition) -> tuple[int, ...]:
+        """The replicas that can lead or be in sync, preferred leader first."""
+        assignment = self.assignment(partition)
+        replicas = () if assignment is None else assignment.replicas
+        return tuple(each for each in replicas if self.is_online(each, partition))
+
+    def without_leader(self) -> list[TopicPartition]:
+        """The partitions that are new or whose leader is offline, without those of topics that are being deleted."""
+        return [
+            partition
+            for partition, _ in self.partitions()
+            if partition[0] not in self.deletions
+            and (partition not in self.states or not self.is_online(self.states[partition].leader, partition))
+        ]
+
+    def forget_topic(self, topic: str) -> None:
+        for index in self.topics.pop(topic).partitions:
+            self.states.pop((topic, index), None)
+            for offline in self.offline_replicas.values():
+                offline.discard((topic, index))
+        self.deletions.pop(topic, None)

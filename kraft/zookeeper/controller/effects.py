@@ -1,0 +1,101 @@
+"""The events of the legacy controller, and the effects that its driver performs in field order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from typing import Any, TypeVar
+
+import attrs
+
+from kraft.config.listeners import Endpoint
+from kraft.zookeeper.operations import Operation, Result
+
+
+@attrs.frozen
+class SessionStarted:
+    """The node has a session, in which its broker is registered."""
+
+
+@attrs.frozen
+class SessionExpired:
+    """The session is over: the ephemeral znodes are gone, and another broker may be the controller already."""
+
+
+@attrs.frozen
+class ZnodeChanged:
+    """A watch of this path fired. The watch is gone; the next read sets it again."""
+
+    path: str
+
+
+@attrs.frozen
+class OperationsPerformed:
+    """The results of the operations of the last effects, in their order."""
+
+    results: tuple[Result, ...]
+
+
+@attrs.frozen
+class BrokerResponded:
+    """The response to the BrokerRequest with this number."""
+
+    broker_id: int
+    number: int
+    response: Any
+
+
+@attrs.frozen
+class ApiRequest:
+    """A request of a broker or a client to the controller. The response has the same ``token``."""
+
+    token: object
+    message: Any
+    version: int
+
+
+@attrs.frozen
+class RebalanceDue:
+    """The deadline of the last effects has passed."""
+
+
+LegacyEvent = (
+    SessionStarted | SessionExpired | ZnodeChanged | OperationsPerformed | BrokerResponded | ApiRequest | RebalanceDue
+)
+
+
+@attrs.frozen
+class BrokerRequest:
+    """Send this to the broker, again after each lost connection, and report BrokerResponded.
+
+    A broker has one of them at a time. It is void once the broker is gone or has another broker epoch.
+    """
+
+    broker_id: int
+    broker_epoch: int
+    endpoint: Endpoint
+    number: int
+    message: Any
+    version: int
+
+
+@attrs.define
+class LegacyEffects:
+    """``notes`` are for the log. While there are ``operations``, the next event is OperationsPerformed, or
+    SessionExpired. Requests and responses follow from earlier operations, which have succeeded.
+    """
+
+    notes: list[str] = attrs.Factory(list)
+    requests: list[BrokerRequest] = attrs.Factory(list)
+    responses: list[tuple[object, Any]] = attrs.Factory(list)
+    operations: tuple[Operation, ...] = ()
+    deadline: float = math.inf
+
+
+T = TypeVar("T")
+Steps = Generator[tuple[Operation, ...], tuple[Result, ...], T]
+"""A decision: it yields operations and is sent their results."""
+
+
+class ControllerMoved(Exception):
+    """Another controller was elected: the epoch in ZooKeeper is not ours."""

@@ -1,0 +1,123 @@
+"""The election of the controller, and its first decisions (KafkaController.elect and onControllerFailover)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from kraft.zookeeper.controller.active import MAX_ATTEMPTS, ActiveController, LegacyControllerConfig, Uuids
+from kraft.zookeeper.controller.brokers import add_broker, read_brokers
+from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.elections import without
+from kraft.zookeeper.controller.partitions import bring_online, elect
+from kraft.zookeeper.controller.topics import read_topics
+from kraft.zookeeper.operations import Create, Delete, Get, Multi, Set, Znode
+from kraft.zookeeper.znodes.cluster import FEATURE, FinalizedFeatures, decode_features, encode_features
+from kraft.zookeeper.znodes.controllers import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    INITIAL_EPOCH,
+    ControllerZnode,
+    decode_controller,
+    decode_controller_epoch,
+    encode_controller,
+    encode_controller_epoch,
+)
+from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.notifications import ISR_CHANGES, LOG_DIR_EVENTS
+
+NO_CONTROLLER = -1
+
+
+@attrs.frozen
+class Elected:
+    """The controller: this broker in a new epoch if ``epoch`` is set. The broker is -1 if there is no controller."""
+
+    broker_id: int
+    epoch: int | None = None
+    epoch_version: int = 0
+
+
+def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int) -> Steps[Elected]:
+    """Create /controller and raise the epoch in one transaction, unless there is a controller.
+
+    The transaction is conditional on the version of /controller_epoch, so two brokers never get the same epoch.
+    Raises MalformedZnode.
+    """
+    attempted: int | None = None
+    for _ in range(MAX_ATTEMPTS):
+        controller, epoch_node = yield Get(CONTROLLER, watch=True), Get(CONTROLLER_EPOCH)
+        epoch = decode_controller_epoch(epoch_node.data) if isinstance(epoch_node, Znode) else INITIAL_EPOCH
+        if isinstance(controller, Znode):
+            broker_id = decode_controller(controller.data).broker_id
+            if broker_id == config.broker_id and epoch == attempted and isinstance(epoch_node, Znode):
+                # The transaction succeeded, but a lost connection hid that.
+                return Elected(broker_id, epoch, epoch_node.version)
+            return Elected(broker_id)
+        if not isinstance(epoch_node, Znode):
+            yield (Create(CONTROLLER_EPOCH, encode_controller_epoch(INITIAL_EPOCH)),)
+            continue
+        attempted = epoch + 1
+        registration = encode_controller(ControllerZnode(config.broker_id, timestamp_ms))
+        create = Create(CONTROLLER, registration, ephemeral=True)
+        raised = Set(CONTROLLER_EPOCH, encode_controller_epoch(attempted), epoch_node.version)
+        (result,) = yield (Multi((create, raised)),)
+        version = result[1] if isinstance(result, tuple) else None
+        if isinstance(version, int):
+            return Elected(config.broker_id, attempted, version)
+    return Elected(NO_CONTROLLER)
+
+
+def take_over(config: LegacyControllerConfig, elected: Elected, new_uuid: Uuids) -> ActiveController:
+    assert elected.epoch is not None
+    return ActiveController(config, elected.epoch, elected.epoch_version, new_uuid)
+
+
+def initialise(active: ActiveController) -> Steps[None]:
+    """Read the cluster, send every replica its state, and lead partitions that have no leader.
+
+    Each read sets its watch first, so no later change goes unseen.
+    """
+    yield from _enable_features(active)
+    yield from _delete_notifications(active, (LOG_DIR_EVENTS, ISR_CHANGES))
+    for broker_id, broker in (yield from read_brokers(active)).items():
+        add_broker(active, broker_id, broker)
+    yield from read_topics(active)
+    cluster = active.cluster
+    yield from active.read_states([partition for partition, _ in cluster.partitions()])
+    active.send_live_brokers(active.queues)
+    for partition, assignment in cluster.partitions():
+        if partition in cluster.states:
+            active.send_leader_and_isr(assignment.replicas, partition)
+    absent = {each for _, assigned in cluster.partitions() for each in assigned.replicas} - set(cluster.brokers)
+    for broker_id in sorted(absent):
+        # Those that the broker leads get another leader below, so here it only leaves the other ISRs.
+        followed = [each for each in cluster.partitions_on(broker_id) if _follows(active, broker_id, each)]
+        yield from elect(active, followed, without(broker_id))
+    yield from bring_online(active)
+
+
+def _follows(active: ActiveController, broker_id: int, partition: tuple[str, int]) -> bool:
+    state = active.cluster.states.get(partition)
+    return state is not None and state.leader != broker_id
+
+
+def _enable_features(active: ActiveController) -> Steps[None]:
+    """Create or enable /feature, as a controller of 2.7 or newer does (KIP-584)."""
+    (node,) = yield from active.read((FEATURE,))
+    enabled = encode_features(FinalizedFeatures(is_enabled=True))
+    try:
+        if node is None:
+            yield from active.write([Create(FEATURE, enabled)])
+        elif not decode_features(node.data).is_enabled:
+            yield from active.write([Set(FEATURE, enabled, node.version)])
+    except MalformedZnode as error:
+        active.note(f"{error}; it is left as it is")
+
+
+def _delete_notifications(active: ActiveController, parents: Sequence[str]) -> Steps[None]:
+    """Notifications from before this epoch: the new controller reads all states anyway."""
+    for parent in parents:
+        names = yield from active.children(parent)
+        yield from active.write([Delete(f"{parent}/{name}") for name in names])

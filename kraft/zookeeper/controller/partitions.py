@@ -1,0 +1,113 @@
+"""First states of new partitions, and leaders for partitions without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kraft.config.setting import ConfigError
+from kraft.config.topic import TOPIC_CONFIGS
+from kraft.zookeeper.controller.active import ActiveController, shown
+from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.elections import Choice, offline
+from kraft.zookeeper.operations import Create, Failure, Write
+from kraft.zookeeper.znodes.admin import TopicPartition
+from kraft.zookeeper.znodes.cluster import config_path, decode_config
+from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.topics import PartitionState, encode_state, partition_path, partitions_path, state_path
+
+_UNCLEAN = "unclean.leader.election.enable"
+
+
+def bring_online(active: ActiveController, topics: Iterable[str] | None = None) -> Steps[None]:
+    """Give each new partition its first state, and each partition without a leader one, if a replica can lead.
+
+    They are those of ``topics``, or of all topics.
+    """
+    waiting = active.cluster.without_leader()
+    if topics is not None:
+        named = set(topics)
+        waiting = [each for each in waiting if each[0] in named]
+    yield from _create_states(active, [each for each in waiting if each not in active.cluster.states])
+    leaderless = [each for each in waiting if each in active.cluster.states]
+    leaderless = [each for each in leaderless if not active.cluster.is_online(active.cluster.states[each].leader, each)]
+    unclean = yield from _unclean_topics(active, leaderless)
+    yield from elect(active, leaderless, offline(unclean))
+
+
+def elect(
+    active: ActiveController, partitions: Iterable[TopicPartition], choose: Choice
+) -> Steps[dict[TopicPartition, PartitionState]]:
+    """Elect leaders, and send the changed states to all replicas."""
+    changed = yield from active.change(partitions, choose)
+    for partition in changed:
+        assignment = active.cluster.assignment(partition)
+        assert assignment is not None
+        active.send_leader_and_isr(assignment.replicas, partition)
+    return changed
+
+
+def _create_states(active: ActiveController, partitions: Sequence[TopicPartition]) -> Steps[None]:
+    """The first online replica leads, and all online replicas are in sync."""
+    states = {
+        partition: PartitionState(leader=online[0], leader_epoch=0, isr=online, controller_epoch=active.epoch)
+        for partition in partitions
+        if (online := active.cluster.online(partition))
+    }
+    topics = list(dict.fromkeys(topic for topic, _ in states))
+    yield from active.write([Create(partitions_path(topic)) for topic in topics])
+    writes: list[Write | tuple[Write, ...]] = []
+    for partition, state in states.items():
+        writes.append((Create(partition_path(*partition)), Create(state_path(*partition), encode_state(state))))
+    results = yield from active.write(writes)
+    existing = []
+    for partition, result in zip(states, results, strict=True):
+        if result is Failure.NODE_EXISTS:  # A controller that has died since created the znode, or both.
+            existing.append(partition)
+        elif isinstance(result, Failure):
+            active.note(f"cannot create the state of {shown(partition)}: {result.value}")
+        else:
+            _created(active, partition, states[partition])
+    if existing:
+        yield from _complete_states(active, existing, states)
+
+
+def _complete_states(
+    active: ActiveController, partitions: Sequence[TopicPartition], states: dict[TopicPartition, PartitionState]
+) -> Steps[None]:
+    results = yield from active.write([Create(state_path(*each), encode_state(states[each])) for each in partitions])
+    for partition, result in zip(partitions, results, strict=True):
+        if not isinstance(result, Failure):
+            _created(active, partition, states[partition])
+    yield from active.read_states([each for each in partitions if each not in active.cluster.states])
+    found = [each for each in partitions if each in active.cluster.states]
+    yield from elect(active, found, offline(()))
+
+
+def _created(active: ActiveController, partition: TopicPartition, state: PartitionState) -> None:
+    active.cluster.states[partition] = state
+    active.send_leader_and_isr(state.isr, partition, is_new=True)
+
+
+def _unclean_topics(active: ActiveController, partitions: Iterable[TopicPartition]) -> Steps[set[str]]:
+    """The topics that allow an unclean leader, of the partitions whose in-sync replicas are all offline."""
+    needed = []
+    for partition in partitions:
+        isr = active.cluster.states[partition].isr
+        if not any(active.cluster.is_online(each, partition) for each in isr):
+            needed.append(partition[0])
+    topics = list(dict.fromkeys(needed))
+    paths = [config_path("topics", topic) for topic in topics]
+    nodes = yield from active.read(paths)
+    unclean = set()
+    for topic, path, node in zip(topics, paths, nodes, strict=True):
+        allowed = active.config.allows_unclean_elections
+        try:
+            values = {} if node is None else decode_config(path, node.data)
+            if _UNCLEAN in values:
+                allowed = bool(TOPIC_CONFIGS[_UNCLEAN].parse(values[_UNCLEAN]))
+        except (MalformedZnode, ConfigError) as error:
+            active.note(f"{error}; {topic} gets no unclean leader")
+            allowed = False
+        if allowed:
+            unclean.add(topic)
+    return unclean
