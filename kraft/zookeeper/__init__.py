@@ -1,4 +1,4 @@
-"""The ZooKeeper-era control plane: the formats of the znodes, and the legacy controller.
+"""The ZooKeeper-era control plane: sessions, the formats of the znodes, and the legacy controller.
 
-``znodes``, ``operations`` and ``controller`` are pure.
+``znodes``, ``operations`` and ``controller`` are pure. Only ``session`` needs kazoo, the client library.
 """

@@ -92,6 +92,13 @@ class ChildNames:
     names: tuple[str, ...]
 
 
+@attrs.frozen
+class ZnodeChanged:
+    """A watch of this path fired. The watch is gone; the next read sets it again."""
+
+    path: str
+
+
 class Failure(Enum):
     """Why an operation had no effect."""
 

@@ -24,9 +24,8 @@ from kraft.zookeeper.controller.effects import (
     OperationsPerformed,
     SessionExpired,
     SessionStarted,
-    ZnodeChanged,
 )
-from kraft.zookeeper.operations import Create, Get, Operation, Znode
+from kraft.zookeeper.operations import Create, Get, Operation, Znode, ZnodeChanged
 from kraft.zookeeper.znodes.brokers import BrokerRegistration, broker_path, encode_broker
 from kraft.zookeeper.znodes.cluster import PERSISTENT_PATHS
 from kraft.zookeeper.znodes.topics import (

@@ -21,11 +21,10 @@ from kraft.zookeeper.controller.effects import (
     SessionExpired,
     SessionStarted,
     Steps,
-    ZnodeChanged,
 )
 from kraft.zookeeper.controller.failover import NO_CONTROLLER, Elected, initialise, stand_for_election, take_over
 from kraft.zookeeper.controller.topics import topic_changed, topics_changed
-from kraft.zookeeper.operations import Result
+from kraft.zookeeper.operations import Result, ZnodeChanged
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.topics import TOPICS

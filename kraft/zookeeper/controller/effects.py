@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import attrs
 
 from kraft.config.listeners import Endpoint
-from kraft.zookeeper.operations import Operation, Result
+from kraft.zookeeper.operations import Operation, Result, ZnodeChanged
 
 
 @attrs.frozen
@@ -20,13 +20,6 @@ class SessionStarted:
 @attrs.frozen
 class SessionExpired:
     """The session is over: the ephemeral znodes are gone, and another broker may be the controller already."""
-
-
-@attrs.frozen
-class ZnodeChanged:
-    """A watch of this path fired. The watch is gone; the next read sets it again."""
-
-    path: str
 
 
 @attrs.frozen

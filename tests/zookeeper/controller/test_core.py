@@ -12,9 +12,8 @@ from kraft.zookeeper.controller.effects import (
     OperationsPerformed,
     SessionExpired,
     SessionStarted,
-    ZnodeChanged,
 )
-from kraft.zookeeper.operations import Check, Delete, Multi
+from kraft.zookeeper.operations import Check, Delete, Multi, ZnodeChanged
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
 from tests.support.legacy_cluster import LegacyClusterModel
 

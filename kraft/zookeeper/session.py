@@ -1,0 +1,360 @@
+"""ZooKeeper sessions on Trio, through the client library kazoo.
+
+``session`` is a scope: its ephemeral znodes live as long as the block. An expired session never comes back, so its
+owner leaves the block and enters another. A lost connection is no expiry: operations wait, and run when kazoo has
+connected again. Kazoo's threads touch Trio only by ``TrioToken.run_sync_soon``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
+from enum import Enum
+from functools import partial
+from typing import Any
+
+import attrs
+import trio
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import (
+    BadVersionError,
+    ConnectionClosedError,
+    ConnectionLoss,
+    KazooException,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    RolledBackError,
+    RuntimeInconsistency,
+    SessionExpiredError,
+)
+from kazoo.retry import KazooRetry
+
+from kraft.world.world import World
+from kraft.zookeeper.operations import (
+    Check,
+    ChildNames,
+    Children,
+    Create,
+    Delete,
+    Failure,
+    Get,
+    Multi,
+    MultiFailed,
+    Operation,
+    Result,
+    Set,
+    Write,
+    WriteResult,
+    Znode,
+    ZnodeChanged,
+)
+
+RECONNECT_MAX_S = 1.0
+"""The longest pause between two attempts to connect."""
+STOP_LIMIT_S = 15.0
+"""Of kazoo's ``stop``, which itself waits for 10 s at most."""
+OPERATIONS_IN_FLIGHT = 1_000
+RETRY_PAUSE_S = 0.1
+
+_FAILURES = {
+    NodeExistsError: Failure.NODE_EXISTS,
+    NoNodeError: Failure.NO_NODE,
+    BadVersionError: Failure.BAD_VERSION,
+    NotEmptyError: Failure.NOT_EMPTY,
+}
+_TRY_AGAIN = (ConnectionLoss, ConnectionClosedError)
+_NOT_THE_CAUSE = (RolledBackError, RuntimeInconsistency)
+
+
+class SessionState(Enum):
+    """Whether operations run at once, wait for a connection, or never run again."""
+
+    CONNECTED = "connected"
+    SUSPENDED = "suspended"
+    EXPIRED = "expired"
+
+
+class SessionLost(Exception):
+    """The session has expired or is closed. Whether the last operations were performed is unknown."""
+
+
+class ZooKeeperUnavailable(Exception):
+    """No server of the ensemble accepted the session in time."""
+
+
+class OperationFailed(Exception):
+    """ZooKeeper did not perform a required operation."""
+
+    def __init__(self, operation: Operation, failure: Failure) -> None:
+        super().__init__(f"{operation}: {failure.value}")
+        self.failure = failure
+
+
+@attrs.frozen
+class _Watcher:
+    """Called by kazoo once: at a change, or when the connection is lost, after which changes would go unseen."""
+
+    path: str
+    report: Callable[[str], None] = attrs.field(eq=False)
+
+    def __call__(self, event: object) -> None:
+        self.report(self.path)
+
+
+class ZooKeeperSession:
+    """One session. Made by ``session``."""
+
+    def __init__(self, client: Any, chroot: str) -> None:
+        self.state = SessionState.SUSPENDED
+        self._client = client
+        self._chroot = chroot
+        self._token = trio.lowlevel.current_trio_token()
+        self._changed: dict[str, None] = {}
+        self._new_state: SessionState | None = None
+        self._stirred = trio.Event()
+        client.add_listener(self._listen)
+
+    @property
+    def identity(self) -> tuple[int, bytes] | None:
+        """The session's id, which owns its ephemeral znodes, and its password; None while there is no connection."""
+        identity: tuple[int, bytes] | None = self._client.client_id
+        return identity
+
+    async def next_event(self) -> SessionState | ZnodeChanged:
+        """Wait for the next change of the session's state or of a watched znode.
+
+        Changes that wait are merged: there is at most one for each path, so the memory is bounded by what is watched.
+        """
+        while True:
+            if self._new_state is not None:
+                state, self._new_state = self._new_state, None
+                return state
+            if self._changed:
+                path = next(iter(self._changed))
+                del self._changed[path]
+                return ZnodeChanged(path)
+            await self._stirred.wait()
+
+    async def require(self, operation: Operation) -> Result:
+        """Perform one operation that must succeed.
+
+        Raises:
+            OperationFailed: ZooKeeper did not perform it.
+            SessionLost: the session is over.
+        """
+        (result,) = await self.perform((operation,))
+        if isinstance(result, Failure):
+            raise OperationFailed(operation, result)
+        if isinstance(result, MultiFailed):
+            raise OperationFailed(operation, result.failure)
+        return result
+
+    async def perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]:
+        """Perform operations in order, without waiting for one result before the next, and return their results.
+
+        While the connection is lost this waits; a caller that must not wait gives it a deadline. An operation whose
+        response was lost is performed again, so a write that succeeded may have BAD_VERSION or NODE_EXISTS as result.
+
+        Raises:
+            SessionLost: the session is over.
+        """
+        results: dict[int, Result] = {}
+        waiting = list(range(len(operations)))
+        while waiting:
+            await self._connected()
+            chunk, rest = waiting[:OPERATIONS_IN_FLIGHT], waiting[OPERATIONS_IN_FLIGHT:]
+            outcomes = await self._attempt([operations[index] for index in chunk])
+            again = []
+            for index, outcome in zip(chunk, outcomes, strict=True):
+                if isinstance(outcome, _TRY_AGAIN):
+                    again.append(index)
+                else:
+                    results[index] = self._result(operations[index], outcome)
+            waiting = again + rest
+            if again:
+                # Kazoo reports the lost connection in a moment, unless it has connected again already.
+                with trio.move_on_after(RETRY_PAUSE_S):
+                    await self._stirred.wait()
+        if self.state is SessionState.EXPIRED:
+            raise SessionLost
+        return tuple(results[index] for index in range(len(operations)))
+
+    async def create_all(self, paths: Sequence[str]) -> None:
+        """Create persistent znodes with their parents, unless they exist."""
+        for path in paths:
+            parts = path.strip("/").split("/")
+            for depth in range(1, len(parts) + 1):
+                (result,) = await self.perform((Create("/" + "/".join(parts[:depth])),))
+                if isinstance(result, Failure) and result is not Failure.NODE_EXISTS:
+                    raise OperationFailed(Create(path), result)
+
+    async def _connected(self) -> None:
+        while self.state is SessionState.SUSPENDED:
+            await self._stirred.wait()
+        if self.state is SessionState.EXPIRED:
+            raise SessionLost
+
+    async def _attempt(self, operations: Sequence[Operation]) -> list[Any]:
+        """Start all operations; return for each the value or the exception that kazoo gives."""
+        outcomes: list[Any] = [None] * len(operations)
+        missing, done = len(operations), trio.Event()
+
+        def arrived(index: int, outcome: Any) -> None:
+            nonlocal missing
+            outcomes[index] = outcome
+            missing -= 1
+            if missing == 0:
+                done.set()
+
+        for index, operation in enumerate(operations):
+            self._start(operation).rawlink(partial(self._completed, partial(arrived, index)))
+        await done.wait()
+        return outcomes
+
+    def _completed(self, arrived: Callable[[Any], None], outcome: Any) -> None:
+        """In a thread of kazoo."""
+        self._in_trio(arrived, outcome.value if outcome.exception is None else outcome.exception)
+
+    def _in_trio(self, function: Callable[..., None], *arguments: Any) -> None:
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(function, *arguments)
+
+    def _start(self, operation: Operation) -> Any:
+        path = "" if isinstance(operation, Multi) else self._real(operation.path)
+        match operation:
+            case Get(watch=watch):
+                if watch:
+                    # An exists also watches for the creation of a znode that is missing. The requests keep their order,
+                    # so no change after the one that the read returns goes unseen.
+                    self._client.exists_async(path, watch=self._watcher(operation.path))
+                return self._client.get_async(path)
+            case Children(watch=watch):
+                return self._client.get_children_async(path, watch=self._watcher(operation.path) if watch else None)
+            case Create(data=data, ephemeral=ephemeral, sequence=sequence):
+                return self._client.create_async(path, data or b"", ephemeral=ephemeral, sequence=sequence)
+            case Set(data=data, version=version):
+                return self._client.set_async(path, data, version)
+            case Delete(version=version):
+                return self._client.delete_async(path, version)
+            case Multi(writes):
+                transaction = self._client.transaction()
+                for write in writes:
+                    self._add(transaction, write)
+                return transaction.commit_async()
+
+    def _add(self, transaction: Any, write: Write) -> None:
+        path = self._real(write.path)
+        match write:
+            case Create(data=data, ephemeral=ephemeral, sequence=sequence):
+                transaction.create(path, data or b"", ephemeral=ephemeral, sequence=sequence)
+            case Set(data=data, version=version):
+                transaction.set_data(path, data, version)
+            case Delete(version=version):
+                transaction.delete(path, version)
+            case Check(version=version):
+                transaction.check(path, version)
+
+    def _result(self, operation: Operation, outcome: Any) -> Result:
+        """The result of one operation from what kazoo gives: a value, or an exception."""
+        if isinstance(outcome, SessionExpiredError):
+            raise SessionLost from outcome
+        if isinstance(outcome, Exception):
+            return _failure(outcome)
+        match operation:
+            case Get():
+                data, stat = outcome
+                return Znode(data, stat.version, stat.czxid)
+            case Children():
+                return ChildNames(tuple(outcome))
+            case Multi(writes):
+                for index, each in enumerate(outcome):
+                    if isinstance(each, Exception) and not isinstance(each, _NOT_THE_CAUSE):
+                        return MultiFailed(index, _failure(each))
+                return tuple(self._written(write, each) for write, each in zip(writes, outcome, strict=True))
+            case _:
+                return self._written(operation, outcome)
+
+    def _written(self, write: Write, outcome: Any) -> WriteResult:
+        match write:
+            case Create():
+                return str(outcome).removeprefix(self._chroot)
+            case Set():
+                return int(outcome.version)
+            case _:
+                return None
+
+    def _real(self, path: str) -> str:
+        return self._chroot + path if path != "/" else self._chroot or "/"
+
+    def _watcher(self, path: str) -> _Watcher:
+        return _Watcher(path, partial(self._in_trio, self._note_change))
+
+    def _listen(self, state: Any) -> None:
+        """In a thread of kazoo."""
+        states = {KazooState.CONNECTED: SessionState.CONNECTED, KazooState.SUSPENDED: SessionState.SUSPENDED}
+        self._in_trio(self._note_state, states.get(state, SessionState.EXPIRED))
+
+    def _note_state(self, state: SessionState) -> None:
+        if self.state is not SessionState.EXPIRED:  # Kazoo begins another session then, which is not this one.
+            self.state = self._new_state = state
+            self._stir()
+
+    def _note_change(self, path: str) -> None:
+        self._changed[path] = None
+        self._stir()
+
+    def _stir(self) -> None:
+        self._stirred.set()
+        self._stirred = trio.Event()
+
+
+def split_connect(connect: str) -> tuple[str, str]:
+    """Split ``zookeeper.connect`` into the hosts and the chroot path, which is empty if there is none."""
+    hosts, slash, path = connect.partition("/")
+    return hosts, (slash + path).rstrip("/")
+
+
+@contextlib.asynccontextmanager
+async def session(
+    world: World, connect: str, session_timeout_s: float, connection_timeout_s: float = math.inf
+) -> AsyncIterator[ZooKeeperSession]:
+    """Open a session on ``zookeeper.connect``, and create the chroot path if it is missing.
+
+    Resource handling: the session is closed, and its threads have ended, when the block ends.
+
+    Raises:
+        ZooKeeperUnavailable: there was no session after ``connection_timeout_s``.
+    """
+    hosts, chroot = split_connect(connect)
+    client = KazooClient(
+        hosts,
+        timeout=session_timeout_s,
+        connection_retry=KazooRetry(max_tries=-1, max_delay=RECONNECT_MAX_S),
+    )
+    opened = ZooKeeperSession(client, "")
+    try:
+        client.start_async()
+        with trio.move_on_after(connection_timeout_s):
+            await opened._connected()
+        if opened.state is not SessionState.CONNECTED:
+            raise ZooKeeperUnavailable(f"no session with ZooKeeper at {hosts} after {connection_timeout_s:g} s")
+        if chroot:
+            await opened.create_all((chroot,))
+            opened._chroot = chroot
+        yield opened
+    finally:
+        opened.state = SessionState.EXPIRED
+        with trio.move_on_after(STOP_LIMIT_S, shield=True):
+            await world.in_thread(partial(_close, client))
+
+
+def _close(client: Any) -> None:
+    with contextlib.suppress(KazooException):
+        client.stop()
+        client.close()
+
+
+def _failure(error: Exception) -> Failure:
+    return next((failure for kind, failure in _FAILURES.items() if isinstance(error, kind)), Failure.REFUSED)
