@@ -11,7 +11,7 @@ Apache Kafka: a CreateTopics may find the topic that its first copy created.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import attrs
@@ -72,6 +72,8 @@ class _Call:
 class ControllerChannel:
     """Sends requests to the active controller; ``controller`` is None where the node has no controller role.
 
+    ``address_of`` returns where a controller listens, by its id.
+
     A peer answers the requests of one connection in order. A request that must not wait behind others needs a separate
     channel. The channel closes a connection whose peer sends no response for ``attempt_timeout_ms``.
     """
@@ -79,14 +81,14 @@ class ControllerChannel:
     def __init__(
         self,
         quorum: QuorumLeader,
-        voters: Mapping[int, Voter],
+        address_of: Callable[[int], Voter | None],
         controller: LocalController | None,
         *,
         attempt_timeout_ms: float = _DEFAULT_TIMEOUT_MS,
         connect: Connect = connect_by_tcp,
     ) -> None:
         self._quorum = quorum
-        self._voters = voters
+        self._address_of = address_of
         self._controller = controller
         self._attempt_timeout_s = attempt_timeout_ms / 1000
         self._connect = connect
@@ -96,7 +98,7 @@ class ControllerChannel:
         """Return another channel, with a connection of its own, for requests that must not wait behind others."""
         return ControllerChannel(
             self._quorum,
-            self._voters,
+            self._address_of,
             self._controller,
             attempt_timeout_ms=attempt_timeout_ms,
             connect=self._connect,
@@ -177,21 +179,25 @@ class ControllerChannel:
             await self._quorum.change(self._quorum.leader_id, self._quorum.epoch)
 
     async def _serve(self, leader_id: int | None) -> None:
-        voter = None if leader_id is None else self._voters.get(leader_id)
-        if voter is None or leader_id == self._quorum.node_id:
+        if leader_id is None or leader_id == self._quorum.node_id:
             async for call in self._inbox:
                 call.done.set()
             return
         while True:
-            try:
-                client_id = str(self._quorum.node_id)
-                async with self._connect(voter.host, voter.port, client_id, self._attempt_timeout_s) as connection:
-                    logger.info("connected to controller %s", voter)
-                    await self._run_senders(connection)
-                    logger.info("disconnected from controller %s", voter)
-            except (OSError, trio.TooSlowError, KafkaError) as failure:
-                logger.debug("controller %s: %s", voter, failure or type(failure).__name__)
+            voter = self._address_of(leader_id)
+            if voter is not None:
+                await self._connect_and_send(voter)
             await trio.sleep(_RETRY_BACKOFF_S)
+
+    async def _connect_and_send(self, voter: Voter) -> None:
+        try:
+            client_id = str(self._quorum.node_id)
+            async with self._connect(voter.host, voter.port, client_id, self._attempt_timeout_s) as connection:
+                logger.info("connected to controller %s", voter)
+                await self._run_senders(connection)
+                logger.info("disconnected from controller %s", voter)
+        except (OSError, trio.TooSlowError, KafkaError) as failure:
+            logger.debug("controller %s: %s", voter, failure or type(failure).__name__)
 
     async def _run_senders(self, connection: Connection) -> None:
         """Send the requests of the queue, until the connection is lost."""

@@ -23,8 +23,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import socket
-from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from uuid import UUID
 
@@ -38,7 +36,7 @@ from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
-from kraft.config.listeners import Endpoint, advertise
+from kraft.config.listeners import Endpoint
 from kraft.control.bootstrap import load_bootstrap
 from kraft.control.controller import Controller
 from kraft.control.controller_channel import ControllerChannel
@@ -48,6 +46,7 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.metrics import Registry
+from kraft.node.broker_role import reachable, start_replication, unless
 from kraft.node.lifecycle import Lifecycle
 from kraft.node.open_files import FileBudget
 from kraft.node.publisher import Publisher
@@ -69,10 +68,6 @@ from kraft.quorum.metrics import QuorumMetrics
 from kraft.quorum.peers import Connect
 from kraft.quorum.rpcs import Identity
 from kraft.quorum.trace import CoreStepped, RequestRefused
-from kraft.replication.compaction import Compaction
-from kraft.replication.fetchers import Fetchers
-from kraft.replication.isr import InSyncReplicas
-from kraft.replication.maintenance import Maintenance
 from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
@@ -207,7 +202,7 @@ class Node:
         config = self.config
         tasks.start_soon(parts.channel.run, name="controller channel")
         if parts.controller is not None:
-            advertised = _advertised(config.listeners.advertised_controller, controllers)
+            advertised = reachable(config.listeners.advertised_controller, controllers)
             request = registration_request(config.node_id, self.world.new_uuid(), advertised)
             registration = ControllerRegistration(parts.channel, parts.metadata, request)
             tasks.start_soon(registration.run, name="controller registration")
@@ -221,7 +216,7 @@ class Node:
     ) -> None:
         """Open all logs that the image assigns to this broker, and serve clients until the node stops."""
         broker, lifecycle = self._assemble_broker(parts)
-        if not await self._unless_stopped(parts.metadata.caught_up):
+        if not await unless(self.stopping, parts.metadata.caught_up):
             task_status.started(None)
             return
         await lifecycle.publisher.load()
@@ -232,21 +227,15 @@ class Node:
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
-        clock = self.world.clock
-        tasks.start_soon(Fetchers(self.config, replicas, clock, self._connect).run, name="fetchers")
-        tasks.start_soon(InSyncReplicas(replicas, clock, parts.channel, self.registry).run, name="in-sync replicas")
-        tasks.start_soon(Maintenance(self.config, self.world, replicas).run, name="maintenance")
-        if self.config.logs.log_cleaner_enable:
-            cleaner = Compaction(self.config, self.world, replicas, self.stopping)
-            tasks.start_soon(cleaner.run, name="compaction")
+        start_replication(tasks, self.config, self.world, replicas, parts.channel, self.registry, self.stopping)
         async with trio.open_nursery() as data_plane:
             stop_data = trio.Event()
             plane = data_plane_of(self.config)
             handlers: Handlers[BrokerContext] = Handlers(ListenerType.BROKER, self.world.in_thread)
             service = self._service(Dispatcher(handlers, broker), plane)
             clients = await data_plane.start(serve, plane, service, stop_data, name="data plane")
-            advertised = _advertised(self.config.listeners.advertised_broker, clients)
-            if await self._unless_stopped(partial(lifecycle.join, advertised)):
+            advertised = reachable(self.config.listeners.advertised_broker, clients)
+            if await unless(self.stopping, partial(lifecycle.join, advertised)):
                 tasks.start_soon(lifecycle.heartbeats, name="heartbeats")
                 task_status.started(Bound(clients, controllers))
                 await self.stopping.wait()
@@ -262,21 +251,6 @@ class Node:
         if self.files is not None and count > self.files.logs:
             what = f"{count} partitions share {self.files.logs} open files"
             logger.warning("%s: a log that was not used lately is opened again; raise the limit (ulimit -n)", what)
-
-    async def _unless_stopped(self, begin: Callable[[], Awaitable[None]]) -> bool:
-        """Run ``begin``, which may wait for a controller; return False if the node was stopped before it was done."""
-        done = False
-        async with trio.open_nursery() as nursery:
-
-            async def give_up() -> None:
-                await self.stopping.wait()
-                nursery.cancel_scope.cancel(reason="the node stops")
-
-            nursery.start_soon(give_up)
-            await begin()
-            done = True
-            nursery.cancel_scope.cancel(reason="it was done")
-        return done
 
     def _mark_opened(self) -> None:
         self._is_opened = True
@@ -323,7 +297,7 @@ class Node:
                 max_idle_interval_ms=config.metadata_log.metadata_max_idle_interval_ms,
             )
         self._declare_metrics(quorum, metadata, controller)
-        channel = ControllerChannel(quorum, identity.voters, controller, connect=self._connect)
+        channel = ControllerChannel(quorum, identity.voters.get, controller, connect=self._connect)
         return NodeParts(cluster_id, quorum, metadata, controller, channel)
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
@@ -407,8 +381,3 @@ class NodeParts:
         """Be the active controller while this node leads the quorum."""
         assert self.controller is not None, "only a voter can lead, and every voter is a controller"
         await self.controller.lead(epoch)
-
-
-def _advertised(endpoints: Iterable[Endpoint], bound: dict[str, Endpoint]) -> tuple[Endpoint, ...]:
-    """Return the endpoints under which other nodes reach this one, with the bound ports."""
-    return advertise(endpoints, socket.gethostname(), {name: endpoint.port for name, endpoint in bound.items()})

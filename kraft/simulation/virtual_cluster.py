@@ -199,7 +199,7 @@ class VirtualObserver:
         self.quorum = Quorum(identity, log, world, timing=quorum_timing(config))
         self.metadata = Metadata(self.quorum, world, snapshot_policy(config))
         dial = functools.partial(connect, dial=world.dial)
-        self.channel = ControllerChannel(self.quorum, identity.voters, None, connect=dial)
+        self.channel = ControllerChannel(self.quorum, identity.voters.get, None, connect=dial)
 
     async def run(self) -> None:
         """Follow the quorum until cancelled."""

@@ -137,7 +137,7 @@ async def channel_to(
             service = Service(peer.handle, APIS, lambda request, error: None, quotas, Registry())
             bound = await nursery.start(serve, plane, service, trio.Event())
             voters[peer.node_id] = Voter(peer.node_id, "127.0.0.1", bound["CONTROLLER"].port)
-        channel = ControllerChannel(quorum, voters, local, **options)
+        channel = ControllerChannel(quorum, voters.get, local, **options)
         nursery.start_soon(channel.run, name="controller channel")
         with trio.fail_after(30):
             yield channel
@@ -148,7 +148,7 @@ async def test_a_leader_sends_requests_to_its_own_controller() -> None:
     """With no socket in between."""
     answer = BrokerHeartbeatResponse()
     local = Local(answer)
-    channel = ControllerChannel(Quorum(THIS_NODE), {}, local)
+    channel = ControllerChannel(Quorum(THIS_NODE), {}.get, local)
     message = BrokerHeartbeatRequest()
     assert await channel.request(message, 1) is answer
     assert local.asked == [(message, 1)]
@@ -157,13 +157,13 @@ async def test_a_leader_sends_requests_to_its_own_controller() -> None:
 async def test_a_request_is_repeated_until_the_local_controller_is_active() -> None:
     refused = KafkaError(ErrorCode.NOT_CONTROLLER)
     local = Local(refused, BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER), BrokerHeartbeatResponse())
-    channel = ControllerChannel(Quorum(THIS_NODE), {}, local)
+    channel = ControllerChannel(Quorum(THIS_NODE), {}.get, local)
     assert (await channel.request(BrokerHeartbeatRequest())).error_code == 0
     assert len(local.asked) == 3
 
 
 async def test_an_error_of_the_local_controller_is_raised() -> None:
-    channel = ControllerChannel(Quorum(THIS_NODE), {}, Local(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)))
+    channel = ControllerChannel(Quorum(THIS_NODE), {}.get, Local(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)))
     with pytest.raises(KafkaError) as caught:
         await channel.request(BrokerHeartbeatRequest())
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
@@ -318,7 +318,7 @@ async def test_a_leader_that_does_not_respond_gets_a_new_connection() -> None:
 async def test_a_request_to_an_unreachable_leader_times_out() -> None:
     quorum = Quorum(9)
     async with channel_to(quorum=quorum) as channel:
-        channel._voters[9] = Voter(9, "127.0.0.1", 1)  # type: ignore[index]
+        channel._address_of = lambda node_id: Voter(node_id, "127.0.0.1", 1)
         with pytest.raises(KafkaError) as caught:
             await channel.request(BrokerHeartbeatRequest(), timeout_ms=50)
         assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
@@ -331,10 +331,22 @@ async def test_a_request_waits_while_the_leader_is_no_known_voter() -> None:
         assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
 
 
+async def test_a_leader_that_moved_is_reached_at_its_new_address() -> None:
+    """A ZooKeeper-era controller is a broker, and may start again on another port."""
+    peer = Peer(2, welcome)
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+        address_of = channel._address_of
+        channel._address_of = lambda node_id: Voter(node_id, "127.0.0.1", 1)
+        with pytest.raises(KafkaError, match="REQUEST_TIMED_OUT"):
+            await channel.request(BrokerHeartbeatRequest(), timeout_ms=50)
+        channel._address_of = address_of
+        assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
+
+
 async def test_a_full_queue_times_out_its_caller_and_no_other() -> None:
     """A request that has timed out is not sent when the leader is back."""
     quorum, peer = Quorum(2), Peer(2, welcome)
-    channel = ControllerChannel(quorum, {}, None)  # no task takes anything from the queue
+    channel = ControllerChannel(quorum, {}.get, None)  # no task takes anything from the queue
     refused: list[ErrorCode] = []
 
     async def ask() -> None:
@@ -347,7 +359,7 @@ async def test_a_full_queue_times_out_its_caller_and_no_other() -> None:
             nursery.start_soon(ask)
     assert refused == [ErrorCode.REQUEST_TIMED_OUT] * (controller_channel._QUEUED_REQUESTS + 10)
     async with channel_to(peer, quorum=quorum) as other:
-        channel._voters = other._voters
+        channel._address_of = other._address_of
         async with trio.open_nursery() as nursery:
             nursery.start_soon(channel.run)
             await channel.request(BrokerHeartbeatRequest(broker_id=5))

@@ -1,0 +1,60 @@
+"""The parts of a node that a broker runs alike with a metadata quorum and with ZooKeeper."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+
+import trio
+
+from kraft.config.broker import NodeConfig
+from kraft.config.listeners import Endpoint, advertise
+from kraft.control.controller_channel import ControllerChannel
+from kraft.metrics import Registry
+from kraft.replication.compaction import Compaction
+from kraft.replication.fetchers import Fetchers
+from kraft.replication.isr import InSyncReplicas
+from kraft.replication.maintenance import Maintenance
+from kraft.replication.replicas import Replicas
+from kraft.rpc.client import connect
+from kraft.world.world import World
+
+
+def start_replication(
+    tasks: trio.Nursery,
+    config: NodeConfig,
+    world: World,
+    replicas: Replicas,
+    channel: ControllerChannel,
+    registry: Registry,
+    stopping: trio.Event,
+) -> None:
+    """Start the tasks that follow leaders, propose ISR changes, and look after the logs."""
+    fetchers = Fetchers(config, replicas, world.clock, partial(connect, dial=world.dial))
+    tasks.start_soon(fetchers.run, name="fetchers")
+    tasks.start_soon(InSyncReplicas(replicas, world.clock, channel, registry).run, name="in-sync replicas")
+    tasks.start_soon(Maintenance(config, world, replicas).run, name="maintenance")
+    if config.logs.log_cleaner_enable:
+        tasks.start_soon(Compaction(config, world, replicas, stopping).run, name="compaction")
+
+
+async def unless(stopping: trio.Event, begin: Callable[[], Awaitable[None]]) -> bool:
+    """Run ``begin``, which may wait for a controller; return False if the node was stopped before it was done."""
+    done = False
+    async with trio.open_nursery() as nursery:
+
+        async def give_up() -> None:
+            await stopping.wait()
+            nursery.cancel_scope.cancel(reason="the node stops")
+
+        nursery.start_soon(give_up)
+        await begin()
+        done = True
+        nursery.cancel_scope.cancel(reason="it was done")
+    return done
+
+
+def reachable(endpoints: Iterable[Endpoint], bound: Mapping[str, Endpoint]) -> tuple[Endpoint, ...]:
+    """Return the endpoints under which other nodes reach this one, with the bound ports."""
+    return advertise(endpoints, socket.gethostname(), {name: endpoint.port for name, endpoint in bound.items()})
