@@ -30,7 +30,7 @@ from kraft.wire.errors import ErrorCode
 
 ROW = Api(
     ApiKey.API_VERSIONS,
-    versions={ListenerType.BROKER: (0, 4), ListenerType.CONTROLLER: (0, 4)},
+    versions={ListenerType.BROKER: (0, 4), ListenerType.ZK_BROKER: (0, 4), ListenerType.CONTROLLER: (0, 4)},
 )
 
 SOFTWARE_VERSION = 3
@@ -41,6 +41,10 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 async def at_broker(broker: BrokerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
     return _offer(ListenerType.BROKER, broker.image, broker.image.offset, request, message)
+
+
+async def at_zk_broker(broker: BrokerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
+    return _offer(ListenerType.ZK_BROKER, broker.image, broker.image.offset, request, message)
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:

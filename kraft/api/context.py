@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 import attrs
@@ -16,7 +16,9 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.metadata.image import Image
+from kraft.metadata.partitions import NO_LEADER
 from kraft.quorum.driver import Quorum
+from kraft.replication.commands import ControllerCommands
 from kraft.replication.replicas import Replicas
 from kraft.wire.schema import Message
 from kraft.world.clock import Clock
@@ -48,6 +50,10 @@ class BrokerContext:
         """The image that this broker has applied."""
         return self.replicas.image
 
+    def shown_controller(self, alive: Collection[int]) -> int:
+        """The controller that clients see: any live broker, because each forwards their requests. -1 for none."""
+        return self.node_id if self.node_id in alive else min(alive, default=NO_LEADER)
+
     async def change(self, message: Any, version: int | None = None, *, envelope: Message | None = None) -> Any:
         """Send ``message`` to the active controller, and return its response once this broker has caught up.
 
@@ -61,6 +67,18 @@ class BrokerContext:
         response = await self.channel.request(message, version, envelope=envelope)
         await self.catch_up()
         return response
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class ZkBrokerContext(BrokerContext):
+    """A broker with ZooKeeper, whose controller sends it ``commands``."""
+
+    commands: ControllerCommands
+
+    def shown_controller(self, alive: Collection[int]) -> int:
+        """The controller that clients see: the active one, because no broker forwards. -1 while it is not alive."""
+        leader_id = self.commands.leader_id
+        return NO_LEADER if leader_id is None or leader_id not in alive else leader_id
 
 
 @attrs.frozen(eq=False)

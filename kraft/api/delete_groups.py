@@ -20,7 +20,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DELETE_GROUPS,
-    versions={ListenerType.BROKER: (0, 2)},
+    versions={ListenerType.BROKER: (0, 2), ListenerType.ZK_BROKER: (0, 2)},
     permissions=((Operation.DELETE, Resource.GROUP),),
 )
 
@@ -46,6 +46,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteGrou
         return response
 
     return Parked(all_committed)
+
+
+at_zk_broker = at_broker
 
 
 def _delete(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:

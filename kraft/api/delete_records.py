@@ -28,7 +28,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DELETE_RECORDS,
-    versions={ListenerType.BROKER: (0, 2)},
+    versions={ListenerType.BROKER: (0, 2), ListenerType.ZK_BROKER: (0, 2)},
     permissions=((Operation.DELETE, Resource.TOPIC),),
 )
 
@@ -59,6 +59,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteReco
         return DeleteRecordsResponse(topics=topics)
 
     return Parked(deleted)
+
+
+at_zk_broker = at_broker
 
 
 async def _followed(answer: DeleteRecordsPartitionResult, partition: HostedPartition, deadline: float) -> None:

@@ -21,7 +21,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 ROW = Api(
     ApiKey.DESCRIBE_CLUSTER,
-    versions={ListenerType.BROKER: (0, 2), ListenerType.CONTROLLER: (0, 2)},
+    versions={ListenerType.BROKER: (0, 2), ListenerType.ZK_BROKER: (0, 2), ListenerType.CONTROLLER: (0, 2)},
     permissions=((Operation.DESCRIBE, Resource.CLUSTER),),
 )
 
@@ -38,6 +38,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeCl
     if message.include_cluster_authorized_operations:
         response.cluster_authorized_operations = CLUSTER_OPERATIONS
     return response
+
+
+at_zk_broker = at_broker
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: DescribeClusterRequest) -> Reply:

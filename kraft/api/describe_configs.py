@@ -30,7 +30,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_CONFIGS,
-    versions={ListenerType.BROKER: (1, 4), ListenerType.CONTROLLER: (1, 4)},
+    versions={ListenerType.BROKER: (1, 4), ListenerType.ZK_BROKER: (1, 4), ListenerType.CONTROLLER: (1, 4)},
     permissions=((Operation.DESCRIBE_CONFIGS, Resource.CLUSTER), (Operation.DESCRIBE_CONFIGS, Resource.TOPIC)),
 )
 
@@ -39,6 +39,9 @@ _SLICE_SETTINGS = 150
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
     return await _describe(broker, request, message)
+
+
+at_zk_broker = at_broker
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: DescribeConfigsRequest) -> Reply:

@@ -23,7 +23,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_GROUPS,
-    versions={ListenerType.BROKER: (0, 6)},
+    versions={ListenerType.BROKER: (0, 6), ListenerType.ZK_BROKER: (0, 6)},
     permissions=((Operation.DESCRIBE, Resource.GROUP),),
 )
 
@@ -48,6 +48,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeGr
             if group.error_code == 0:
                 group.authorized_operations = GROUP_OPERATIONS
     return response
+
+
+at_zk_broker = at_broker
 
 
 def error(

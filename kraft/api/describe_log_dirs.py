@@ -24,7 +24,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_LOG_DIRS,
-    versions={ListenerType.BROKER: (1, 4)},
+    versions={ListenerType.BROKER: (1, 4), ListenerType.ZK_BROKER: (1, 4)},
     permissions=((Operation.DESCRIBE, Resource.CLUSTER),),
 )
 
@@ -38,6 +38,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeLo
     turns = Turns(_SLICE_PARTITIONS)
     results = [await _one(broker, directory, wanted, turns) for directory in broker.replicas.directories]
     return DescribeLogDirsResponse(results=results)
+
+
+at_zk_broker = at_broker
 
 
 async def _one(

@@ -21,7 +21,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_PRODUCERS,
-    versions={ListenerType.BROKER: (0, 0)},
+    versions={ListenerType.BROKER: (0, 0), ListenerType.ZK_BROKER: (0, 0)},
     permissions=((Operation.READ, Resource.TOPIC),),
 )
 
@@ -42,6 +42,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribePr
             await turns.spend(1 + len(answers[-1].active_producers) // 10)
         await turns.spend()
     return DescribeProducersResponse(topics=list(topics.values()))
+
+
+at_zk_broker = at_broker
 
 
 def _one(broker: BrokerContext, topic: str, index: int) -> PartitionResponse:

@@ -60,7 +60,7 @@ from kraft.world.turns import Turns, give_turn
 
 ROW = Api(
     ApiKey.FETCH,
-    versions={ListenerType.BROKER: (4, 17), ListenerType.CONTROLLER: (12, 18)},
+    versions={ListenerType.BROKER: (4, 17), ListenerType.ZK_BROKER: (4, 17), ListenerType.CONTROLLER: (12, 18)},
     permissions=((Operation.READ, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
     quota=Quota.FETCH,
 )
@@ -85,6 +85,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: FetchReque
         return Parked(partial(poll.run, request))
     await poll.read(first=True)
     return poll.response() if poll.is_complete else Parked(poll.wait)
+
+
+at_zk_broker = at_broker
 
 
 at_controller = submit_to_quorum

@@ -25,7 +25,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.FIND_COORDINATOR,
-    versions={ListenerType.BROKER: (0, 6)},
+    versions={ListenerType.BROKER: (0, 6), ListenerType.ZK_BROKER: (0, 6)},
     permissions=((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID)),
 )
 
@@ -53,6 +53,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: FindCoordi
         return await _answer(broker, request, message)
 
     return Parked(create_then_answer)
+
+
+at_zk_broker = at_broker
 
 
 async def _answer(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> FindCoordinatorResponse:

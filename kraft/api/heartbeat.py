@@ -15,13 +15,16 @@ from kraft.wire.errors import ErrorCode
 
 ROW = Api(
     ApiKey.HEARTBEAT,
-    versions={ListenerType.BROKER: (0, 4)},
+    versions={ListenerType.BROKER: (0, 4), ListenerType.ZK_BROKER: (0, 4)},
     permissions=((Operation.READ, Resource.GROUP),),
 )
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: HeartbeatRequest) -> Reply:
     return broker.groups.shard_of_member(message.group_id).submit(request, message)
+
+
+at_zk_broker = at_broker
 
 
 def error(message: HeartbeatRequest, version: int, code: ErrorCode, text: str | None = None) -> HeartbeatResponse:

@@ -18,7 +18,7 @@ from kraft.wire.errors import ErrorCode
 
 ROW = Api(
     ApiKey.INIT_PRODUCER_ID,
-    versions={ListenerType.BROKER: (0, 5)},
+    versions={ListenerType.BROKER: (0, 5), ListenerType.ZK_BROKER: (0, 5)},
     permissions=((Operation.WRITE, Resource.TRANSACTIONAL_ID), (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER)),
 )
 
@@ -34,6 +34,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: InitProduc
         return InitProducerIdResponse(producer_id=await broker.producer_ids.next(), producer_epoch=0)
 
     return Parked(answer)
+
+
+at_zk_broker = at_broker
 
 
 def error(

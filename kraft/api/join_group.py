@@ -28,13 +28,16 @@ from kraft.wire.errors import ErrorCode
 
 ROW = Api(
     ApiKey.JOIN_GROUP,
-    versions={ListenerType.BROKER: (0, 9)},
+    versions={ListenerType.BROKER: (0, 9), ListenerType.ZK_BROKER: (0, 9)},
     permissions=((Operation.READ, Resource.GROUP),),
 )
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: JoinGroupRequest) -> Reply:
     return broker.groups.shard_of_member(message.group_id).submit(request, message)
+
+
+at_zk_broker = at_broker
 
 
 def error(message: JoinGroupRequest, version: int, code: ErrorCode, text: str | None = None) -> JoinGroupResponse:

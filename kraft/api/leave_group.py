@@ -19,7 +19,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.LEAVE_GROUP,
-    versions={ListenerType.BROKER: (0, 5)},
+    versions={ListenerType.BROKER: (0, 5), ListenerType.ZK_BROKER: (0, 5)},
     permissions=((Operation.READ, Resource.GROUP),),
 )
 
@@ -47,6 +47,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: LeaveGroup
         return response
 
     return Parked(all_gone)
+
+
+at_zk_broker = at_broker
 
 
 def error(message: LeaveGroupRequest, version: int, code: ErrorCode, text: str | None = None) -> LeaveGroupResponse:

@@ -17,7 +17,7 @@ from kraft.world.turns import in_slices
 
 ROW = Api(
     ApiKey.LIST_GROUPS,
-    versions={ListenerType.BROKER: (0, 5)},
+    versions={ListenerType.BROKER: (0, 5), ListenerType.ZK_BROKER: (0, 5)},
     permissions=((Operation.DESCRIBE, Resource.CLUSTER), (Operation.DESCRIBE, Resource.GROUP)),
 )
 
@@ -30,6 +30,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: ListGroups
     for shard in broker.groups.shards():
         response.groups += await in_slices(listed(shard.core.groups, message), _SLICE_GROUPS)
     return response
+
+
+at_zk_broker = at_broker
 
 
 def error(message: ListGroupsRequest, version: int, code: ErrorCode, text: str | None = None) -> ListGroupsResponse:

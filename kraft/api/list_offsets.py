@@ -39,7 +39,7 @@ from kraft.world.world import World
 
 ROW = Api(
     ApiKey.LIST_OFFSETS,
-    versions={ListenerType.BROKER: (1, 9)},
+    versions={ListenerType.BROKER: (1, 9), ListenerType.ZK_BROKER: (1, 9)},
     permissions=((Operation.DESCRIBE, Resource.TOPIC),),
 )
 
@@ -68,6 +68,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: ListOffset
     if any(_is_in_records(wanted.timestamp) for topic in message.topics for wanted in topic.partitions):
         return Parked(lambda: _answer(broker, request.api_version, message, bound))
     return await _answer(broker, request.api_version, message, bound)
+
+
+at_zk_broker = at_broker
 
 
 async def _answer(

@@ -14,9 +14,9 @@ Versions 0 to 13.
 | 13 | an error for the whole response |
 
 The response has the brokers that are not fenced and have the listener of the request. Its controller id is that of one
-of them: clients send it admin requests, which any broker forwards. With ``auto.create.topics.enable`` the broker
-creates the topics that a client names and allows, with ``num.partitions`` and ``default.replication.factor``. The
-response waits for that.
+of them: clients send it admin requests, which any broker forwards. With ZooKeeper it is that of the controller. With
+``auto.create.topics.enable`` the broker creates the topics that a client names and allows, with ``num.partitions`` and
+``default.replication.factor``. The response waits for that.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.METADATA,
-    versions={ListenerType.BROKER: (0, 13)},
+    versions={ListenerType.BROKER: (0, 13), ListenerType.ZK_BROKER: (0, 13)},
     permissions=(
         (Operation.DESCRIBE, Resource.TOPIC),
         (Operation.CREATE, Resource.CLUSTER),
@@ -73,6 +73,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: MetadataRe
         return await _answer(broker, request, message, refused)
 
     return Parked(create_then_answer)
+
+
+at_zk_broker = at_broker
 
 
 def _by_id(topic: MetadataRequestTopic) -> bool:
@@ -123,7 +126,7 @@ async def _answer(
     return MetadataResponse(
         brokers=brokers,
         cluster_id=broker.cluster_id,
-        controller_id=broker.node_id if broker.node_id in alive else min(alive, default=NO_LEADER),
+        controller_id=broker.shown_controller(alive),
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if wants_cluster else -(2**31),
     )

@@ -33,7 +33,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.OFFSET_COMMIT,
-    versions={ListenerType.BROKER: (2, 9)},
+    versions={ListenerType.BROKER: (2, 9), ListenerType.ZK_BROKER: (2, 9)},
     permissions=((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
 )
 
@@ -58,6 +58,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetComm
         return response
 
     return Parked(with_unknown)
+
+
+at_zk_broker = at_broker
 
 
 async def _divided(

@@ -15,7 +15,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 ROW = Api(
     ApiKey.OFFSET_DELETE,
-    versions={ListenerType.BROKER: (0, 0)},
+    versions={ListenerType.BROKER: (0, 0), ListenerType.ZK_BROKER: (0, 0)},
     permissions=((Operation.DELETE, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
 )
 
@@ -36,6 +36,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetDele
         return response
 
     return Parked(with_unknown)
+
+
+at_zk_broker = at_broker
 
 
 def error(message: OffsetDeleteRequest, version: int, code: ErrorCode, text: str | None = None) -> OffsetDeleteResponse:

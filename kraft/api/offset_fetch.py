@@ -41,7 +41,7 @@ from kraft.world.turns import Turns, in_slices
 
 ROW = Api(
     ApiKey.OFFSET_FETCH,
-    versions={ListenerType.BROKER: (1, 9)},
+    versions={ListenerType.BROKER: (1, 9), ListenerType.ZK_BROKER: (1, 9)},
     permissions=((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
 )
 
@@ -62,6 +62,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetc
         return OffsetFetchResponse(groups=groups)
     group = await _fetch(broker, message.group_id, message.topics)
     return OffsetFetchResponse(error_code=group.error_code, topics=mapped(group.topics, _older_topic))
+
+
+at_zk_broker = at_broker
 
 
 async def _fetch(

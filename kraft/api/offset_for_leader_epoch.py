@@ -22,7 +22,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 ROW = Api(
     ApiKey.OFFSET_FOR_LEADER_EPOCH,
-    versions={ListenerType.BROKER: (2, 4)},
+    versions={ListenerType.BROKER: (2, 4), ListenerType.ZK_BROKER: (2, 4)},
     permissions=((Operation.DESCRIBE, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
 )
 
@@ -37,6 +37,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetForL
         every=_SLICE_PARTITIONS,
     )
     return OffsetForLeaderEpochResponse(topics=topics)
+
+
+at_zk_broker = at_broker
 
 
 def _one(broker: BrokerContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:

@@ -53,7 +53,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.PRODUCE,
-    versions={ListenerType.BROKER: (0, 13)},
+    versions={ListenerType.BROKER: (0, 13), ListenerType.ZK_BROKER: (0, 13)},
     permissions=((Operation.WRITE, Resource.TOPIC), (Operation.WRITE, Resource.TRANSACTIONAL_ID)),
     quota=Quota.PRODUCE,
 )
@@ -103,6 +103,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
     if produced.unopened or produced.uncommitted:
         return Parked(later)
     return produced.unanswered() if message.acks == 0 else response
+
+
+at_zk_broker = at_broker
 
 
 def _last_named(topics: list[TopicProduceData]) -> Iterable[tuple[str, UUID, dict[int, PartitionProduceData]]]:

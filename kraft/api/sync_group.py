@@ -16,13 +16,16 @@ from kraft.wire.errors import ErrorCode
 
 ROW = Api(
     ApiKey.SYNC_GROUP,
-    versions={ListenerType.BROKER: (0, 5)},
+    versions={ListenerType.BROKER: (0, 5), ListenerType.ZK_BROKER: (0, 5)},
     permissions=((Operation.READ, Resource.GROUP),),
 )
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: SyncGroupRequest) -> Reply:
     return broker.groups.shard_of_member(message.group_id).submit(request, message)
+
+
+at_zk_broker = at_broker
 
 
 def error(message: SyncGroupRequest, version: int, code: ErrorCode, text: str | None = None) -> SyncGroupResponse:

@@ -58,8 +58,9 @@ class Proposal:
 class Conditions:
     """The state outside the partition that its leadership depends on. Also the event of a change of it.
 
-    ``active_epochs`` maps each broker that may be in an ISR to its broker epoch (KIP-631). ``min_isr`` is
-    ``min.insync.replicas``. ``lag_max_s`` is ``replica.lag.time.max.ms``.
+    ``active_epochs`` maps each broker that may be in an ISR to its broker epoch (KIP-631), or to ANY_BROKER_EPOCH
+    where a ZooKeeper-era controller does not name the epochs. ``min_isr`` is ``min.insync.replicas``. ``lag_max_s`` is
+    ``replica.lag.time.max.ms``.
     """
 
     node_id: int
@@ -249,7 +250,7 @@ class Leadership:
     def _may_join(self, replica_id: int) -> bool:
         active = self._conditions.active_epochs.get(replica_id)
         fetched_in = self.followers[replica_id].broker_epoch
-        return active is not None and fetched_in in (ANY_BROKER_EPOCH, active)
+        return active == ANY_BROKER_EPOCH or (active is not None and fetched_in in (ANY_BROKER_EPOCH, active))
 
     def _without_lagging(self, now: float) -> Proposal | None:
         if self.pending is not None:

@@ -13,7 +13,7 @@ from kraft.coordinator.core import ExpireOffsets, ForgetTopics, GroupCoordinator
 from kraft.coordinator.rebalance import CoordinatorSettings
 from kraft.metadata.image import Image
 from kraft.replication.partition import HostedPartition
-from kraft.replication.replicas import Replicas
+from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
@@ -91,6 +91,18 @@ class Groups:
         return list(self._shards.values())
 
     # Called for metadata changes.
+
+    def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:
+        """Resign from lost partitions, take over gained ones, and begin to delete the offsets of ``deleted`` topics."""
+        for partition in led.lost:
+            if partition.topic == OFFSETS_TOPIC:
+                self.resign(partition.index, KafkaError(ErrorCode.NOT_COORDINATOR))
+        names = set(deleted)
+        if names:
+            self.forget_topics(names)
+        for partition in led.gained:
+            if partition.topic == OFFSETS_TOPIC:
+                self.load(partition.index)
 
     def load(self, index: int) -> None:
         """Begin to coordinate a partition: at once if its log is empty, otherwise once it is loaded."""
@@ -213,12 +225,12 @@ class Groups:
 
         The image cannot lack a new topic. The previous coordinator accepted commits only for topics of its own
         metadata. The record that ended its leadership came later in the metadata log, and this broker has applied that
-        record.
+        record. A ZooKeeper-era controller gives no such promise: its UpdateMetadata omits topics without a leader.
         """
         deleted: set[str] = set()
 
         def is_gone(name: str) -> bool:
-            return name in deleted or self.replicas.image.topic(name) is None
+            return name in deleted or (not self.replicas.is_commanded and self.replicas.image.topic(name) is None)
 
         while True:
             deleted, shard.deleted = shard.deleted, set()

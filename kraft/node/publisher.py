@@ -10,9 +10,7 @@ import trio
 from kraft.control.metadata import Metadata, Subscription
 from kraft.coordination.groups import Groups
 from kraft.metadata.image import Image
-from kraft.replication.replicas import LeaderChanges, Replicas
-from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.replication.replicas import Replicas
 
 
 @attrs.define(eq=False)
@@ -49,27 +47,14 @@ class Publisher:
             image, changes = await self._subscription.next()
             await self.groups.forgotten(image)
             led = await self.replicas.apply(image, changes)
-            self._resign(led)
-            if changes.topics_deleted:
-                self.groups.forget_topics({topic.name for topic in changes.topics_deleted.values()})
-            self._take_over(led)
+            self.groups.apply(led, (topic.name for topic in changes.topics_deleted.values()))
             self._image = image
             self._published.set()
             self._published = trio.Event()
 
     def registered(self, broker_epoch: int) -> None:
         """Use ``broker_epoch`` from now on, and take the roles that the image has for this registration."""
-        self._take_over(self.replicas.registered(broker_epoch))
-
-    def _resign(self, led: LeaderChanges) -> None:
-        for partition in led.lost:
-            if partition.topic == OFFSETS_TOPIC:
-                self.groups.resign(partition.index, KafkaError(ErrorCode.NOT_COORDINATOR))
-
-    def _take_over(self, led: LeaderChanges) -> None:
-        for partition in led.gained:
-            if partition.topic == OFFSETS_TOPIC:
-                self.groups.load(partition.index)
+        self.groups.apply(self.replicas.registered(broker_epoch))
 
     async def catch_up(self) -> None:
         """Return once the broker has applied every record that is committed now."""

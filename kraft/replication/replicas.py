@@ -6,6 +6,9 @@ contain to ``-stray``, and never deletes it.
 
 The broker ignores roles until the image contains its current epoch. Earlier roles belong to a previous incarnation,
 whose log may have been longer.
+
+With ZooKeeper the roles come from the controller's requests instead (:mod:`kraft.replication.commands`), each of
+which names the broker's epoch. The image then says only what else there is: brokers, topics, settings.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from kraft.broker.leadership import Conditions, Proposal
 from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
-from kraft.metadata.partitions import NO_LEADER, Partition
+from kraft.metadata.partitions import NO_LEADER, Partition, Partitions
 from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
@@ -33,12 +36,15 @@ from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
+from kraft.wire.uuids import ZERO_UUID
 from kraft.world.turns import Turns
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.replicas")
 
 NOTHING_CHECKPOINTED = Checkpoints()
+UNASSIGNED = Partition((), (), NO_LEADER, -1, -1, ())
+"""The state of a partition whose log is on disk, before a ZooKeeper-era controller has sent its state."""
 _PARTITIONS_IN_A_ROW = 10
 """Not a Kafka setting. The partitions that a change of the metadata opens or deletes before other tasks run."""
 _CONDITIONS_IN_A_ROW = 200
@@ -69,6 +75,8 @@ class Replicas:
     """Renamed directories of deleted partitions. The maintenance task deletes them."""
     broker_epoch: int = -1
     """The epoch of this broker's registration, -1 before the first. Other modules read it here and keep no copy."""
+    is_commanded: bool = False
+    """Whether a ZooKeeper-era controller commands the roles, and the image may lack topics."""
     roles_changed: trio.Event = attrs.Factory(trio.Event)
     """Set, and replaced by a new event, when the partitions that this broker follows may have changed."""
     _active_epochs: Mapping[int, int] = attrs.Factory(dict)
@@ -144,16 +152,13 @@ class Replicas:
             await looks.spend()
             if self.node_id in state.replicas:
                 await turns.spend()
-                partition = self.partitions.get(topic.name, {}).get(index)
-                if partition is None:
-                    partition = self._host(topic, index, state, self._emptiest())
-                self._take_role(partition, state, result)
+                self.assign(topic, index, state, result)
         if changes.brokers:
             # After the partitions, because the same image may bring a replica into an ISR and give it a new epoch.
             await self._update_conditions(list(self.all()))
         await self._retune(changes)
         if changes.partitions or changes.topics_deleted or changes.brokers:
-            self._announce()
+            self.announce()
         return self._with_roles(result)
 
     def registered(self, broker_epoch: int) -> LeaderChanges:
@@ -168,10 +173,47 @@ class Replicas:
             self._has_roles = True
             for partition in self.all():
                 self._take_role(partition, partition.state, result)
-            self._announce()
+            self.announce()
         return result
 
-    def _announce(self) -> None:
+    # Commands of a ZooKeeper-era controller.
+
+    async def show(self, image: Image, changes: Changes) -> None:
+        """Take what a new image says of brokers, topics and settings. All roles stay as they are. Other tasks run in
+        between.
+        """
+        self.image = image
+        if changes.brokers:
+            self._active_epochs = _active_epochs(image)
+            await self._update_conditions(list(self.all()))
+        await self._retune(changes)
+        self.announce()
+
+    def assign(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:
+        """Lead or follow the partition as ``state`` says. Its log is created if there is none. Raises OSError."""
+        partition = self.partitions.get(topic.name, {}).get(index)
+        if partition is None:
+            partition = self._host(topic, index, state, self._emptiest())
+        elif partition.topic_id == ZERO_UUID:  # a log from before topic ids
+            partition.topic_id = topic.id
+            partition.log.assign_topic_id(topic.id)
+        self._take_role(partition, state, result)
+
+    def stop(self, partition: HostedPartition, result: LeaderChanges) -> None:
+        """Neither lead nor follow the partition. Its log stays."""
+        self._take_role(partition, attrs.evolve(partition.state, leader=NO_LEADER), result)
+
+    async def remove(self, partitions: Sequence[HostedPartition], result: LeaderChanges) -> None:
+        """Delete the partitions and their logs."""
+        for partition in partitions:
+            hosted = self.partitions[partition.topic]
+            del hosted[partition.index]
+            if not hosted:
+                del self.partitions[partition.topic]
+        await self._delete(partitions, result)
+
+    def announce(self) -> None:
+        """Wake the fetchers: the partitions that this broker follows, or their leaders, may have changed."""
         self.roles_changed.set()
         self.roles_changed = trio.Event()
 
@@ -222,15 +264,19 @@ class Replicas:
         }
         return log_config(self.image.config(ResourceType.TOPIC, topic), defaults)
 
-    async def load(self, image: Image) -> None:
+    async def load(self, image: Image | None) -> None:
         """Open every log that the image assigns to this broker, and set the others aside. Called once, before the first
         request.
+
+        Without an image, in ZooKeeper mode, every log is opened and kept, and gets its role from the controller.
 
         Raises:
             StorageError: A log is damaged, and only a person may repair it.
             OSError: A directory cannot be read or written.
         """
-        self.image, self._active_epochs = image, _active_epochs(image)
+        self.is_commanded = self._has_roles = image is None
+        self.image = image or Image()
+        self._active_epochs = _active_epochs(self.image)
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
@@ -241,7 +287,7 @@ class Replicas:
             self._outdated |= checkpoints.exceed(await Checkpoints.of(self.in_directory(directory)))
         await self._forget_deleted()
         turns = Turns(_PARTITIONS_IN_A_ROW)
-        for topic, index, state in image.partitions():
+        for topic, index, state in self.image.partitions():
             if self.node_id in state.replicas and index not in self.partitions.get(topic.name, {}):
                 self._host(topic, index, state, self._emptiest())
                 await turns.spend()
@@ -264,10 +310,12 @@ class Replicas:
     def _load_one(self, directory: LogDirectory, where: TopicPartition, checkpoints: Checkpoints) -> None:
         name, index = where
         path = os.path.join(directory.path, f"{name}-{index}")
+        topic_id = read_topic_id(path)
         topic = self.image.topic(name)
         state = None if topic is None else topic.partitions.get(index)
-        topic_id = read_topic_id(path)
-        if topic is None or state is None or self.node_id not in state.replicas or topic_id != topic.id:
+        if self.is_commanded:
+            topic, state = Topic(topic_id or ZERO_UUID, name, Partitions()), UNASSIGNED
+        elif topic is None or state is None or self.node_id not in state.replicas or topic_id != topic.id:
             aside = directory.retire_partition(f"{name}-{index}", self.world.new_uuid(), "stray")
             why = "no topic id" if topic_id is None else "not in the metadata"
             logger.warning("%s: %s, renamed to %s", path, why, aside)
@@ -350,7 +398,7 @@ class Replicas:
             log_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
             roll_jitter_ms=self.world.random.randrange(config.segment_jitter_ms + 1),
         )
-        if log.topic_id is None:
+        if log.topic_id is None and topic.id != ZERO_UUID:
             log.assign_topic_id(topic.id)
         committed = checkpoints.offset(HIGH_WATERMARK, where)
         partition = HostedPartition(

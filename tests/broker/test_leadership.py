@@ -54,6 +54,15 @@ def test_a_leader_without_followers_commits_its_appends() -> None:
     assert alone.step(NOW, Appended(5)) == LeadershipEffects(high_watermark=5)
 
 
+def test_a_follower_joins_in_any_epoch_if_the_controller_names_none() -> None:
+    """UpdateMetadata has the live brokers without their epochs; a Fetch of version 15 has the follower's."""
+    leader = leadership(isr=(LEADER,), replicas=(LEADER, SECOND), active={LEADER: -1, SECOND: -1}, end_offset=3)
+    leader.check(SECOND, 44)
+    proposal = leader.step(NOW, fetched(SECOND, 3, epoch=44)).proposal
+    assert proposal is not None
+    assert [member for member, _ in proposal.isr] == [LEADER, SECOND]
+
+
 def test_committed_records_are_on_all_in_sync_replicas() -> None:
     leader = leadership()
     assert leader.step(NOW, Appended(10)) == LeadershipEffects()

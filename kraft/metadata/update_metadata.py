@@ -1,0 +1,124 @@
+"""How an image follows UpdateMetadata, the request by which a ZooKeeper-era controller informs the brokers.
+
+The request has all live brokers, and the partitions that changed. It is translated to the records of KIP-631, so that
+``replay`` makes every image. The records of an image of this kind have no offsets: its ``offset`` counts requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kraft.messages.config_record import ConfigRecord
+from kraft.messages.partition_record import PartitionRecord
+from kraft.messages.register_broker_record import BrokerEndpoint as RegisteredEndpoint
+from kraft.messages.register_broker_record import RegisterBrokerRecord
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.messages.topic_record import TopicRecord
+from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
+from kraft.messages.update_metadata_request import (
+    UpdateMetadataBroker,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+from kraft.metadata.delta import MetadataError
+from kraft.metadata.image import Broker, BrokerEndpoint, Image
+from kraft.wire.schema import Message
+from kraft.wire.uuids import ZERO_UUID
+
+LEADER_DURING_DELETE = -2
+"""The leader of all partitions of a topic that is being deleted (``LeaderAndIsr.LeaderDuringDelete``)."""
+UNKNOWN_BROKER_EPOCH = -1
+"""UpdateMetadata does not name the epochs of the live brokers."""
+
+
+def records_of(image: Image, request: UpdateMetadataRequest) -> Iterator[Message]:
+    """Yield the records that bring ``image`` to the state of ``request``.
+
+    Raises:
+        MetadataError: a topic has no id. Controllers before inter.broker.protocol.version 2.8 have none.
+    """
+    alive = {broker.id for broker in request.live_brokers}
+    for broker_id in sorted(image.brokers):
+        if broker_id not in alive:
+            yield UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=UNKNOWN_BROKER_EPOCH)
+    for broker in request.live_brokers:
+        if not _is_known(image.brokers.get(broker.id), broker):
+            yield _registration(broker)
+    for topic in request.topic_states:
+        yield from _topic(image, topic)
+
+
+def new_topics(image: Image, request: UpdateMetadataRequest) -> list[str]:
+    """Return the names of the topics that ``image`` does not have, without those that are being deleted."""
+    return [
+        topic.topic_name
+        for topic in request.topic_states
+        if image.topic_ids.get(topic.topic_name) != topic.topic_id and not _is_deleted(topic)
+    ]
+
+
+def config_records(image: Image, resource_type: int, name: str, values: Mapping[str, str]) -> Iterable[ConfigRecord]:
+    """Return the records after which a resource has exactly these settings."""
+    before = image.config(resource_type, name)
+    removed: dict[str, str | None] = dict.fromkeys(before.keys() - values.keys())
+    changed = {key: value for key, value in values.items() if before.get(key) != value}
+    return [
+        ConfigRecord(resource_type=int(resource_type), resource_name=name, name=key, value=value)
+        for key, value in sorted({**removed, **changed}.items())
+    ]
+
+
+def _endpoints(broker: UpdateMetadataBroker) -> tuple[BrokerEndpoint, ...]:
+    return tuple(
+        BrokerEndpoint(each.listener, each.host, each.port, each.security_protocol) for each in broker.endpoints
+    )
+
+
+def _is_known(known: Broker | None, broker: UpdateMetadataBroker) -> bool:
+    return known is not None and (known.endpoints, known.rack) == (_endpoints(broker), broker.rack)
+
+
+def _registration(broker: UpdateMetadataBroker) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=broker.id,
+        broker_epoch=UNKNOWN_BROKER_EPOCH,
+        end_points=[
+            RegisteredEndpoint(each.listener, each.host, each.port, each.security_protocol)
+            for each in _endpoints(broker)
+        ],
+        rack=broker.rack,
+        fenced=False,
+    )
+
+
+def _is_deleted(topic: UpdateMetadataTopicState) -> bool:
+    return any(state.leader == LEADER_DURING_DELETE for state in topic.partition_states)
+
+
+def _topic(image: Image, topic: UpdateMetadataTopicState) -> Iterator[Message]:
+    known = image.topic_ids.get(topic.topic_name)
+    if _is_deleted(topic):
+        if known is not None:
+            yield RemoveTopicRecord(topic_id=known)
+        return
+    if topic.topic_id == ZERO_UUID:
+        raise MetadataError(f"UpdateMetadata has no id for the topic {topic.topic_name!r}")
+    if known not in (None, topic.topic_id):
+        yield RemoveTopicRecord(topic_id=known)
+    if known != topic.topic_id:
+        yield TopicRecord(topic.topic_name, topic.topic_id)
+    for state in topic.partition_states:
+        yield _partition(topic, state)
+
+
+def _partition(topic: UpdateMetadataTopicState, state: UpdateMetadataPartitionState) -> PartitionRecord:
+    return PartitionRecord(
+        partition_id=state.partition_index,
+        topic_id=topic.topic_id,
+        replicas=state.replicas,
+        isr=state.isr,
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        partition_epoch=state.zk_version,
+    )

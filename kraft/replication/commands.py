@@ -1,0 +1,268 @@
+"""The requests of a ZooKeeper-era controller: LeaderAndIsr and StopReplica give this broker's partitions their roles,
+UpdateMetadata gives it an image of the cluster.
+
+Each request names the epoch of the controller and of the broker's registration. A request of an earlier controller, or
+for an earlier registration, is refused (KIP-380). One request is applied at a time
+(``ReplicaManager.replicaStateChangeLock``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Protocol
+
+import attrs
+import trio
+
+from kraft.messages.leader_and_isr_request import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from kraft.messages.leader_and_isr_response import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+)
+from kraft.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest
+from kraft.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
+from kraft.messages.update_metadata_request import UpdateMetadataRequest
+from kraft.messages.update_metadata_response import UpdateMetadataResponse
+from kraft.metadata.delta import Changes, MetadataError, replay
+from kraft.metadata.image import DIRECTORY_MIGRATING, Image, ResourceType, Topic
+from kraft.metadata.partitions import MAX_PARTITIONS, NO_LEADER, Partition, Partitions, shared_partition
+from kraft.metadata.topic_name import is_valid_topic_name
+from kraft.metadata.update_metadata import config_records, new_topics, records_of
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.storage.errors import StorageError
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.schema import Message
+from kraft.wire.uuids import ZERO_UUID
+from kraft.world.turns import Turns
+
+logger = logging.getLogger("kraft.commands")
+
+ANY_BROKER_EPOCH = -1
+NO_CONTROLLER = -1
+NO_EPOCH = -1
+EPOCH_DURING_DELETE = -2
+"""The leader epoch of a StopReplica that deletes a topic: a deletion has no epoch of its own."""
+_PARTITIONS_IN_A_ROW = 10
+
+ControllerRequest = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
+Config = Mapping[str, str]
+
+
+class Coordinators(Protocol):
+    """The group coordinator, as far as it follows the roles of partitions; ``Groups`` is one."""
+
+    async def forgotten(self, image: Image) -> None: ...
+    def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None: ...
+
+
+@attrs.define(eq=False)
+class ControllerCommands:
+    """Applies the requests of the controller, and knows which broker it is.
+
+    ``topic_config`` reads the settings of a topic, which no request has.
+    """
+
+    replicas: Replicas
+    coordinators: Coordinators
+    topic_config: Callable[[str], Awaitable[Config]]
+    controller_id: int = NO_CONTROLLER
+    controller_epoch: int = 0
+    _applying: trio.Lock = attrs.Factory(trio.Lock)
+    _registered: trio.Event = attrs.Factory(trio.Event)
+    _updated: trio.Event = attrs.Factory(trio.Event)
+
+    def registered(self, broker_epoch: int) -> None:
+        """Take the epoch of the broker's new registration. Requests are applied from now on."""
+        self.replicas.broker_epoch = broker_epoch
+        self._registered.set()
+
+    async def until(self, condition: Callable[[Image], bool]) -> None:
+        """Return once ``condition`` holds for the broker's image. The caller limits the wait."""
+        while not condition(self.replicas.image):
+            await self._updated.wait()
+
+    # The broker's view of the active controller, for the channel to it.
+
+    @property
+    def node_id(self) -> int:
+        return self.replicas.node_id
+
+    @property
+    def leader_id(self) -> int | None:
+        """The controller that sent the last UpdateMetadata; None before the first."""
+        return None if self.controller_id == NO_CONTROLLER else self.controller_id
+
+    @property
+    def epoch(self) -> int:
+        return self.controller_epoch
+
+    async def change(self, leader_id: int | None, epoch: int) -> None:
+        """Return once another controller, or one of another epoch, is known."""
+        while (self.leader_id, self.epoch) == (leader_id, epoch):
+            await self._updated.wait()
+
+    # The requests.
+
+    async def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        """Bring the image to the state of the request. Roles do not change.
+
+        Raises:
+            KafkaError: STALE_BROKER_EPOCH, STALE_CONTROLLER_EPOCH, or INVALID_REQUEST for a state that no cluster has.
+        """
+        async with self._applying:
+            await self._admit(request)
+            image = self.replicas.image
+            configs = await self._configs(new_topics(image, request))
+            try:
+                image, changes = self._next([*records_of(image, request), *configs])
+            except MetadataError as error:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
+            await self.coordinators.forgotten(image)
+            await self.replicas.show(image, changes)
+            self.coordinators.apply(LeaderChanges([], []), (each.name for each in changes.topics_deleted.values()))
+            if self.controller_id != request.controller_id:
+                logger.info("broker %d is the controller, in epoch %d", request.controller_id, request.controller_epoch)
+            self.controller_id = request.controller_id
+            self._announce()
+        return UpdateMetadataResponse()
+
+    async def lead_and_follow(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        """Give partitions their leaders. A partition whose leader epoch is not newer than the known one keeps its role.
+
+        Raises:
+            KafkaError: STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
+        """
+        led, topics = LeaderChanges([], []), []
+        async with self._applying:
+            await self._admit(request)
+            image = self.replicas.image
+            unknown = [topic.topic_name for topic in request.topic_states if image.topic(topic.topic_name) is None]
+            await self.replicas.show(*self._next(await self._configs(unknown)))
+            turns = Turns(_PARTITIONS_IN_A_ROW)
+            for topic in request.topic_states:
+                errors = []
+                for state in topic.partition_states:
+                    await turns.spend()
+                    code = self._assign(topic, state, led)
+                    errors.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
+                topics.append(LeaderAndIsrTopicError(topic.topic_id, errors))
+            self.replicas.announce()
+            self.coordinators.apply(led)
+        return LeaderAndIsrResponse(topics=topics)
+
+    async def stop_replicas(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        """Stop partitions, and delete those that the request deletes.
+
+        Raises:
+            KafkaError: STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
+        """
+        led, errors = LeaderChanges([], []), []
+        async with self._applying:
+            await self._admit(request)
+            deleted: list[HostedPartition] = []
+            for topic in request.topic_states:
+                for state in topic.partition_states:
+                    partition = self.replicas.partitions.get(topic.topic_name, {}).get(state.partition_index)
+                    code = self._stop(partition, state, led)
+                    if code is ErrorCode.NONE and partition is not None and state.delete_partition:
+                        deleted.append(partition)
+                    errors.append(StopReplicaPartitionError(topic.topic_name, state.partition_index, code))
+            await self.replicas.remove(deleted, led)
+            self.replicas.announce()
+            self.coordinators.apply(led)
+        return StopReplicaResponse(partition_errors=errors)
+
+    async def set_config(self, resource_type: ResourceType, name: str, values: Config) -> None:
+        """Take the settings of a topic or a broker, which changed in ZooKeeper."""
+        async with self._applying:
+            await self.replicas.show(*self._next(config_records(self.replicas.image, resource_type, name, values)))
+
+    # Parts of them.
+
+    async def _admit(self, request: ControllerRequest) -> None:
+        """Compare the epochs of the request. A request may arrive before the broker knows that it is registered."""
+        await self._registered.wait()
+        if request.broker_epoch != ANY_BROKER_EPOCH and request.broker_epoch < self.replicas.broker_epoch:
+            what = f"broker epoch {request.broker_epoch}, and this broker's is {self.replicas.broker_epoch}"
+            raise _refused(request, ErrorCode.STALE_BROKER_EPOCH, what)
+        if request.controller_epoch < self.controller_epoch:
+            what = f"controller epoch {request.controller_epoch}, and the latest known one is {self.controller_epoch}"
+            raise _refused(request, ErrorCode.STALE_CONTROLLER_EPOCH, what)
+        self.controller_epoch = request.controller_epoch
+
+    async def _configs(self, topics: Iterable[str]) -> list[Message]:
+        image = self.replicas.image
+        records: list[Message] = []
+        for name in topics:
+            records += config_records(image, ResourceType.TOPIC, name, await self.topic_config(name))
+        return records
+
+    def _next(self, records: Iterable[Message]) -> tuple[Image, Changes]:
+        """Return the next image, and its changes. Raises MetadataError."""
+        return replay(self.replicas.image, records, self.replicas.image.offset + 1, self.controller_epoch, -1)
+
+    def _announce(self) -> None:
+        self._updated.set()
+        self._updated = trio.Event()
+
+    def _assign(
+        self, topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState, led: LeaderChanges
+    ) -> ErrorCode:
+        """Give one partition its role, and return the error of its place in the response."""
+        name, index = topic.topic_name, state.partition_index
+        hosted = self.replicas.partitions.get(name, {}).get(index)
+        if topic.topic_id == ZERO_UUID or not is_valid_topic_name(name) or not 0 <= index < MAX_PARTITIONS:
+            return ErrorCode.INVALID_REQUEST
+        if hosted is not None:
+            if hosted.topic_id not in (ZERO_UUID, topic.topic_id):
+                logger.error("%s: its log has topic id %s, not %s", hosted.name, hosted.topic_id, topic.topic_id)
+                return ErrorCode.INCONSISTENT_TOPIC_ID
+            if state.leader_epoch <= hosted.state.leader_epoch:
+                return ErrorCode.STALE_CONTROLLER_EPOCH
+        if self.replicas.node_id not in state.replicas:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        try:
+            self.replicas.assign(Topic(topic.topic_id, name, Partitions()), index, _partition(state), led)
+        except (OSError, StorageError) as error:
+            logger.error("%s-%d: the log cannot be opened: %s", name, index, error)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    def _stop(
+        self, partition: HostedPartition | None, state: StopReplicaPartitionState, led: LeaderChanges
+    ) -> ErrorCode:
+        if partition is None:
+            return ErrorCode.NONE  # there is no log to delete: a start opens all of them
+        is_newer = state.leader_epoch >= partition.state.leader_epoch
+        if not is_newer and state.leader_epoch not in (NO_EPOCH, EPOCH_DURING_DELETE):
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if not state.delete_partition:
+            self.replicas.stop(partition, led)
+        return ErrorCode.NONE
+
+
+def _refused(request: ControllerRequest, code: ErrorCode, what: str) -> KafkaError:
+    logger.warning("%s of controller %d is refused: %s", type(request).__name__, request.controller_id, what)
+    return KafkaError(code)
+
+
+def _partition(state: LeaderAndIsrPartitionState) -> Partition:
+    replicas = tuple(state.replicas)
+    return shared_partition(
+        replicas,
+        tuple(state.isr),
+        max(state.leader, NO_LEADER),  # LeaderDuringDelete is another name for no leader
+        state.leader_epoch,
+        state.partition_epoch,
+        (DIRECTORY_MIGRATING,) * len(replicas),
+        state.leader_recovery_state,
+        tuple(state.removing_replicas),
+        tuple(state.adding_replicas),
+    )

@@ -1,0 +1,309 @@
+"""The requests of a ZooKeeper-era controller, applied to the logs of one broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from uuid import UUID
+
+import attrs
+import pytest
+import trio
+
+from kraft.messages.leader_and_isr_request import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from kraft.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest, StopReplicaTopicState
+from kraft.messages.update_metadata_request import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+from kraft.metadata.image import Image, ResourceType
+from kraft.replication.commands import ControllerCommands
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import ZERO_UUID
+from tests.support.held import TOPIC, TOPIC_ID, broker_in
+from tests.support.talk import batch
+
+US, OTHER, CONTROLLER = 1, 2, 3
+BROKER_EPOCH, CONTROLLER_EPOCH = 40, 5
+
+
+@attrs.define
+class Coordinators:
+    """Notes what the group coordinator would take over, give up and forget."""
+
+    gained: list[str] = attrs.Factory(list)
+    lost: list[str] = attrs.Factory(list)
+    deleted: list[str] = attrs.Factory(list)
+
+    async def forgotten(self, image: Image) -> None:
+        await trio.lowlevel.checkpoint()
+
+    def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:
+        self.gained += [each.name for each in led.gained]
+        self.lost += [each.name for each in led.lost]
+        self.deleted += deleted
+
+
+@attrs.define
+class Broker:
+    """A registered broker with an empty disk, and ZooKeeper's settings of topics."""
+
+    replicas: Replicas
+    configs: dict[str, dict[str, str]] = attrs.Factory(dict)
+    coordinators: Coordinators = attrs.Factory(Coordinators)
+    commands: ControllerCommands = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.commands = ControllerCommands(self.replicas, self.coordinators, self.topic_config)
+        self.commands.registered(BROKER_EPOCH)
+
+    async def topic_config(self, name: str) -> dict[str, str]:
+        await trio.lowlevel.checkpoint()
+        return self.configs.get(name, {})
+
+    @property
+    def partition(self) -> HostedPartition:
+        return self.replicas.partitions[TOPIC][0]
+
+    async def lead(self, leader: int = US, epoch: int = 0, **changed: object) -> ErrorCode:
+        """Give partition 0 a leader; return the error of the partition."""
+        response = await self.commands.lead_and_follow(leader_and_isr(leader, epoch, **changed))
+        assert response.error_code == 0
+        return ErrorCode(response.topics[0].partition_errors[0].error_code)
+
+    async def stop(self, epoch: int, *, delete: bool) -> ErrorCode:
+        response = await self.commands.stop_replicas(stop_replica(epoch, delete=delete))
+        assert response.error_code == 0
+        return ErrorCode(response.partition_errors[0].error_code)
+
+
+@pytest.fixture
+async def broker(tmp_path: Path) -> Broker:
+    replicas = broker_in(tmp_path, US).replicas
+    await replicas.load(None)
+    return Broker(replicas)
+
+
+def leader_and_isr(
+    leader: int = US,
+    epoch: int = 0,
+    *,
+    replicas: tuple[int, ...] = (US, OTHER),
+    topic_id: UUID = TOPIC_ID,
+    broker_epoch: int = BROKER_EPOCH,
+    controller_epoch: int = CONTROLLER_EPOCH,
+) -> LeaderAndIsrRequest:
+    state = LeaderAndIsrPartitionState(
+        leader=leader, leader_epoch=epoch, isr=list(replicas), partition_epoch=9, replicas=list(replicas)
+    )
+    return LeaderAndIsrRequest(
+        controller_id=CONTROLLER,
+        controller_epoch=controller_epoch,
+        broker_epoch=broker_epoch,
+        topic_states=[LeaderAndIsrTopicState(TOPIC, topic_id, [state])],
+    )
+
+
+def update_metadata(
+    *brokers: int,
+    leader: int = US,
+    topic_id: UUID = TOPIC_ID,
+    broker_epoch: int = BROKER_EPOCH,
+    controller_epoch: int = CONTROLLER_EPOCH,
+) -> UpdateMetadataRequest:
+    state = UpdateMetadataPartitionState(leader=leader, leader_epoch=0, isr=[US], zk_version=0, replicas=[US])
+    alive = [
+        UpdateMetadataBroker(id=each, endpoints=[UpdateMetadataEndpoint(port=9092, host="h", listener="PLAINTEXT")])
+        for each in brokers
+    ]
+    return UpdateMetadataRequest(
+        controller_id=CONTROLLER,
+        controller_epoch=controller_epoch,
+        broker_epoch=broker_epoch,
+        topic_states=[UpdateMetadataTopicState(TOPIC, topic_id, [state])],
+        live_brokers=alive,
+    )
+
+
+def stop_replica(
+    epoch: int, *, delete: bool, broker_epoch: int = BROKER_EPOCH, controller_epoch: int = CONTROLLER_EPOCH
+) -> StopReplicaRequest:
+    states = [StopReplicaPartitionState(0, epoch, delete)]
+    return StopReplicaRequest(
+        controller_id=CONTROLLER,
+        controller_epoch=controller_epoch,
+        broker_epoch=broker_epoch,
+        topic_states=[StopReplicaTopicState(TOPIC, states)],
+    )
+
+
+async def refusal(broker: Broker, **epochs: int) -> set[ErrorCode]:
+    """Send all three requests with these epochs, and return the errors that refuse them."""
+    codes = set()
+    for send in (
+        lambda: broker.commands.lead_and_follow(leader_and_isr(**epochs)),
+        lambda: broker.commands.update_metadata(update_metadata(US, **epochs)),
+        lambda: broker.commands.stop_replicas(stop_replica(9, delete=True, **epochs)),
+    ):
+        with pytest.raises(KafkaError) as refused:
+            await send()
+        codes.add(refused.value.code)
+    return codes
+
+
+async def test_requests_for_an_earlier_registration_change_nothing(broker: Broker) -> None:
+    """KIP-380: a broker that restarted quickly must not apply a request that was meant for its previous generation."""
+    await broker.lead(epoch=1)
+    assert await refusal(broker, broker_epoch=BROKER_EPOCH - 1) == {ErrorCode.STALE_BROKER_EPOCH}
+    assert broker.partition.is_leader
+    assert not broker.replicas.image.brokers
+
+
+async def test_a_request_may_name_a_newer_registration_or_none(broker: Broker) -> None:
+    """KIP-380: the controller may see the new znode before the broker does; -1 is no broker epoch."""
+    assert await broker.lead(epoch=1, broker_epoch=BROKER_EPOCH + 1) is ErrorCode.NONE
+    assert await broker.lead(epoch=2, broker_epoch=-1) is ErrorCode.NONE
+
+
+async def test_requests_of_an_earlier_controller_change_nothing(broker: Broker) -> None:
+    """Two brokers may think that they are the controller. The one with the lower epoch is refused by all brokers that
+    the other one has reached, by whichever request.
+    """
+    await broker.commands.update_metadata(update_metadata(US, controller_epoch=6))
+    assert await refusal(broker, controller_epoch=5) == {ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert TOPIC not in broker.replicas.partitions
+    assert await broker.lead(controller_epoch=6) is ErrorCode.NONE
+
+
+async def test_a_request_waits_until_the_broker_knows_its_epoch(broker: Broker, autojump_clock: object) -> None:
+    """The controller may send its first requests as soon as the znode exists."""
+    starting = ControllerCommands(broker.replicas, broker.coordinators, broker.topic_config)
+    broker.replicas.broker_epoch = -1
+    with trio.move_on_after(60) as waited:
+        await starting.lead_and_follow(leader_and_isr(broker_epoch=BROKER_EPOCH - 1))
+    assert waited.cancelled_caught
+    starting.registered(BROKER_EPOCH)
+    with pytest.raises(KafkaError, match="STALE_BROKER_EPOCH"):
+        await starting.lead_and_follow(leader_and_isr(broker_epoch=BROKER_EPOCH - 1))
+
+
+async def test_roles_follow_the_leader_epoch(broker: Broker) -> None:
+    """``ReplicaManager.becomeLeaderOrFollower``: only a newer leader epoch changes a role."""
+    assert await broker.lead(US, epoch=4) is ErrorCode.NONE
+    assert broker.partition.is_leader
+    assert await broker.lead(OTHER, epoch=4) is ErrorCode.STALE_CONTROLLER_EPOCH
+    assert await broker.lead(OTHER, epoch=3) is ErrorCode.STALE_CONTROLLER_EPOCH
+    assert broker.partition.is_leader
+    assert await broker.lead(OTHER, epoch=5) is ErrorCode.NONE
+    assert not broker.partition.is_leader
+    assert list(broker.replicas.followed()) == [(OTHER, broker.partition)]
+    assert (broker.coordinators.gained, broker.coordinators.lost) == ([f"{TOPIC}-0"], [f"{TOPIC}-0"])
+
+
+async def test_a_partition_without_a_leader_is_not_followed(broker: Broker) -> None:
+    for epoch, leader in enumerate((-1, -2)):
+        assert await broker.lead(leader, epoch) is ErrorCode.NONE
+        assert not list(broker.replicas.followed())
+
+
+async def test_a_broker_that_is_no_replica_refuses_the_partition(broker: Broker) -> None:
+    assert await broker.lead(OTHER, replicas=(OTHER,)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert not broker.replicas.partitions
+
+
+async def test_a_log_of_another_topic_id_keeps_its_role(broker: Broker) -> None:
+    """KIP-516: the topic was deleted and created again while this broker was away."""
+    await broker.lead(epoch=0)
+    assert await broker.lead(epoch=9, topic_id=UUID(int=8)) is ErrorCode.INCONSISTENT_TOPIC_ID
+    assert broker.partition.state.leader_epoch == 0
+    assert await broker.lead(epoch=9, topic_id=ZERO_UUID) is ErrorCode.INVALID_REQUEST
+
+
+async def test_metadata_gives_no_roles_and_roles_no_metadata(broker: Broker) -> None:
+    """UpdateMetadata informs clients; a broker leads only after LeaderAndIsr, also if that comes second."""
+    await broker.commands.update_metadata(update_metadata(US, OTHER))
+    assert sorted(broker.replicas.image.brokers) == [US, OTHER]
+    assert broker.replicas.known_leader(TOPIC, 0) == (US, 0)
+    assert not broker.replicas.partitions
+    await broker.lead(epoch=1)
+    assert broker.replicas.known_leader(TOPIC, 0) == (US, 0)
+    assert broker.commands.leader_id == CONTROLLER
+
+
+async def test_a_broker_that_is_no_longer_alive_leaves_the_image(broker: Broker) -> None:
+    await broker.commands.update_metadata(update_metadata(US, OTHER))
+    await broker.commands.update_metadata(update_metadata(US))
+    assert sorted(broker.replicas.image.brokers) == [US]
+
+
+async def test_a_topic_has_its_settings_from_the_first_request_on(broker: Broker) -> None:
+    """No request has settings. LeaderAndIsr comes before UpdateMetadata when a topic is created."""
+    broker.configs[TOPIC] = {"min.insync.replicas": "2"}
+    await broker.lead()
+    assert broker.partition.log.config.min_insync_replicas == 2
+    await broker.commands.update_metadata(update_metadata(US))
+    await broker.commands.set_config(ResourceType.TOPIC, TOPIC, {"retention.ms": "5000"})
+    assert broker.partition.log.config.min_insync_replicas == 1
+    assert broker.replicas.image.config(ResourceType.TOPIC, TOPIC) == {"retention.ms": "5000"}
+
+
+async def test_a_stopped_replica_keeps_its_log(broker: Broker) -> None:
+    await broker.lead(epoch=3)
+    broker.partition.append(bytearray(batch(b"a")), 0)
+    assert await broker.stop(2, delete=False) is ErrorCode.FENCED_LEADER_EPOCH
+    assert broker.partition.is_leader
+    assert await broker.stop(3, delete=False) is ErrorCode.NONE
+    assert not broker.partition.is_leader
+    assert broker.partition.log.log_end_offset == 1
+    assert await broker.lead(OTHER, epoch=4) is ErrorCode.NONE
+
+
+async def test_a_deletion_is_not_fenced_and_takes_the_directory_away(broker: Broker, tmp_path: Path) -> None:
+    """``LeaderAndIsr.EpochDuringDelete``: the deletion of a topic has no leader epoch of its own."""
+    await broker.lead(epoch=7)
+    assert await broker.stop(6, delete=True) is ErrorCode.FENCED_LEADER_EPOCH
+    assert (tmp_path / f"{TOPIC}-0").exists()
+    assert await broker.stop(-2, delete=True) is ErrorCode.NONE
+    assert TOPIC not in broker.replicas.partitions
+    assert not (tmp_path / f"{TOPIC}-0").exists()
+    assert broker.coordinators.lost == [f"{TOPIC}-0"]
+    assert await broker.stop(-2, delete=True) is ErrorCode.NONE, "a repeated request finds nothing to delete"
+    assert await broker.lead(epoch=0, topic_id=UUID(int=8)) is ErrorCode.NONE, "the name is free"
+
+
+async def test_the_metadata_of_a_deleted_topic_is_removed_with_its_offsets(broker: Broker) -> None:
+    await broker.commands.update_metadata(update_metadata(US))
+    await broker.commands.update_metadata(update_metadata(US, leader=-2))
+    assert broker.replicas.image.topic(TOPIC) is None
+    assert broker.coordinators.deleted == [TOPIC]
+
+
+async def test_logs_on_disk_wait_for_their_roles(broker: Broker, tmp_path: Path) -> None:
+    """After a start a broker opens every log, and no log is set aside: only the controller knows what is deleted."""
+    await broker.lead(epoch=2)
+    broker.partition.append(bytearray(batch(b"a", b"b")), 0)
+    await broker.replicas.close()
+    again = Broker(broker_in(tmp_path, US).replicas)
+    await again.replicas.load(None)
+    assert again.partition.log.log_end_offset == 2
+    assert not again.partition.is_leader
+    assert not list(again.replicas.followed())
+    with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+        again.replicas.leader_of(TOPIC, 0)
+    assert await again.lead(epoch=2) is ErrorCode.NONE
+    assert again.partition.is_leader
+
+
+async def test_a_request_that_no_cluster_can_mean_is_refused(broker: Broker) -> None:
+    with pytest.raises(KafkaError, match="INVALID_REQUEST"):
+        await broker.commands.update_metadata(update_metadata(US, topic_id=ZERO_UUID))
+    assert not broker.replicas.image.brokers
