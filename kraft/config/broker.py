@@ -32,6 +32,7 @@ from kraft.config.quorum_settings import LeaseSettings, MetadataLogSettings, Quo
 from kraft.config.request_log_settings import RequestLogSettings
 from kraft.config.setting import ConfigError, ConfigKey, invalid, structure, table
 from kraft.config.topic import TOPIC_DEFAULT_CONFIGS, LogConfig, log_config
+from kraft.config.zookeeper_settings import ZooKeeperSettings
 
 __all__ = ["BROKER_CONFIGS", "ConfigError", "NodeConfig", "broker_key", "node_config"]
 
@@ -50,6 +51,7 @@ BROKER_CONFIGS: dict[str, ConfigKey] = {
         QuorumSettings,
         MetadataLogSettings,
         LeaseSettings,
+        ZooKeeperSettings,
         RequestLogSettings,
     ),
 }
@@ -70,6 +72,7 @@ class NodeConfig:
     quorum: QuorumSettings
     metadata_log: MetadataLogSettings
     lease: LeaseSettings
+    zookeeper: ZooKeeperSettings
     request_log: RequestLogSettings
     #: The voters of the quorum, from ``controller.quorum.voters``.
     voters: tuple[Voter, ...]
@@ -87,8 +90,13 @@ class NodeConfig:
         return self.identity.node_id
 
     @property
+    def in_zookeeper_mode(self) -> bool:
+        """Whether the cluster keeps its metadata in ZooKeeper. Such a node is a broker."""
+        return self.identity.in_zookeeper_mode
+
+    @property
     def is_broker(self) -> bool:
-        return BROKER in self.identity.process_roles
+        return self.identity.is_broker
 
     @property
     def is_controller(self) -> bool:
@@ -106,7 +114,11 @@ class NodeConfig:
 
     @property
     def directories(self) -> tuple[str, ...]:
-        """All directories with a ``meta.properties``: the log directories and the metadata log directory."""
+        """All directories with a ``meta.properties``: the log directories and the metadata log directory, if there is
+        a metadata log.
+        """
+        if self.in_zookeeper_mode:
+            return self.log_dirs
         return tuple(dict.fromkeys((*self.log_dirs, self.metadata_log_dir)))
 
     def listener_limits(self, listener: str) -> ListenerLimits:
@@ -131,7 +143,8 @@ def node_config(values: Mapping[str, str]) -> NodeConfig:
         key = broker_key(name)
         if key is not None:
             key.parse(text)
-    identity = _identity(structure(values, IdentitySettings))
+    zookeeper = structure(values, ZooKeeperSettings)
+    identity = _identity(structure(values, IdentitySettings), zookeeper)
     network = structure(values, NetworkSettings)
     quorum = structure(values, QuorumSettings)
     config = NodeConfig(
@@ -146,6 +159,7 @@ def node_config(values: Mapping[str, str]) -> NodeConfig:
         quorum=quorum,
         metadata_log=structure(values, MetadataLogSettings),
         lease=structure(values, LeaseSettings),
+        zookeeper=zookeeper,
         request_log=structure(values, RequestLogSettings),
         voters=parse_voters(quorum.controller_quorum_voters),
         log_defaults=log_config({}, values),
@@ -153,17 +167,21 @@ def node_config(values: Mapping[str, str]) -> NodeConfig:
         connections_per_ip_overrides=MappingProxyType(connections_per_ip_overrides(network)),
         values=MappingProxyType(dict(values)),
     )
-    _check_voters(config)
+    if not config.in_zookeeper_mode:
+        _check_voters(config)
     _check_directories(config)
     _check_numbers(config)
     return config
 
 
-def _identity(identity: IdentitySettings) -> IdentitySettings:
-    """Require a known and unique ``process.roles``, and a ``node.id`` (KIP-631)."""
+def _identity(identity: IdentitySettings, zookeeper: ZooKeeperSettings) -> IdentitySettings:
+    """Require a known and unique ``process.roles``, and a ``node.id`` (KIP-631).
+
+    Without roles the node is in ZooKeeper mode, and needs a ``broker.id``.
+    """
     roles, shown = identity.process_roles, ",".join(identity.process_roles)
     if not roles:
-        invalid("process.roles", shown, "Value must be broker, controller, or both; ZooKeeper mode is not supported")
+        return _identity_in_zookeeper_mode(identity, zookeeper)
     if not set(roles) <= {BROKER, CONTROLLER}:
         invalid("process.roles", shown, "Each role must be broker or controller")
     if len(set(roles)) < len(roles):
@@ -173,6 +191,24 @@ def _identity(identity: IdentitySettings) -> IdentitySettings:
         invalid("node.id", identity.node_id, "Value must be set, and at least 0, when process.roles is set")
     if identity.broker_id >= 0 and identity.broker_id != node_id:
         invalid("broker.id", identity.broker_id, f"Value must be the same as node.id, which is {node_id}")
+    return attrs.evolve(identity, node_id=node_id)
+
+
+def _identity_in_zookeeper_mode(identity: IdentitySettings, zookeeper: ZooKeeperSettings) -> IdentitySettings:
+    if zookeeper.zookeeper_connect is None:
+        why = "Value must be broker, controller, or both; without it, zookeeper.connect must be set"
+        invalid("process.roles", "", why)
+    if not zookeeper.zookeeper_connect.strip():
+        invalid("zookeeper.connect", zookeeper.zookeeper_connect, "Value must be host:port, separated by commas")
+    if identity.broker_id >= 0 and identity.node_id not in (-1, identity.broker_id):
+        invalid("node.id", identity.node_id, f"Value must be the same as broker.id, which is {identity.broker_id}")
+    node_id = identity.node_id if identity.broker_id < 0 else identity.broker_id
+    if node_id < 0:
+        invalid(
+            "broker.id",
+            identity.broker_id,
+            "Value must be at least 0: this node generates no ids",
+        )
     return attrs.evolve(identity, node_id=node_id)
 
 

@@ -129,11 +129,12 @@ def build_listeners(identity: IdentitySettings, settings: ListenerSettings, expl
     are PLAINTEXT and need no entry in it.
     """
     if settings.control_plane_listener_name is not None:
-        invalid(
-            "control.plane.listener.name",
-            settings.control_plane_listener_name,
-            "control.plane.listener.name is not supported in KRaft mode.",
-        )
+        mode = "ZooKeeper mode yet" if identity.in_zookeeper_mode else "KRaft mode"
+        why = f"control.plane.listener.name is not supported in {mode}."
+        invalid("control.plane.listener.name", settings.control_plane_listener_name, why)
+    if identity.in_zookeeper_mode and settings.controller_listener_names:
+        why = "Value must be empty without process.roles: a ZooKeeper-era controller uses the broker's listeners"
+        invalid("controller.listener.names", ",".join(settings.controller_listener_names), why)
     names = tuple(name.upper() for name in settings.controller_listener_names)
     protocols = _protocols(settings, names, explicit)
     bound = _parse_endpoints("listeners", settings.listeners, protocols)
@@ -147,14 +148,14 @@ def build_listeners(identity: IdentitySettings, settings: ListenerSettings, expl
         controller=tuple(endpoint for endpoint in bound if endpoint.listener in names),
         advertised_broker=tuple(endpoint for endpoint in advertised if endpoint.listener not in names),
         advertised_controller=_advertised_controller(bound, advertised, names),
-        inter_broker=_inter_broker(settings, protocols, explicit) if BROKER in identity.process_roles else None,
+        inter_broker=_inter_broker(settings, protocols, explicit) if identity.is_broker else None,
         controller_names=names,
     )
     if CONTROLLER in identity.process_roles:
-        _check_controller(listeners, settings, BROKER in identity.process_roles)
-    else:
+        _check_controller(listeners, settings, identity.is_broker)
+    elif not identity.in_zookeeper_mode:
         _check_controller_is_elsewhere(listeners, settings, advertised)
-    if BROKER in identity.process_roles:
+    if identity.is_broker:
         _check_broker(listeners, settings)
     _check_served(protocols, bound, names)
     return listeners

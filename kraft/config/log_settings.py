@@ -24,7 +24,6 @@ from kraft.config.setting import (
 DAY_MS = 24 * 60 * 60 * 1000
 
 _NO_TRANSACTIONS = "transactions are not served yet"
-_ONE_SHUTDOWN = "a stop hands over leadership once, for at most 10 s; Apache Kafka reads it only with ZooKeeper"
 
 
 @attrs.frozen
@@ -137,9 +136,9 @@ class ReplicationSettings:
     )
     controlled_shutdown_enable: bool = boolean(True, "Move leaders away before the broker stops.")
     controlled_shutdown_max_retries: int = integer(
-        3, "How often a failed controlled shutdown is tried again.", not_honoured=_ONE_SHUTDOWN
+        3, "How often a controlled shutdown is tried again. Only with ZooKeeper: else it is one, for at most 10 s."
     )
-    controlled_shutdown_retry_backoff_ms: int = long(5000, "The pause between those tries.", not_honoured=_ONE_SHUTDOWN)
+    controlled_shutdown_retry_backoff_ms: int = long(5000, "The pause between those tries. Only with ZooKeeper.")
 
 
 @attrs.frozen

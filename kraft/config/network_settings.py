@@ -49,6 +49,15 @@ class IdentitySettings:
         importance=Importance.LOW,
     )
 
+    @property
+    def in_zookeeper_mode(self) -> bool:
+        """Whether the node has no role of a KRaft cluster: its cluster keeps the metadata in ZooKeeper."""
+        return not self.process_roles
+
+    @property
+    def is_broker(self) -> bool:
+        return "broker" in self.process_roles or self.in_zookeeper_mode
+
 
 @attrs.frozen
 class ListenerSettings:

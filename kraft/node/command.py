@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -34,6 +35,9 @@ from kraft.wire.uuids import uuid_to_text
 from kraft.world.garbage import FrozenObjects, short_collections
 from kraft.world.uuids import random_uuid
 
+if TYPE_CHECKING:
+    from kraft.node.zookeeper_node import ZooKeeperNode
+
 logger = logging.getLogger("kraft.node")
 
 FAILED = 1
@@ -44,6 +48,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a node and return the exit status."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    explained: tuple[type[Exception], ...] = (StorageError, MetadataError, OSError, ConfigError, KafkaError)
     try:
         config = _configure(options)
         if options.file is None:
@@ -51,12 +56,21 @@ def run(arguments: Sequence[str] | None = None) -> int:
         files = raise_file_limit()
         logger.info("%s", files)
         OPEN_FILES.capacity = files.logs
+        if config.in_zookeeper_mode:
+            # Imported here, because a node of a quorum needs no client of ZooKeeper.
+            try:
+                from kraft.node.zookeeper_node import EXPLAINED, ZooKeeperNode
+            except ModuleNotFoundError as missing:
+                raise ConfigError(f"zookeeper.connect needs {missing.name}: pip install 'kraft[zookeeper]'") from None
+            explained += EXPLAINED
+            with short_collections() as frozen:
+                return trio.run(_run, ZooKeeperNode(config, files=files), options.tree, frozen)
         with open_directories(config) as directories, short_collections() as frozen:
             return trio.run(_run, Node(config, directories, files=files), options.tree, frozen)
     except (ConfigError, StorageError) as error:
         print(error, file=sys.stderr)
     except BaseExceptionGroup as group:
-        _explain(group)
+        _explain(group, explained)
     except OSError as error:
         print(_line(error), file=sys.stderr)
     return FAILED
@@ -86,7 +100,7 @@ def _format_default(config: NodeConfig) -> None:
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
 
 
-async def _run(node: Node, show_tree: bool, frozen: FrozenObjects) -> int:
+async def _run(node: Node | ZooKeeperNode, show_tree: bool, frozen: FrozenObjects) -> int:
     status = ENDED_AT_ONCE
     async with trio.open_nursery() as outer:
         outer.start_soon(_watch_signals, node, outer.cancel_scope, name="signals")
@@ -103,7 +117,7 @@ async def _run(node: Node, show_tree: bool, frozen: FrozenObjects) -> int:
     return status
 
 
-async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
+async def _watch_signals(node: Node | ZooKeeperNode, scope: trio.CancelScope) -> None:
     watched = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup it is ignored; the JVM leaves it so too
         watched.append(signal.SIGHUP)
@@ -121,9 +135,9 @@ async def _watch_signals(node: Node, scope: trio.CancelScope) -> None:
                 return
 
 
-def _explain(group: BaseExceptionGroup[BaseException]) -> None:
+def _explain(group: BaseExceptionGroup[BaseException], explained: tuple[type[Exception], ...]) -> None:
     """Print one line for an error that an operator can correct; raise any other, with its traceback."""
-    known, rest = group.split((StorageError, MetadataError, OSError, ConfigError, KafkaError))
+    known, rest = group.split(explained)
     if rest is not None:
         raise rest
     assert known is not None

@@ -117,6 +117,11 @@ def controller_config(
     )
 
 
+def zookeeper_connection_timeout_s(config: NodeConfig) -> float:
+    settings = config.zookeeper
+    return (settings.zookeeper_connection_timeout_ms or settings.zookeeper_session_timeout_ms) / 1000
+
+
 def metadata_log_config(config: NodeConfig) -> LogConfig:
     """Return the settings of ``__cluster_metadata-0``. Its segments are deleted with the snapshots that cover them."""
     settings = config.metadata_log

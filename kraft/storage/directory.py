@@ -25,7 +25,13 @@ import javaproperties
 from kraft.storage.atomic import sync_directory, write_atomically
 from kraft.storage.creation import create_private_directory, open_for_reading, open_or_create
 from kraft.storage.errors import LogDirectoryError
-from kraft.storage.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties, read_properties
+from kraft.storage.meta_properties import (
+    CURRENT,
+    META_PROPERTIES,
+    MetaProperties,
+    read_meta_properties,
+    read_properties,
+)
 from kraft.wire.uuids import uuid_to_text
 from kraft.world.uuids import random_uuid
 
@@ -94,7 +100,14 @@ class LogDirectory:
         self._lock_fd = lock_fd
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, node_id: int, cluster_id: str | None = None) -> LogDirectory:
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        node_id: int,
+        cluster_id: str | None = None,
+        version: int = CURRENT,
+    ) -> LogDirectory:
         """Lock the directory for this node. A directory from before KIP-858 gets its directory id now.
 
         Raises:
@@ -103,7 +116,7 @@ class LogDirectory:
             OSError: The directory cannot be read or written.
         """
         path = os.path.abspath(path)
-        meta = read_meta_properties(path)
+        meta = read_meta_properties(path, version)
         if meta is None:
             raise LogDirectoryError(f"{path}: not formatted; run `kraft storage format` for it")
         if meta.node_id != node_id:

@@ -21,6 +21,11 @@ META_PROPERTIES = "meta.properties"
 
 #: Versions of the file: brokers with ZooKeeper wrote 0, nodes with a metadata quorum write 1 (KIP-631).
 LEGACY, CURRENT = 0, 1
+_NODE_ID = {LEGACY: "broker.id", CURRENT: "node.id"}
+_OTHER_MODE = {
+    LEGACY: "version 1 is that of nodes with process.roles",
+    CURRENT: "version 0 is that of brokers with ZooKeeper",
+}
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
 _MAX_BYTES = 2**20
@@ -28,40 +33,45 @@ _MAX_BYTES = 2**20
 
 @attrs.frozen
 class MetaProperties:
-    """``meta.properties`` version 1. A directory id is missing in files older than KIP-858."""
+    """``meta.properties``. A directory id is missing in files older than KIP-858.
+
+    The two versions name the id of the node differently.
+    """
 
     cluster_id: str
     node_id: int
     directory_id: uuid.UUID | None = None
+    version: int = CURRENT
 
     def encode(self) -> bytes:
         """The content of the file."""
-        lines = ["version=1", f"cluster.id={self.cluster_id}", f"node.id={self.node_id}"]
+        node_id = f"{_NODE_ID[self.version]}={self.node_id}"
+        lines = [f"version={self.version}", f"cluster.id={self.cluster_id}", node_id]
         if self.directory_id is not None:
             lines.append(f"directory.id={uuid_to_text(self.directory_id)}")
         return "\n".join([*lines, ""]).encode()
 
 
-def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
+def read_meta_properties(path: str | os.PathLike[str], version: int = CURRENT) -> MetaProperties | None:
     """Read ``meta.properties`` of a log directory; None if it is absent. Raises LogDirectoryError, OSError."""
     name = os.path.join(path, META_PROPERTIES)
     values = read_properties(name)
     if values is None:
         return None
     try:
-        return parse_meta_properties(values)
+        return parse_meta_properties(values, version)
     except ValueError as error:
         raise LogDirectoryError(f"{name}: {str(error).rstrip('.')}; restore the file") from None
 
 
-def parse_meta_properties(values: Mapping[str, str]) -> MetaProperties:
-    """Parse ``meta.properties`` of version 1. Raises ValueError with one line, where possible Apache Kafka's."""
-    if meta_version(values) == LEGACY:
-        raise ValueError("version 0 is that of brokers with ZooKeeper" if "version" in values else "version is missing")
-    node_id, directory_id = read_number(values, "node.id"), read_directory_id(values)
+def parse_meta_properties(values: Mapping[str, str], version: int = CURRENT) -> MetaProperties:
+    """Parse ``meta.properties`` of ``version``. Raises ValueError with one line, where possible Apache Kafka's."""
+    if meta_version(values) != version:
+        raise ValueError(_OTHER_MODE[version] if "version" in values else "version is missing")
+    node_id, directory_id = read_number(values, _NODE_ID[version]), read_directory_id(values)
     if "cluster.id" not in values:
         raise ValueError("cluster.id was not found.")
-    return MetaProperties(values["cluster.id"], node_id, directory_id)
+    return MetaProperties(values["cluster.id"], node_id, directory_id, version)
 
 
 def meta_version(values: Mapping[str, str]) -> int:

@@ -148,6 +148,42 @@ def test_a_broken_rule_is_one_line(changes: dict[str, str], key: str, why: str) 
     assert len(message.splitlines()) == 1
 
 
+IN_ZOOKEEPER_MODE = {"broker.id": "3", "zookeeper.connect": "h:2181/chroot", "log.dirs": "a,b"}
+
+
+def test_a_node_without_roles_is_a_broker_with_zookeeper() -> None:
+    config = node_config({**IN_ZOOKEEPER_MODE, "metadata.log.dir": "c"})
+    assert (config.in_zookeeper_mode, config.is_broker, config.is_controller) == (True, True, False)
+    assert config.node_id == 3
+    assert config.directories == ("a", "b"), "it has no metadata log"
+    assert config.listeners.inter_broker == "PLAINTEXT"
+    assert config.zookeeper.zookeeper_session_timeout_ms == 18_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "why"),
+    [
+        ({"zookeeper.connect": " "}, "zookeeper.connect", "host:port"),
+        ({"broker.id": "-1"}, "broker.id", "generates no ids"),
+        ({"node.id": "4"}, "node.id", "the same as broker.id, which is 3"),
+        ({"controller.listener.names": "PLAINTEXT"}, "controller.listener.names", "empty without process.roles"),
+        (
+            {"control.plane.listener.name": "PLAINTEXT"},
+            "control.plane.listener.name",
+            "not supported in ZooKeeper mode",
+        ),
+        ({"zookeeper.session.timeout.ms": "0"}, "zookeeper.session.timeout.ms", "at least 1"),
+    ],
+)
+def test_a_broken_rule_of_zookeeper_mode_is_one_line(changes: dict[str, str], key: str, why: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        node_config({**IN_ZOOKEEPER_MODE, **changes})
+    message = str(caught.value)
+    assert f"for configuration {key}: " in message
+    assert why in message
+    assert len(message.splitlines()) == 1
+
+
 NAMES = st.sampled_from([*sorted(BROKER_CONFIGS), "listener.name.controller.max.connections"])
 WORDS = st.text() | st.integers().map(str) | st.lists(st.text("ABP://:.,[]@0123456789"), max_size=3).map(",".join)
 

@@ -1,0 +1,217 @@
+"""The nursery tree of a broker whose cluster keeps its metadata in ZooKeeper.
+
+The lifetimes, outermost first::
+
+    directories                     locks held, from here to the end
+      broker                        groups, fetchers, in-sync replicas, maintenance
+        registration                the session with ZooKeeper: while it lives, the broker is registered
+        data plane                  all listeners; the controller's requests come here, too
+
+The data plane listens before the broker registers, because a registration has the bound ports. The node never becomes
+the controller: it needs one of Apache Kafka 3.9, and without one it refuses to start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from functools import partial
+
+import attrs
+import trio
+
+from kraft.api.context import ZkBrokerContext
+from kraft.api.dispatcher import Dispatcher
+from kraft.api.handlers import Handlers
+from kraft.api.row import ListenerType
+from kraft.api.table import OFFERED
+from kraft.broker.fetch_session import FetchSessionCache
+from kraft.config.broker import NodeConfig
+from kraft.config.listeners import Endpoint, Voter
+from kraft.control.controller_channel import ControllerChannel
+from kraft.coordination.groups import Groups
+from kraft.coordination.producer_ids import ProducerIds
+from kraft.metrics import Registry
+from kraft.node.broker_role import reachable, start_replication, unless
+from kraft.node.controlled_shutdown import ControlledShutdown
+from kraft.node.node import Bound
+from kraft.node.open_files import FileBudget
+from kraft.node.settings import (
+    connection_limits,
+    data_plane_of,
+    group_settings,
+    socket_settings,
+    zookeeper_connection_timeout_s,
+)
+from kraft.replication.commands import ControllerCommands
+from kraft.replication.metrics import declare_replica_metrics
+from kraft.replication.replicas import Replicas
+from kraft.request_log.log import RequestLog, request_log
+from kraft.rpc.client import connect
+from kraft.rpc.loop_watch import LoopWatch
+from kraft.rpc.quotas import ConnectionQuotas
+from kraft.rpc.server import Service, serve
+from kraft.storage.directory import LogDirectory
+from kraft.storage.zookeeper_directories import open_zookeeper_directories
+from kraft.wire.uuids import uuid_to_text
+from kraft.world.trace import Trace
+from kraft.world.world import World
+from kraft.zookeeper.broker_node import BrokerSessions, CannotJoin
+from kraft.zookeeper.session import OperationFailed, SessionLost, ZooKeeperUnavailable
+from kraft.zookeeper.znodes.brokers import BrokerRegistration
+from kraft.zookeeper.znodes.fields import MalformedZnode
+
+logger = logging.getLogger("kraft.node")
+
+EXPLAINED = (CannotJoin, MalformedZnode, OperationFailed, SessionLost, ZooKeeperUnavailable)
+"""Errors of a start that are one line for an operator."""
+
+
+@attrs.define(eq=False)
+class ZooKeeperNode:
+    """One broker. ``run`` is its whole life."""
+
+    config: NodeConfig
+    world: World = attrs.Factory(World)
+    files: FileBudget | None = None
+    registry: Registry = attrs.field(init=False)
+    trace: Trace = attrs.field(init=False)
+    watch: LoopWatch = attrs.field(init=False)
+    stopping: trio.Event = attrs.Factory(trio.Event)
+    broker: ZkBrokerContext | None = attrs.field(default=None, init=False)
+    """The running broker; for tests that inspect a live node."""
+
+    def __attrs_post_init__(self) -> None:
+        self.registry = Registry(self.world.seconds)
+        self.trace = Trace(self.world.clock, self.config.node_id)
+        self.watch = LoopWatch(self.registry, self.trace, self.world.watch_steps)
+
+    async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run until ``stopping`` is set and the node has shut down in order.
+
+        ``task_status`` is started once clients may connect, with the bound endpoints, or with None if the node was
+        stopped before.
+
+        Error handling: one of EXPLAINED if ZooKeeper or a controller is missing at the start, StorageError or OSError
+        if a disk has an error, each inside exception groups.
+        """
+        sessions = BrokerSessions(
+            self.world,
+            self.config.zookeeper.zookeeper_connect or "",
+            self.config.zookeeper.zookeeper_session_timeout_ms / 1000,
+            zookeeper_connection_timeout_s(self.config),
+        )
+        cluster = await sessions.cluster_id(uuid_to_text(self.world.new_uuid()))
+        with open_zookeeper_directories(self.config, cluster, self.world.new_uuid) as directories:
+            broker = self._assemble(sessions, cluster, directories)
+            log = request_log(self.config, self.world, self.trace, lambda: broker.image)
+            with contextlib.closing(log), self.watch.watching():
+                await self._run(sessions, broker, log, task_status)
+                await log.finish()
+            for directory in directories:  # every log is closed
+                directory.mark_clean_shutdown(broker.replicas.broker_epoch)
+
+    async def _run(
+        self,
+        sessions: BrokerSessions,
+        broker: ZkBrokerContext,
+        log: RequestLog,
+        task_status: trio.TaskStatus[Bound | None],
+    ) -> None:
+        config, replicas = self.config, broker.replicas
+        await replicas.load(None)
+        for directory in replicas.directories:
+            directory.mark_opened()
+        declare_replica_metrics(self.registry, replicas)
+        self.broker = broker
+        async with trio.open_nursery() as tasks:
+            if config.metrics_listener is not None:
+                from kraft.rpc.metrics_server import serve_metrics
+
+                await tasks.start(serve_metrics, self.registry, *config.metrics_listener, name="metrics")
+            if log.is_on:
+                tasks.start_soon(log.run, name="request log")
+            tasks.start_soon(broker.channel.run, name="controller channel")
+            tasks.start_soon(broker.groups.run, name="groups")
+            start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
+            async with trio.open_nursery() as data_plane:
+                await self._serve_clients(tasks, data_plane, sessions, broker, log, task_status)
+            await replicas.close()
+            tasks.cancel_scope.cancel(reason="the node stops")
+
+    async def _serve_clients(
+        self,
+        tasks: trio.Nursery,
+        data_plane: trio.Nursery,
+        sessions: BrokerSessions,
+        broker: ZkBrokerContext,
+        log: RequestLog,
+        task_status: trio.TaskStatus[Bound | None],
+    ) -> None:
+        """Serve clients and the controller until the node stops, registered from the time when it listens."""
+        stop_data = trio.Event()
+        service = self._service(broker, log)
+        plane = data_plane_of(self.config)
+        clients: dict[str, Endpoint] = await data_plane.start(serve, plane, service, stop_data, name="data plane")
+        registration = BrokerRegistration(
+            self.config.node_id,
+            reachable(self.config.listeners.advertised_broker, clients),
+            rack=self.config.identity.broker_rack,
+        )
+
+        async def join() -> None:
+            await tasks.start(sessions.run, registration, broker.commands, name="registration")
+            await broker.commands.until(lambda image: self.config.node_id in image.brokers)
+
+        if await unless(self.stopping, join):
+            task_status.started(Bound(clients, {}))
+            await self.stopping.wait()
+            await ControlledShutdown(self.config, broker.channel, broker.replicas).run()
+        else:
+            task_status.started(None)
+        stop_data.set()
+
+    def _service(self, broker: ZkBrokerContext, log: RequestLog) -> Service:
+        handlers: Handlers[ZkBrokerContext] = Handlers(ListenerType.ZK_BROKER, self.world.in_thread)
+        dispatcher = Dispatcher(handlers, broker)
+        return Service(
+            handle=self.world.handling(dispatcher.handle),
+            apis=OFFERED[handlers.listener],
+            error_response=dispatcher.error_response,
+            quotas=ConnectionQuotas(connection_limits(self.config, self.files), self.world.seconds),
+            registry=self.registry,
+            settings=socket_settings(self.config),
+            listen=self.world.listen,
+            trace=self.trace,
+            sampler=log.sampler("data"),
+        )
+
+    def _assemble(self, sessions: BrokerSessions, cluster: str, directories: list[LogDirectory]) -> ZkBrokerContext:
+        """Make the objects of the broker. None of them runs yet."""
+        config, world = self.config, self.world
+        lag_max_s = config.replication.replica_lag_time_max_ms / 1000
+        replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
+        groups = Groups(replicas, world, group_settings(config), config.groups.offsets_retention_check_interval_ms)
+        commands = ControllerCommands(replicas, groups, sessions.topic_config)
+        connecting = partial(connect, dial=world.dial)
+        channel = ControllerChannel(commands, partial(_address, config, replicas), None, connect=connecting)
+        slots = config.network.max_incremental_fetch_session_cache_slots
+        return ZkBrokerContext(
+            config,
+            cluster,
+            world.clock,
+            replicas,
+            groups,
+            channel,
+            trio.lowlevel.checkpoint,
+            ProducerIds(channel, replicas),
+            FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
+            commands=commands,
+        )
+
+
+def _address(config: NodeConfig, replicas: Replicas, broker_id: int) -> Voter | None:
+    """Return where a broker listens for other brokers: a ZooKeeper-era controller is one of the brokers."""
+    broker = replicas.image.brokers.get(broker_id)
+    endpoint = None if broker is None else broker.endpoint(config.listeners.inter_broker or "")
+    return None if endpoint is None else Voter(broker_id, endpoint.host, endpoint.port)

@@ -1,0 +1,227 @@
+"""A broker in ZooKeeper: the id of the cluster, the broker's registration, and the configurations that it reads.
+
+:class:`BrokerSessions` keeps the broker registered. A registration ends with its session, so each new session makes a
+new one, with a higher broker epoch (KIP-380).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from typing import Protocol
+
+import attrs
+import trio
+
+from kraft.metadata.image import ResourceType
+from kraft.world.world import World
+from kraft.zookeeper.operations import ChildNames, Children, Create, Failure, Get, Znode, ZnodeChanged
+from kraft.zookeeper.session import OperationFailed, SessionLost, SessionState, ZooKeeperSession, session
+from kraft.zookeeper.znodes.brokers import BrokerRegistration, broker_path, encode_broker
+from kraft.zookeeper.znodes.cluster import (
+    CLUSTER_ID,
+    DEFAULT_ENTITY,
+    PERSISTENT_PATHS,
+    config_path,
+    decode_cluster_id,
+    decode_config,
+    encode_cluster_id,
+)
+from kraft.zookeeper.znodes.controllers import CONTROLLER
+from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, decode_config_change
+
+logger = logging.getLogger("kraft.zookeeper")
+
+_RETRY_S = 0.5
+_RESOURCES = {"topics": ResourceType.TOPIC, "brokers": ResourceType.BROKER}
+
+
+class CannotJoin(Exception):
+    """The broker cannot be part of the cluster. The message is one line."""
+
+
+class RegisteredBroker(Protocol):
+    """The broker that is registered; ``kraft.replication.commands.ControllerCommands`` is one."""
+
+    def registered(self, broker_epoch: int) -> None: ...
+    async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None: ...
+
+
+async def register(opened: ZooKeeperSession, broker: BrokerRegistration, limit_s: float) -> int:
+    """Register the broker, and return its epoch, which is the transaction that created the znode (KIP-380).
+
+    A former session of this broker may have a registration until it times out: wait ``limit_s`` for that.
+
+    Raises:
+        CannotJoin: another process is registered under this id.
+        SessionLost, OperationFailed: as the session does.
+    """
+    path, data = broker_path(broker.broker_id), encode_broker(broker)
+    is_told = False
+    with trio.move_on_after(limit_s):
+        while True:
+            created, found = await opened.perform((Create(path, data, ephemeral=True), Get(path)))
+            if isinstance(found, Znode) and found.data == data:  # also if a first answer was lost with a connection
+                return found.created_zxid
+            if isinstance(created, Failure) and created is not Failure.NODE_EXISTS:
+                raise OperationFailed(Create(path), created)
+            if not is_told:
+                logger.info("%s exists: waiting until the session of its owner has ended", path)
+                is_told = True
+            await trio.sleep(_RETRY_S)
+    what = f"a broker with id {broker.broker_id} is registered, and did not go away within {limit_s:g} s"
+    raise CannotJoin(f"{path} exists: {what}; give each broker an id of its own")
+
+
+async def wait_for_controller(opened: ZooKeeperSession, limit_s: float) -> None:
+    """Return once the cluster has a controller.
+
+    Raises:
+        CannotJoin: there was none for ``limit_s``.
+        SessionLost: the session is over.
+    """
+    with trio.move_on_after(limit_s):
+        while True:
+            (found,) = await opened.perform((Get(CONTROLLER),))
+            if isinstance(found, Znode):
+                return
+            await trio.sleep(_RETRY_S)
+    what = "this node cannot be the controller yet: start a broker of Apache Kafka 3.9 on the same ZooKeeper first"
+    raise CannotJoin(f"{CONTROLLER} does not exist, so the cluster has no controller, and {what}")
+
+
+@attrs.define(eq=False)
+class BrokerSessions:
+    """The sessions of one broker, one after the other. ``connection_timeout_s`` limits the start alone."""
+
+    world: World
+    connect: str
+    session_timeout_s: float
+    connection_timeout_s: float
+    _opened: ZooKeeperSession | None = None
+    _changed: trio.Event = attrs.Factory(trio.Event)
+
+    async def cluster_id(self, new_id: str) -> str:
+        """Return the id of the cluster; the first broker of a cluster gives it ``new_id``. In a session of its own.
+
+        Raises:
+            ZooKeeperUnavailable: ZooKeeper is missing.
+            SessionLost, OperationFailed: as the session does.
+            MalformedZnode: the znode is not Kafka's.
+        """
+        async with session(self.world, self.connect, self.session_timeout_s, self.connection_timeout_s) as opened:
+            await opened.create_all((*PERSISTENT_PATHS, CLUSTER_ID.rpartition("/")[0]))
+            await opened.perform((Create(CLUSTER_ID, encode_cluster_id(new_id)),))
+            found = await opened.require(Get(CLUSTER_ID))
+        assert isinstance(found, Znode)
+        return decode_cluster_id(found.data)
+
+    async def run(
+        self,
+        broker: BrokerRegistration,
+        registered: RegisteredBroker,
+        *,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Keep the broker registered, and its configurations current. ``task_status`` is started once it is registered
+        and the cluster has a controller. Runs until cancelled, and then ends the session.
+
+        Raises:
+            CannotJoin: another process is registered under this id, or there is no controller at the start.
+            ZooKeeperUnavailable: ZooKeeper is missing at the start.
+            OperationFailed: ZooKeeper refuses an operation that Kafka needs.
+        """
+        limit_s = self.connection_timeout_s
+        while True:
+            async with session(self.world, self.connect, self.session_timeout_s, limit_s) as opened:
+                try:
+                    # ZooKeeper's clock ticks in steps, so a former session may outlive its timeout a little.
+                    broker = attrs.evolve(broker, timestamp_ms=self.world.clock.now_ms())
+                    epoch = await register(opened, broker, 1.5 * self.session_timeout_s)
+                    logger.info("registered in ZooKeeper with broker epoch %d", epoch)
+                    registered.registered(epoch)
+                    self._use(opened)
+                    if limit_s != math.inf:
+                        await wait_for_controller(opened, limit_s)
+                        task_status.started()
+                        limit_s = math.inf
+                    await self._follow_configs(opened, broker.broker_id, registered)
+                except SessionLost:
+                    pass
+            self._use(None)
+            logger.warning("the session with ZooKeeper has ended; the broker registers again in a new one")
+
+    def _use(self, opened: ZooKeeperSession | None) -> None:
+        self._opened = opened
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def topic_config(self, name: str) -> dict[str, str]:
+        """Return the settings of a topic. Waits while there is no session."""
+        while True:
+            opened = self._opened
+            if opened is not None:
+                try:
+                    return await _read(opened, "topics", name)
+                except SessionLost:
+                    if self._opened is opened:
+                        await self._changed.wait()
+            else:
+                await self._changed.wait()
+
+    async def _follow_configs(self, opened: ZooKeeperSession, broker_id: int, broker: RegisteredBroker) -> None:
+        """Pass on the settings of this broker, and from then on every announced change, until the session ends.
+
+        Error handling: a notification or a configuration that is malformed is logged and ignored.
+        """
+        seen = set(await _children(opened, CONFIG_CHANGES))
+        for entity in (DEFAULT_ENTITY, str(broker_id)):
+            await _pass_on(opened, f"brokers/{entity}", broker_id, broker)
+        while True:
+            event = await opened.next_event()
+            if event is SessionState.EXPIRED:
+                return
+            if event == ZnodeChanged(CONFIG_CHANGES):
+                names = await _children(opened, CONFIG_CHANGES)
+                for name in sorted(set(names) - seen):
+                    await _announced(opened, f"{CONFIG_CHANGES}/{name}", broker_id, broker)
+                seen = set(names)
+
+
+async def _children(opened: ZooKeeperSession, path: str) -> tuple[str, ...]:
+    found = await opened.require(Children(path, watch=True))
+    assert isinstance(found, ChildNames)
+    return found.names
+
+
+async def _announced(opened: ZooKeeperSession, path: str, broker_id: int, broker: RegisteredBroker) -> None:
+    (found,) = await opened.perform((Get(path),))
+    if isinstance(found, Znode):
+        try:
+            entity = decode_config_change(path, found.data)
+        except MalformedZnode as error:
+            logger.error("a change of a configuration is ignored: %s", error)
+        else:
+            await _pass_on(opened, entity, broker_id, broker)
+
+
+async def _pass_on(opened: ZooKeeperSession, entity: str, broker_id: int, broker: RegisteredBroker) -> None:
+    kind, _, name = entity.partition("/")
+    if kind not in _RESOURCES or (kind == "brokers" and name not in (DEFAULT_ENTITY, str(broker_id))):
+        return
+    values = await _read(opened, kind, name)
+    await broker.set_config(_RESOURCES[kind], "" if name == DEFAULT_ENTITY else name, values)
+
+
+async def _read(opened: ZooKeeperSession, kind: str, name: str) -> dict[str, str]:
+    path = config_path(kind, name)
+    (found,) = await opened.perform((Get(path),))
+    if not isinstance(found, Znode):
+        return {}
+    try:
+        return decode_config(path, found.data)
+    except MalformedZnode as error:
+        logger.error("a configuration is ignored: %s", error)
+        return {}

@@ -1,0 +1,157 @@
+"""Brokers of this project in a cluster with ZooKeeper, under a controller of Apache Kafka 3.9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import confluent_kafka as ck
+import confluent_kafka.admin as cka
+import pytest
+
+from tests.interop.traffic import TIMEOUT_S, Traffic
+from tests.support.eventually import eventually
+from tests.support.node_process import OURS
+from tests.support.zookeeper_era import APACHE, LegacyCluster, legacy_cluster
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+
+APACHE_ID, OUR_ID = 1, 2
+TOPIC = "orders"
+SETTINGS = {
+    "replica_fetch_backoff_ms": "200",
+    "replica_fetch_wait_max_ms": "200",
+    "replica_lag_time_max_ms": "3000",
+}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LegacyCluster]:
+    """A broker of Apache Kafka, which is the controller because it starts first, and one of ours."""
+    with legacy_cluster(tmp_path, **SETTINGS) as running:
+        running.add(APACHE_ID, APACHE)
+        running.add(OUR_ID, OURS)
+        yield running
+
+
+def create(traffic: Traffic, topic: str, *assignments: list[int]) -> None:
+    """Create a topic, whose partitions have these replicas."""
+    new = cka.NewTopic(topic, len(assignments), replica_assignment=list(assignments))
+    traffic.admin.create_topics([new])[topic].result(TIMEOUT_S)
+
+
+def test_a_broker_of_ours_leads_what_apaches_controller_gives_it(cluster: LegacyCluster) -> None:
+    traffic = Traffic(cluster.brokers[OUR_ID].bootstrap_servers)
+    create(traffic, TOPIC, [OUR_ID], [OUR_ID])
+    eventually(lambda: {each.leader for each in traffic.describe(TOPIC).values()} == {OUR_ID}, TIMEOUT_S)
+    traffic.write(TOPIC, 200)
+    traffic.assert_all_is_there(TOPIC)
+
+
+def test_replicas_of_both_follow_each_other_and_end_alike(cluster: LegacyCluster) -> None:
+    """A broker that was killed leaves the ISR and joins it again: AlterPartition to the controller, both ways."""
+    traffic = Traffic(cluster.bootstrap_servers)
+    create(traffic, TOPIC, [OUR_ID, APACHE_ID], [APACHE_ID, OUR_ID])
+    wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+    traffic.write(TOPIC, 200)
+    ours = cluster.brokers[OUR_ID]
+    ours.kill()
+    wait_until_in_sync(traffic, {APACHE_ID})
+    traffic.write(TOPIC, 200)
+    ours.start()
+    wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+    traffic.elect_preferred(TOPIC, 2)
+    eventually(lambda: traffic.describe(TOPIC)[0].leader == OUR_ID, TIMEOUT_S)
+    traffic.write(TOPIC, 200)
+    traffic.assert_all_is_there(TOPIC)
+    eventually(lambda: logs(cluster, OUR_ID, 2) == logs(cluster, APACHE_ID, 2), TIMEOUT_S)
+
+
+def wait_until_in_sync(traffic: Traffic, expected: set[int]) -> None:
+    def in_sync() -> bool:
+        partitions = traffic.describe(TOPIC).values()
+        return bool(partitions) and all(each.isr == expected for each in partitions)
+
+    eventually(in_sync, TIMEOUT_S)
+
+
+def logs(cluster: LegacyCluster, broker: int, partitions: int) -> list[bytes]:
+    directory = cluster.brokers[broker].log_directory
+    return [
+        b"".join(path.read_bytes() for path in sorted((directory / f"{TOPIC}-{index}").glob("*.log")))
+        for index in range(partitions)
+    ]
+
+
+def test_a_controlled_shutdown_moves_the_leaders_first(cluster: LegacyCluster) -> None:
+    """ControlledShutdown: the controller has moved all leaderships before the broker stops, so no partition waits."""
+    traffic = Traffic(cluster.brokers[APACHE_ID].bootstrap_servers)
+    create(traffic, TOPIC, [OUR_ID, APACHE_ID])
+    wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+    traffic.write(TOPIC, 100)
+    ours = cluster.brokers[OUR_ID]
+    assert ours.stop() == 0
+    assert any("controlled shutdown succeeded" in line for line in ours.output), "no partition remained"
+    # The controller informs its own broker by UpdateMetadata, too, which may come after the response.
+    eventually(lambda: traffic.describe(TOPIC)[0].leader == APACHE_ID, TIMEOUT_S)
+    ours.start()
+    wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+    traffic.assert_all_is_there(TOPIC)
+
+
+def test_a_deleted_topic_is_deleted_on_disk_and_its_name_is_free(cluster: LegacyCluster) -> None:
+    """StopReplica with deletion: the controller ends the deletion of a topic only after each replica's response."""
+    traffic = Traffic(cluster.bootstrap_servers)
+    create(traffic, TOPIC, [OUR_ID, APACHE_ID], [APACHE_ID, OUR_ID])
+    wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+    traffic.write(TOPIC, 100)
+    traffic.delete(TOPIC)
+    directory = cluster.brokers[OUR_ID].log_directory
+    eventually(lambda: not list(directory.glob(f"{TOPIC}-[0-9]")), TIMEOUT_S)
+    eventually(lambda: TOPIC not in traffic.topics(), TIMEOUT_S)
+    traffic.written.clear()
+
+    def is_free() -> bool:
+        try:
+            create(traffic, TOPIC, [OUR_ID])
+        except ck.KafkaException as refused:
+            if "marked for deletion" not in refused.args[0].str():
+                raise
+            return False
+        return True
+
+    eventually(is_free, TIMEOUT_S)
+    eventually(lambda: traffic.describe(TOPIC)[0].leader == OUR_ID, TIMEOUT_S)
+    traffic.write(TOPIC, 10)
+    traffic.assert_all_is_there(TOPIC)
+
+
+def test_groups_and_topic_settings_follow_the_controller(cluster: LegacyCluster) -> None:
+    """The coordinator of a group is the leader of its partition of __consumer_offsets, on either kind of broker. The
+    settings of a topic come from /config, and their changes by notification.
+    """
+    traffic = Traffic(cluster.brokers[OUR_ID].bootstrap_servers)
+    create(traffic, "__consumer_offsets", [OUR_ID], [OUR_ID], [APACHE_ID])
+    create(traffic, TOPIC, [OUR_ID])
+    eventually(lambda: traffic.describe(TOPIC)[0].leader == OUR_ID, TIMEOUT_S)
+    traffic.write(TOPIC, 20)
+    for group in ("first", "second", "third", "fourth"):
+        assert traffic.read_in_group(TOPIC, group, 10) == traffic.written[TOPIC][:10]
+        assert traffic.read_in_group(TOPIC, group, 10) == traffic.written[TOPIC][10:]
+    other = Traffic(cluster.brokers[APACHE_ID].bootstrap_servers)
+    other.set_config(TOPIC, "retention.ms", "86400000")
+    eventually(lambda: traffic.config(TOPIC, "retention.ms") == "86400000", TIMEOUT_S)
+
+
+def test_a_node_that_cannot_join_is_one_line(tmp_path: Path) -> None:
+    """Without a controller, and then without ZooKeeper: the node does not wait for ever, and not as if it worked."""
+    with legacy_cluster(tmp_path, zookeeper_connection_timeout_ms="2000") as cluster:
+        broker = cluster.prepare(OUR_ID, OURS)
+        for reason in ("/controller does not exist", f"no session with ZooKeeper at {cluster.zookeeper.address}"):
+            before = len(broker.output)
+            broker.launch()
+            assert broker.wait_ended() == 1
+            lines = [line for line in broker.output[before:] if " INFO " not in line and " kazoo." not in line]
+            assert [line for line in lines if reason in line], broker.output
+            assert not [line for line in lines if "Traceback" in line]
+            cluster.zookeeper.kill()

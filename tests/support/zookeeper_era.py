@@ -1,0 +1,94 @@
+"""A real ZooKeeper, and the brokers of a cluster that keeps its metadata there: Apache Kafka 3.9 and this project's.
+
+Apache's jars contain ZooKeeper, so the two have one directory of jars.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import attrs
+
+from tests.support.apache_process import APACHE_3
+from tests.support.node_process import Kind, NodeProcess
+from tests.support.zookeeper_process import ZooKeeperProcess
+
+
+@attrs.define
+class LegacyBroker(NodeProcess):
+    """A broker without ``process.roles``: of this project, or Apache's, which may be the controller."""
+
+    node_id: int = 0
+    zookeeper_connect: str = ""
+
+    def format(self) -> None:
+        """Write the properties. A broker with ZooKeeper formats its directory itself."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.properties_path.write_text("".join(f"{key}={value}\n" for key, value in self.properties().items()))
+
+    def properties(self) -> dict[str, str]:
+        return {
+            "broker.id": str(self.node_id),
+            "zookeeper.connect": self.zookeeper_connect,
+            "zookeeper.session.timeout.ms": "6000",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.ports[0]}",
+            "log.dirs": str(self.log_directory),
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "3",
+            "group.initial.rebalance.delay.ms": "0",
+            "controlled.shutdown.retry.backoff.ms": "500",
+            **self.settings,
+        }
+
+
+@attrs.define
+class LegacyCluster:
+    """A ZooKeeper and brokers by id. The test starts and stops each as it likes."""
+
+    directory: Path
+    zookeeper: ZooKeeperProcess
+    settings: Mapping[str, str] = attrs.Factory(dict)
+    brokers: dict[int, LegacyBroker] = attrs.Factory(dict)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(broker.bootstrap_servers for broker in self.brokers.values())
+
+    def add(self, node_id: int, kind: Kind, **settings: str) -> LegacyBroker:
+        """Start a broker. Settings: dots written as underscores."""
+        broker = self.prepare(node_id, kind, **settings)
+        broker.start()
+        return broker
+
+    def prepare(self, node_id: int, kind: Kind, **settings: str) -> LegacyBroker:
+        """Add a broker that is not running."""
+        own = {key.replace("_", "."): value for key, value in settings.items()}
+        broker = LegacyBroker(
+            self.directory / f"broker-{node_id}",
+            {**self.settings, **own},
+            kind=kind,
+            node_id=node_id,
+            zookeeper_connect=self.zookeeper.address,
+        )
+        self.brokers[node_id] = broker
+        return broker
+
+
+APACHE: Kind = attrs.evolve(APACHE_3, ready_mark=r"\[KafkaServer id=\d+\] started")
+"""Its broker and controller in one class, whose last line at the start is another one than that of a KRaft node."""
+
+
+@contextlib.contextmanager
+def legacy_cluster(directory: Path, **settings: str) -> Iterator[LegacyCluster]:
+    """A cluster with a running ZooKeeper and no broker yet; all its processes are gone when the block ends."""
+    shared = {key.replace("_", "."): value for key, value in settings.items()}
+    cluster = LegacyCluster(directory, ZooKeeperProcess(directory / "zookeeper"), shared)
+    try:
+        cluster.zookeeper.start()
+        yield cluster
+    finally:
+        for broker in cluster.brokers.values():
+            broker.kill()
+        cluster.zookeeper.kill()

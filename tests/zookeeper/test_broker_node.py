@@ -1,0 +1,171 @@
+"""A broker's sessions with a real ZooKeeper: registration, expiry, and configurations."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+
+import attrs
+import pytest
+import trio
+from kazoo.client import KazooClient
+
+from kraft.config.listeners import Endpoint
+from kraft.metadata.image import ResourceType
+from kraft.world.world import World
+from kraft.zookeeper.broker_node import BrokerSessions, CannotJoin, register
+from kraft.zookeeper.operations import Create, Delete, Get, Set, Znode
+from kraft.zookeeper.session import ZooKeeperSession, session
+from kraft.zookeeper.znodes.brokers import BrokerRegistration, decode_broker
+from kraft.zookeeper.znodes.cluster import config_path, encode_config
+from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, encode_controller
+from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
+from tests.support.zookeeper_process import ZooKeeperProcess
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+
+LIMIT_S = 60.0
+TIMEOUT_S = 4.0
+US = "/brokers/ids/7"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
+    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
+    try:
+        process.start()
+        yield process
+    finally:
+        process.kill()
+
+
+@pytest.fixture
+def address(server: ZooKeeperProcess, request: pytest.FixtureRequest) -> str:
+    """A chroot of its own for each test, which does not exist yet."""
+    return f"{server.address}/{request.node.name}"
+
+
+@attrs.define
+class Broker:
+    """Notes its epochs, and sends the settings that it gets to ``settings``."""
+
+    epochs: list[int] = attrs.Factory(list)
+    is_registered: trio.Event = attrs.Factory(trio.Event)
+    settings: tuple[trio.MemorySendChannel[object], trio.MemoryReceiveChannel[object]] = attrs.Factory(
+        partial(trio.open_memory_channel, 10)
+    )
+
+    def registered(self, broker_epoch: int) -> None:
+        self.epochs.append(broker_epoch)
+        self.is_registered.set()
+        self.is_registered = trio.Event()
+
+    async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None:
+        await self.settings[0].send((resource_type, name, dict(values)))
+
+    async def next_setting(self) -> object:
+        return await self.settings[1].receive()
+
+
+def sessions_of(address: str, connection_timeout_s: float = LIMIT_S) -> BrokerSessions:
+    return BrokerSessions(World(), address, TIMEOUT_S, connection_timeout_s)
+
+
+@asynccontextmanager
+async def connected(address: str) -> AsyncIterator[ZooKeeperSession]:
+    """Another client, in a cluster that a broker has prepared and that has a controller."""
+    await sessions_of(address).cluster_id("cluster")
+    async with session(World(), address, TIMEOUT_S, LIMIT_S) as opened:
+        await opened.require(Create(CONTROLLER, encode_controller(ControllerZnode(1, 0)), ephemeral=True))
+        with trio.fail_after(LIMIT_S):
+            yield opened
+
+
+def broker(timestamp_ms: int = 1) -> BrokerRegistration:
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9092)
+    return BrokerRegistration(7, (endpoint,), timestamp_ms, "rack")
+
+
+async def test_the_first_broker_gives_the_cluster_its_id(address: str) -> None:
+    assert await sessions_of(address).cluster_id("first") == "first"
+    assert await sessions_of(address).cluster_id("second") == "first"
+
+
+async def test_the_broker_epoch_is_the_transaction_that_created_the_registration(address: str) -> None:
+    """KIP-380: a broker that registers again has a higher epoch. A repeated request is no other registration."""
+    async with connected(address) as first:
+        before = await register(first, broker(), LIMIT_S)
+        node = await first.require(Get(US))
+        assert isinstance(node, Znode)
+        assert (node.created_zxid, decode_broker(7, node.data)) == (before, broker())
+        assert await register(first, broker(), LIMIT_S) == before
+        await first.require(Delete(US))
+        assert await register(first, broker(), LIMIT_S) > before
+
+
+async def test_a_broker_waits_for_the_end_of_its_former_session(address: str) -> None:
+    """After kill -9 ZooKeeper keeps the registration until the session times out."""
+    async with connected(address) as first, trio.open_nursery() as nursery:
+        before = await register(first, broker(1), LIMIT_S)
+        new, sessions = Broker(), sessions_of(address)
+        nursery.start_soon(sessions.run, broker(), new)
+        with trio.move_on_after(1.0):
+            await new.is_registered.wait()
+        assert not new.epochs
+        registered = new.is_registered
+        await first.require(Delete(US))
+        await registered.wait()
+        assert new.epochs[0] > before
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_id_that_another_broker_keeps_is_one_line(address: str) -> None:
+    async with connected(address) as first, session(World(), address, TIMEOUT_S, LIMIT_S) as second:
+        await register(first, broker(1), LIMIT_S)
+        with pytest.raises(CannotJoin, match="a broker with id 7 is registered, and did not go away within 1 s"):
+            await register(second, broker(2), 1.0)
+
+
+async def test_an_expired_session_is_replaced_and_the_broker_registers_again(address: str) -> None:
+    """Another client that continues the session and closes it ends it, as a timeout does."""
+    async with connected(address), trio.open_nursery() as nursery:
+        ours, sessions = Broker(), sessions_of(address)
+        await nursery.start(sessions.run, broker(), ours)
+        opened = sessions._opened
+        assert opened is not None
+        thief = KazooClient(hosts=address, client_id=opened.identity, timeout=TIMEOUT_S)
+        again = ours.is_registered
+        for step in (thief.start, thief.stop, thief.close):
+            await trio.to_thread.run_sync(step)
+        await again.wait()
+        assert ours.epochs[1] > ours.epochs[0]
+        assert await sessions.topic_config("unknown") == {}
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_cluster_without_a_controller_is_one_line(address: str) -> None:
+    sessions = sessions_of(address, connection_timeout_s=2.0)
+    await sessions.cluster_id("cluster")
+    with pytest.raises(CannotJoin, match=r"^/controller does not exist.*start a broker of Apache Kafka"):
+        await sessions.run(broker(), Broker())
+
+
+async def test_announced_configurations_are_passed_on(address: str) -> None:
+    """A change has a sequential znode, which names the entity. Malformed znodes are logged and ignored."""
+    async with connected(address) as other, trio.open_nursery() as nursery:
+        await other.require(Create(config_path("brokers", "7"), encode_config({"log.cleaner.threads": "2"})))
+        await other.require(Create(config_path("topics", "t"), encode_config({"retention.ms": "5"})))
+        ours, sessions = Broker(), sessions_of(address)
+        await nursery.start(sessions.run, broker(), ours)
+        assert await ours.next_setting() == (ResourceType.BROKER, "", {})
+        assert await ours.next_setting() == (ResourceType.BROKER, "7", {"log.cleaner.threads": "2"})
+        assert await sessions.topic_config("t") == {"retention.ms": "5"}
+        assert await sessions.topic_config("unknown") == {}
+        announced = [b"{", encode_config_change("users/me"), encode_config_change("brokers/8")]
+        for data in (*announced, encode_config_change("topics/t")):
+            await other.require(Create(f"{CONFIG_CHANGES}/config_change_", data, sequence=True))
+        assert await ours.next_setting() == (ResourceType.TOPIC, "t", {"retention.ms": "5"})
+        await other.require(Set(config_path("topics", "t"), b"[", -1))
+        assert await sessions.topic_config("t") == {}
+        nursery.cancel_scope.cancel()
