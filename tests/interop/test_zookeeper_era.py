@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
-from tests.support.zookeeper_era import APACHE, LegacyCluster, legacy_cluster
+from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
@@ -155,3 +156,90 @@ def test_a_node_that_cannot_join_is_one_line(tmp_path: Path) -> None:
             assert [line for line in lines if reason in line], broker.output
             assert not [line for line in lines if "Traceback" in line]
             cluster.zookeeper.kill()
+
+
+def test_a_broker_that_was_paused_registers_again(cluster: LegacyCluster) -> None:
+    """Its session expires meanwhile, so the other broker leads. After the pause it has a higher broker epoch, and the
+    old one would be refused (KIP-380).
+    """
+    traffic = Traffic(cluster.bootstrap_servers)
+    create(traffic, TOPIC, [OUR_ID, APACHE_ID], [APACHE_ID, OUR_ID])
+    wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+    traffic.write(TOPIC, 100)
+    ours = cluster.brokers[OUR_ID]
+    ours.pause()
+    wait_until_in_sync(Traffic(cluster.brokers[APACHE_ID].bootstrap_servers), {APACHE_ID})
+    ours.resume()
+    eventually(lambda: len(epochs(ours)) == 2, TIMEOUT_S)
+    before, after = epochs(ours)
+    assert before < after
+    wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+    traffic.elect_preferred(TOPIC, 2)
+    eventually(lambda: traffic.describe(TOPIC)[0].leader == OUR_ID, TIMEOUT_S)
+    traffic.write(TOPIC, 100)
+    traffic.assert_all_is_there(TOPIC)
+
+
+def epochs(broker: LegacyBroker) -> list[int]:
+    """The broker epochs of a broker of ours, over all its registrations."""
+    found = (re.search(r"registered in ZooKeeper with broker epoch (\d+)", line) for line in broker.output)
+    return [int(match[1]) for match in found if match is not None]
+
+
+def test_brokers_outlive_a_restart_of_zookeeper(cluster: LegacyCluster) -> None:
+    """Without ZooKeeper clients write and read as before. With it again the controller goes on. A new idempotent
+    producer would wait: the controller cannot allocate ids.
+    """
+    traffic = Traffic(cluster.bootstrap_servers, {TOPIC: [str(number) for number in range(100)]})
+    create(traffic, TOPIC, [OUR_ID, APACHE_ID])
+    wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+    cluster.zookeeper.kill()
+    producer = ck.Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"})
+    for value in traffic.written[TOPIC]:
+        producer.produce(TOPIC, value)
+    assert producer.flush(TIMEOUT_S) == 0
+    traffic.assert_all_is_there(TOPIC)
+    cluster.zookeeper.start()
+    create(traffic, "later", [OUR_ID, APACHE_ID])
+    eventually(lambda: traffic.describe("later")[0].leader == OUR_ID, TIMEOUT_S)
+    traffic.write("later", 100)
+    traffic.assert_all_is_there("later")
+
+
+def test_another_controller_takes_over(cluster: LegacyCluster) -> None:
+    """The controller is killed by ``kill -9``, and its successor is stopped: our broker follows whichever has the
+    higher controller epoch, and no acknowledged record is lost.
+    """
+    other_id = 3
+    cluster.add(other_id, APACHE)
+    everyone = {APACHE_ID, OUR_ID, other_id}
+    traffic = Traffic(cluster.bootstrap_servers)
+    create(traffic, TOPIC, [OUR_ID, APACHE_ID, other_id], [APACHE_ID, other_id, OUR_ID], [other_id, OUR_ID, APACHE_ID])
+    wait_until_in_sync(traffic, everyone)
+    ours = cluster.brokers[OUR_ID]
+    for number, lost in enumerate((APACHE_ID, other_id), 2):
+        traffic.write(TOPIC, 200)
+        if lost == APACHE_ID:
+            cluster.brokers[lost].kill()
+        else:
+            cluster.brokers[lost].stop()
+        wait_until_in_sync(Traffic(ours.bootstrap_servers), everyone - {lost})
+        traffic.write(TOPIC, 200)
+        assert any(f"is the controller, in epoch {number}" in line for line in ours.output)
+        cluster.brokers[lost].start()
+        wait_until_in_sync(traffic, everyone)
+    traffic.assert_all_is_there(TOPIC)
+    eventually(lambda: logs(cluster, OUR_ID, 3) == logs(cluster, APACHE_ID, 3) == logs(cluster, other_id, 3), TIMEOUT_S)
+
+
+def test_a_broker_creates_topics_through_the_controller(cluster: LegacyCluster) -> None:
+    """A ZooKeeper-era broker forwards nothing, but requests the topics that it needs: those that a producer names, and
+    __consumer_offsets.
+    """
+    ours = cluster.brokers[OUR_ID].bootstrap_servers
+    producer = ck.Producer({"bootstrap.servers": ours, "allow.auto.create.topics": True, "message.timeout.ms": 60_000})
+    producer.produce("automatic", b"value")
+    assert producer.flush(TIMEOUT_S) == 0
+    traffic = Traffic(ours, {"automatic": ["value"]})
+    assert traffic.read_in_group("automatic", "group", 1) == ["value"]
+    assert {"automatic", "__consumer_offsets"} <= traffic.topics()
