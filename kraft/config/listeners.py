@@ -6,6 +6,7 @@ Rules:
 - ``listeners`` repeats no name, and no port except port 0 (any free port) and an IPv4 and IPv6 pair;
 - ``advertised.listeners`` repeats no name, and has only names of ``listeners``;
 - the listeners in ``controller.listener.names`` are the controller's, all others the broker's;
+- ``control.plane.listener.name`` is one of the broker's, and not the one between brokers;
 - no host, 0.0.0.0 and :: mean all interfaces; such an address is advertised as the name of the machine, and a broker
   must not advertise 0.0.0.0 or :: itself.
 """
@@ -75,6 +76,18 @@ class Listeners:
     inter_broker: str | None
     #: ``controller.listener.names``. Brokers use the first.
     controller_names: tuple[str, ...]
+    #: The broker's listener for a ZooKeeper-era controller (KIP-291); None: it uses the inter-broker listener.
+    control_plane: str | None = None
+
+    @property
+    def of_data_plane(self) -> tuple[Endpoint, ...]:
+        """The broker's endpoints for clients and other brokers."""
+        return tuple(endpoint for endpoint in self.broker if endpoint.listener != self.control_plane)
+
+    @property
+    def of_control_plane(self) -> tuple[Endpoint, ...]:
+        """The broker's endpoint for the controller; empty if it has none of its own."""
+        return tuple(endpoint for endpoint in self.broker if endpoint.listener == self.control_plane)
 
 
 def address(host: str, port: int) -> str:
@@ -128,14 +141,14 @@ def build_listeners(identity: IdentitySettings, settings: ListenerSettings, expl
     ``explicit`` are the names that the configuration file sets. Without an explicit protocol map, controller listeners
     are PLAINTEXT and need no entry in it.
     """
-    if settings.control_plane_listener_name is not None:
-        mode = "ZooKeeper mode yet" if identity.in_zookeeper_mode else "KRaft mode"
-        why = f"control.plane.listener.name is not supported in {mode}."
+    if settings.control_plane_listener_name is not None and not identity.in_zookeeper_mode:
+        why = "control.plane.listener.name is not supported in KRaft mode."
         invalid("control.plane.listener.name", settings.control_plane_listener_name, why)
     if identity.in_zookeeper_mode and settings.controller_listener_names:
         why = "Value must be empty without process.roles: a ZooKeeper-era controller uses the broker's listeners"
         invalid("controller.listener.names", ",".join(settings.controller_listener_names), why)
     names = tuple(name.upper() for name in settings.controller_listener_names)
+    control_plane = settings.control_plane_listener_name
     protocols = _protocols(settings, names, explicit)
     bound = _parse_endpoints("listeners", settings.listeners, protocols)
     _check_ports(bound)
@@ -150,11 +163,14 @@ def build_listeners(identity: IdentitySettings, settings: ListenerSettings, expl
         advertised_controller=_advertised_controller(bound, advertised, names),
         inter_broker=_inter_broker(settings, protocols, explicit) if identity.is_broker else None,
         controller_names=names,
+        control_plane=None if control_plane is None else control_plane.upper(),
     )
     if CONTROLLER in identity.process_roles:
         _check_controller(listeners, settings, identity.is_broker)
     elif not identity.in_zookeeper_mode:
         _check_controller_is_elsewhere(listeners, settings, advertised)
+    if listeners.control_plane is not None:
+        _check_control_plane(listeners.control_plane, listeners, protocols)
     if identity.is_broker:
         _check_broker(listeners, settings)
     _check_served(protocols, bound, names)
@@ -261,6 +277,20 @@ def _check_controller_is_elsewhere(
     if listeners.controller:
         why = "It must not contain a name that appears in listeners when process.roles is broker"
         invalid("controller.listener.names", names, why)
+
+
+def _check_control_plane(name: str, listeners: Listeners, protocols: Mapping[str, str]) -> None:
+    """Check KIP-291's listener, with the texts of Apache Kafka."""
+    key = "control.plane.listener.name"
+    if name not in protocols:
+        invalid(key, name, f"Listener with {name} defined in {key} not found in listener.security.protocol.map.")
+    advertised = [endpoint.listener for endpoint in listeners.advertised_broker]
+    if name not in advertised:
+        options = f"The valid options based on currently configured listeners are {','.join(advertised)}"
+        invalid(key, name, f"{key} must be a listener name defined in advertised.listeners. {options}")
+    if name == listeners.inter_broker:
+        why = f"{key}, when defined, should have a different value from the inter broker listener name."
+        invalid(key, name, f"{why} Currently they both have the value {name}")
 
 
 def _check_broker(listeners: Listeners, settings: ListenerSettings) -> None:

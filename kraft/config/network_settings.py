@@ -92,7 +92,8 @@ class ListenerSettings:
     )
     control_plane_listener_name: str | None = string(
         None,
-        "The listener of KIP-291 for requests from a ZooKeeper-era controller; not allowed with process.roles.",
+        "The listener for requests from a ZooKeeper-era controller, with a queue and a handler of its own (KIP-291). "
+        "Not allowed with process.roles.",
         importance=Importance.HIGH,
     )
 

@@ -37,7 +37,7 @@ def controller_plane_of(config: NodeConfig) -> Plane:
 
 
 def data_plane_of(config: NodeConfig) -> Plane:
-    plane = _plane("data", config, config.listeners.broker)
+    plane = _plane("data", config, config.listeners.of_data_plane)
     return attrs.evolve(plane, request_bytes=config.network.queued_max_request_bytes, request_elements=REQUEST_ELEMENTS)
 
 
@@ -72,7 +72,7 @@ def connection_limits(config: NodeConfig, files: FileBudget | None = None) -> Co
     broker = config.listener_limits("")
     names = [endpoint.listener for endpoint in (*config.listeners.broker, *config.listeners.controller)]
     own = {name: config.listener_limits(name) for name in names}
-    protected = set(config.listeners.controller_names)
+    protected = {*config.listeners.controller_names, *(each.listener for each in config.listeners.of_control_plane)}
     if len(config.listeners.broker) > 1 and config.listeners.inter_broker is not None:
         protected.add(config.listeners.inter_broker)
     return ConnectionLimits(

@@ -5,9 +5,10 @@ The lifetimes, outermost first::
     directories                     locks held, from here to the end
       broker                        groups, fetchers, in-sync replicas, maintenance
         registration                the session with ZooKeeper: while it lives, the broker is registered
-        data plane                  all listeners; the controller's requests come here, too
+        control plane               the controller's listener (KIP-291), if it is set: queue of 20, 1 handler
+        data plane                  the other listeners; without a control plane the controller's requests come here
 
-The data plane listens before the broker registers, because a registration has the bound ports. The node never becomes
+The planes listen before the broker registers, because a registration has the bound ports. The node never becomes
 the controller: it needs one of Apache Kafka 3.9, and without one it refuses to start.
 """
 
@@ -43,14 +44,17 @@ from kraft.node.settings import (
     socket_settings,
     zookeeper_connection_timeout_s,
 )
+from kraft.quorum.peers import Connect
 from kraft.replication.commands import ControllerCommands
 from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
 from kraft.rpc.client import connect
 from kraft.rpc.loop_watch import LoopWatch
+from kraft.rpc.plane import control_plane
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
+from kraft.rpc.trace import Sampler
 from kraft.storage.directory import LogDirectory
 from kraft.storage.zookeeper_directories import open_zookeeper_directories
 from kraft.wire.uuids import uuid_to_text
@@ -134,56 +138,66 @@ class ZooKeeperNode:
             tasks.start_soon(broker.channel.run, name="controller channel")
             tasks.start_soon(broker.groups.run, name="groups")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
-            async with trio.open_nursery() as data_plane:
-                await self._serve_clients(tasks, data_plane, sessions, broker, log, task_status)
+            async with trio.open_nursery() as planes:
+                await self._serve_requests(tasks, planes, sessions, broker, log, task_status)
             await replicas.close()
             tasks.cancel_scope.cancel(reason="the node stops")
 
-    async def _serve_clients(
+    async def _serve_requests(
         self,
         tasks: trio.Nursery,
-        data_plane: trio.Nursery,
+        planes: trio.Nursery,
         sessions: BrokerSessions,
         broker: ZkBrokerContext,
         log: RequestLog,
         task_status: trio.TaskStatus[Bound | None],
     ) -> None:
         """Serve clients and the controller until the node stops, registered from the time when it listens."""
-        stop_data = trio.Event()
-        service = self._service(broker, log)
-        plane = data_plane_of(self.config)
-        clients: dict[str, Endpoint] = await data_plane.start(serve, plane, service, stop_data, name="data plane")
+        config, stop = self.config, trio.Event()
+        bound: dict[str, Endpoint] = {}
+        quotas = ConnectionQuotas(connection_limits(config, self.files), self.world.seconds)
+        of_controller = [control_plane(config.listeners.of_control_plane)] if config.listeners.control_plane else []
+        for plane in (*of_controller, data_plane_of(config)):
+            service = self._service(broker, quotas, log.sampler(plane.name))
+            bound |= await planes.start(serve, plane, service, stop, name=f"{plane.name} plane")
         registration = BrokerRegistration(
-            self.config.node_id,
-            reachable(self.config.listeners.advertised_broker, clients),
-            rack=self.config.identity.broker_rack,
+            config.node_id,
+            reachable(config.listeners.advertised_broker, bound),
+            rack=config.identity.broker_rack,
         )
 
         async def join() -> None:
             await tasks.start(sessions.run, registration, broker.commands, name="registration")
-            await broker.commands.until(lambda image: self.config.node_id in image.brokers)
+            await broker.commands.until(lambda image: config.node_id in image.brokers)
 
         if await unless(self.stopping, join):
-            task_status.started(Bound(clients, {}))
+            task_status.started(Bound(bound, {}))
             await self.stopping.wait()
-            await ControlledShutdown(self.config, broker.channel, broker.replicas).run()
+            address_of = partial(_address, config.listeners.inter_broker, broker.replicas)
+            shutdown_channel = ControllerChannel(broker.commands, address_of, None, connect=self._connect)
+            tasks.start_soon(shutdown_channel.run, name="shutdown channel")
+            await ControlledShutdown(config, shutdown_channel, broker.replicas).run()
         else:
             task_status.started(None)
-        stop_data.set()
+        stop.set()
 
-    def _service(self, broker: ZkBrokerContext, log: RequestLog) -> Service:
+    @property
+    def _connect(self) -> Connect:
+        return partial(connect, dial=self.world.dial)
+
+    def _service(self, broker: ZkBrokerContext, quotas: ConnectionQuotas, sampler: Sampler) -> Service:
         handlers: Handlers[ZkBrokerContext] = Handlers(ListenerType.ZK_BROKER, self.world.in_thread)
         dispatcher = Dispatcher(handlers, broker)
         return Service(
             handle=self.world.handling(dispatcher.handle),
             apis=OFFERED[handlers.listener],
             error_response=dispatcher.error_response,
-            quotas=ConnectionQuotas(connection_limits(self.config, self.files), self.world.seconds),
+            quotas=quotas,
             registry=self.registry,
             settings=socket_settings(self.config),
             listen=self.world.listen,
             trace=self.trace,
-            sampler=log.sampler("data"),
+            sampler=sampler,
         )
 
     def _assemble(self, sessions: BrokerSessions, cluster: str, directories: list[LogDirectory]) -> ZkBrokerContext:
@@ -193,8 +207,8 @@ class ZooKeeperNode:
         replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
         groups = Groups(replicas, world, group_settings(config), config.groups.offsets_retention_check_interval_ms)
         commands = ControllerCommands(replicas, groups, sessions.topic_config)
-        connecting = partial(connect, dial=world.dial)
-        channel = ControllerChannel(commands, partial(_address, config, replicas), None, connect=connecting)
+        address_of = partial(_controller_address, config, replicas)
+        channel = ControllerChannel(commands, address_of, None, connect=self._connect)
         slots = config.network.max_incremental_fetch_session_cache_slots
         return ZkBrokerContext(
             config,
@@ -210,8 +224,13 @@ class ZooKeeperNode:
         )
 
 
-def _address(config: NodeConfig, replicas: Replicas, broker_id: int) -> Voter | None:
-    """Return where a broker listens for other brokers: a ZooKeeper-era controller is one of the brokers."""
+def _controller_address(config: NodeConfig, replicas: Replicas, broker_id: int) -> Voter | None:
+    """Return where a controller listens: on its control plane, if this broker has one, too, else as a broker."""
+    inter_broker, own = config.listeners.inter_broker, config.listeners.control_plane
+    return _address(own or inter_broker, replicas, broker_id) or _address(inter_broker, replicas, broker_id)
+
+
+def _address(listener: str | None, replicas: Replicas, broker_id: int) -> Voter | None:
     broker = replicas.image.brokers.get(broker_id)
-    endpoint = None if broker is None else broker.endpoint(config.listeners.inter_broker or "")
+    endpoint = None if broker is None else broker.endpoint(listener or "")
     return None if endpoint is None else Voter(broker_id, endpoint.host, endpoint.port)

@@ -160,6 +160,21 @@ def test_a_node_without_roles_is_a_broker_with_zookeeper() -> None:
     assert config.zookeeper.zookeeper_session_timeout_ms == 18_000
 
 
+def test_the_control_plane_has_a_listener_of_its_own() -> None:
+    """KIP-291: looked up in listeners and advertised.listeners; all endpoints are published."""
+    config = node_config(
+        {
+            **IN_ZOOKEEPER_MODE,
+            "listeners": "PLAINTEXT://:9092,CONTROLLER://:9091",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "control.plane.listener.name": "CONTROLLER",
+        }
+    )
+    assert [each.port for each in config.listeners.of_control_plane] == [9091]
+    assert [each.port for each in config.listeners.of_data_plane] == [9092]
+    assert [each.port for each in config.listeners.advertised_broker] == [9092, 9091]
+
+
 @pytest.mark.parametrize(
     ("changes", "key", "why"),
     [
@@ -168,9 +183,25 @@ def test_a_node_without_roles_is_a_broker_with_zookeeper() -> None:
         ({"node.id": "4"}, "node.id", "the same as broker.id, which is 3"),
         ({"controller.listener.names": "PLAINTEXT"}, "controller.listener.names", "empty without process.roles"),
         (
+            {"control.plane.listener.name": "control"},
+            "control.plane.listener.name",
+            "Listener with CONTROL defined in control.plane.listener.name not found in listener.security.protocol.map.",
+        ),
+        (
+            {"control.plane.listener.name": "SSL"},
+            "control.plane.listener.name",
+            (
+                "control.plane.listener.name must be a listener name defined in advertised.listeners. "
+                "The valid options based on currently configured listeners are PLAINTEXT"
+            ),
+        ),
+        (
             {"control.plane.listener.name": "PLAINTEXT"},
             "control.plane.listener.name",
-            "not supported in ZooKeeper mode",
+            (
+                "control.plane.listener.name, when defined, should have a different value from the inter broker "
+                "listener name. Currently they both have the value PLAINTEXT"
+            ),
         ),
         ({"zookeeper.session.timeout.ms": "0"}, "zookeeper.session.timeout.ms", "at least 1"),
     ],

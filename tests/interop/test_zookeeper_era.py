@@ -144,6 +144,29 @@ def test_groups_and_topic_settings_follow_the_controller(cluster: LegacyCluster)
     eventually(lambda: traffic.config(TOPIC, "retention.ms") == "86400000", TIMEOUT_S)
 
 
+def test_the_controllers_requests_have_a_plane_of_their_own(tmp_path: Path) -> None:
+    """KIP-291: Apache's controller sends to the listener that our registration has for it, and our AlterPartition goes
+    to the same listener of the controller. ControlledShutdown goes to the inter-broker listener.
+    """
+    with legacy_cluster(tmp_path, **SETTINGS) as cluster:
+        apache, ours = (cluster.prepare(node_id, kind) for node_id, kind in ((APACHE_ID, APACHE), (OUR_ID, OURS)))
+        for broker in (apache, ours):
+            broker.settings = {**broker.settings, **broker.with_control_plane()}
+            broker.start()
+        traffic = Traffic(cluster.bootstrap_servers)
+        create(traffic, TOPIC, [OUR_ID, APACHE_ID])
+        wait_until_in_sync(traffic, {OUR_ID, APACHE_ID})
+        traffic.write(TOPIC, 100)
+        traffic.assert_all_is_there(TOPIC)
+        assert ours.stop() == 0
+        sent_to = [line for line in apache.output if "for sending state change requests" in line]
+        assert any(f"127.0.0.1:{ours.ports[1]} (id: {OUR_ID}" in line for line in sent_to)
+        assert not any(f"127.0.0.1:{ours.ports[0]} " in line for line in sent_to)
+        connected = re.findall(r" connected to controller (\S+)", "".join(ours.output))
+        assert set(connected) == {f"{APACHE_ID}@127.0.0.1:{port}" for port in apache.ports}
+        assert any("controlled shutdown succeeded" in line for line in ours.output)
+
+
 def test_a_node_that_cannot_join_is_one_line(tmp_path: Path) -> None:
     """Without a controller, and then without ZooKeeper: the node does not wait for ever, and not as if it worked."""
     with legacy_cluster(tmp_path, zookeeper_connection_timeout_ms="2000") as cluster:

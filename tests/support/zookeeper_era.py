@@ -42,6 +42,15 @@ class LegacyBroker(NodeProcess):
             **self.settings,
         }
 
+    def with_control_plane(self) -> dict[str, str]:
+        """The settings of KIP-291."""
+        client, control = self.ports
+        return {
+            "listeners": f"PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{control}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "control.plane.listener.name": "CONTROLLER",
+        }
+
 
 @attrs.define
 class LegacyCluster:
