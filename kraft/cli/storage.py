@@ -19,6 +19,7 @@ from kraft.config.properties import load
 from kraft.config.setting import ConfigError, one_line
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
+from kraft.storage.meta_properties import CURRENT, LEGACY
 from kraft.wire.uuids import uuid_from_text, uuid_to_text
 from kraft.world.uuids import random_uuid
 
@@ -76,6 +77,9 @@ def format_command(
     Each gets a meta.properties and a bootstrap.checkpoint.
     """
     config = load_config(path)
+    if config.in_zookeeper_mode:
+        message = "The kafka configuration file appears to be for a legacy cluster."
+        raise click.ClickException(f"{message} Formatting is only supported for clusters in KRaft mode.")
     level = metadata_level(release_version, features)
     try:
         uuid_from_text(cluster_id)
@@ -108,7 +112,7 @@ def format_command(
 def info_command(ctx: click.Context, path: str) -> None:
     """Show the directories of a node and their problems. The exit status is 1 if there are any."""
     config = load_config(path)
-    findings = look_at(config.directories, config.node_id)
+    findings = look_at(config.directories, config.node_id, LEGACY if config.in_zookeeper_mode else CURRENT)
     for line in findings.lines():
         click.echo(line)
     if findings.problems:

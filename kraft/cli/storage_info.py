@@ -9,6 +9,7 @@ import attrs
 
 from kraft.storage.errors import StorageError
 from kraft.storage.meta_properties import (
+    CURRENT,
     LEGACY,
     META_PROPERTIES,
     meta_version,
@@ -19,10 +20,13 @@ from kraft.storage.meta_properties import (
 )
 from kraft.wire.uuids import uuid_to_text
 
-_LEGACY = (
-    "The kafka configuration file appears to be for a cluster in KRaft mode, "
-    "but the directories are formatted for legacy mode."
-)
+_OTHER_MODE = {
+    LEGACY: "The kafka configuration file appears to be for a legacy cluster, "
+    "but the directories are formatted for a cluster in KRaft mode.",
+    CURRENT: "The kafka configuration file appears to be for a cluster in KRaft mode, "
+    "but the directories are formatted for legacy mode.",
+}
+"""The problem of directories with another version of ``meta.properties`` than the configuration has."""
 
 
 @attrs.define
@@ -42,11 +46,11 @@ class Findings:
         yield from _headed("Found problem", ":", "s:", self.problems)
 
 
-def look_at(directories: Iterable[str], node_id: int) -> Findings:
-    """Inspect the directories of a node.
+def look_at(directories: Iterable[str], node_id: int, version: int) -> Findings:
+    """Inspect the directories of a node whose ``meta.properties`` should have ``version``.
 
     Two findings go beyond Apache Kafka's: the directories belong to another node than the configuration names; or a
-    directory other than the first has the format from before KRaft.
+    directory other than the first has the format of the other mode.
     """
     findings, metas = Findings(), list[Mapping[str, str]]()
     for directory in sorted(directories):
@@ -62,9 +66,9 @@ def look_at(directories: Iterable[str], node_id: int) -> Findings:
             findings.problems.append(str(error))
     if metas:
         findings.metadata = metas[0]
-        owner = metas[0].get("node.id")
-        if any(meta["version"] == str(LEGACY) for meta in metas):
-            findings.problems.append(_LEGACY)
+        owner = _node_of(metas[0])
+        if any(meta["version"] != str(version) for meta in metas):
+            findings.problems.append(_OTHER_MODE[version])
         elif owner != str(node_id):
             findings.problems.append(f"The directories belong to node {owner}, and this is node {node_id}.")
     return findings

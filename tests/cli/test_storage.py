@@ -215,6 +215,28 @@ def test_info_reports_any_directory_from_before_kraft(config: Path, tmp_path: Pa
     assert (result.exit_code, result.output.count("Found problem:\n  The kafka configuration file appears")) == (1, 1)
 
 
+def test_a_broker_with_zookeeper_formats_its_own_directories(config: Path, tmp_path: Path) -> None:
+    """As Apache's StorageTool: with a configuration without process.roles it formats nothing."""
+    run("storage", "format", "-c", config, "-t", CLUSTER_ID)
+    directories = f"{tmp_path / 'a'},{tmp_path / 'b'}"
+    config.write_text(f"broker.id=7\nzookeeper.connect=localhost:2181\nlog.dirs={directories}\n")
+    refused = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "--ignore-formatted")
+    assert refused.exit_code == 1
+    assert refused.output == (
+        "Error: The kafka configuration file appears to be for a legacy cluster. "
+        "Formatting is only supported for clusters in KRaft mode.\n"
+    )
+    result = run("storage", "info", "-c", config)
+    assert result.exit_code == 1
+    assert result.output.endswith(
+        "Found problem:\n  The kafka configuration file appears to be for a legacy cluster, "
+        "but the directories are formatted for a cluster in KRaft mode.\n\n"
+    )
+    for name in ("a", "b"):
+        (tmp_path / name / "meta.properties").write_text(f"version=0\nbroker.id=7\ncluster.id={CLUSTER_ID}\n")
+    assert run("storage", "info", "-c", config).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
