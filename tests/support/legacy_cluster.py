@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from kraft.messages.update_metadata_response import UpdateMetadataResponse
 from kraft.zookeeper.controller.active import LegacyControllerConfig
 from kraft.zookeeper.controller.core import LegacyController
 from kraft.zookeeper.controller.effects import (
+    ApiRequest,
     BrokerRequest,
     BrokerResponded,
     LegacyEffects,
@@ -51,6 +53,7 @@ class LegacyBroker:
     holds_responses: bool = False
     received: list[BrokerRequest] = attrs.Factory(list)
     unanswered: list[tuple[LegacyBroker, BrokerRequest]] = attrs.Factory(list)
+    respond: Callable[[Any], Any] = attrs.Factory(lambda: response)
 
     @property
     def session(self) -> tuple[int, int]:
@@ -119,7 +122,10 @@ class LegacyClusterModel:
 
     def step(self, broker: LegacyBroker, event: LegacyEvent) -> None:
         """One event, with all the rounds of operations that its decision needs."""
-        effects = broker.core.step(self.now, event)
+        self.perform(broker, broker.core.step(self.now, event))
+
+    def perform(self, broker: LegacyBroker, effects: LegacyEffects) -> None:
+        """Perform effects and those that follow, until the decision has ended."""
         while self._perform(broker, effects):
             self.operations += effects.operations
             results = tuple(self.tree.perform(broker.session, each) for each in effects.operations)
@@ -133,6 +139,17 @@ class LegacyClusterModel:
             receiver.received.append(request)
             receiver.unanswered.append((sender, request))
         return bool(effects.operations)
+
+    def request(self, message: Any, version: int, broker_id: int | None = None) -> Any:
+        """Give a broker, by default the controller, a request; return its response once all has settled."""
+        broker = self.controller if broker_id is None else self.brokers[broker_id]
+        token = object()
+        self.step(broker, ApiRequest(token, message, version))
+        self.settle()
+        return self.responses.pop(token)
+
+    def epoch(self, broker_id: int) -> int:
+        return self.tree.znodes[broker_path(broker_id)].created_zxid
 
     def settle(self) -> None:
         """Deliver watches and responses until there are none. Some brokers may hold their responses back."""
@@ -150,7 +167,9 @@ class LegacyClusterModel:
             if broker.unanswered and not broker.holds_responses:
                 sender, request = broker.unanswered.pop(0)
                 if broker.is_up and sender.is_up:
-                    self.step(sender, BrokerResponded(broker.broker_id, request.number, response(request.message)))
+                    self.step(
+                        sender, BrokerResponded(broker.broker_id, request.number, broker.respond(request.message))
+                    )
                 return True
         return False
 

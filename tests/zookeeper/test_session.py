@@ -178,7 +178,7 @@ async def test_a_session_survives_a_restart_of_the_server(tmp_path: Path) -> Non
     try:
         server.start()
         with trio.fail_after(LIMIT_S):
-            async with session(World(), server.address, 30.0, LIMIT_S) as zookeeper:
+            async with session(World(), server.address, 8.0, LIMIT_S) as zookeeper:
                 await zookeeper.require(Create("/mine", b"1", ephemeral=True))
                 await zookeeper.require(Get("/mine", watch=True))
                 identity = zookeeper.identity

@@ -103,7 +103,12 @@ class ActiveController:
     queues: dict[int, BrokerQueue] = attrs.Factory(dict)
     effects: LegacyEffects = attrs.Factory(LegacyEffects)
     """Of the current step."""
-    _next_number: int = 0
+    _next_number: int = attrs.field(init=False)
+
+    @_next_number.default
+    def _first_number(self) -> int:
+        """No response to a request of another epoch has a number of this one."""
+        return self.epoch << 32
 
     # What changes ZooKeeper.
 

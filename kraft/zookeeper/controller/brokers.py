@@ -8,6 +8,7 @@ from kraft.zookeeper.controller import elections
 from kraft.zookeeper.controller.active import ActiveController
 from kraft.zookeeper.controller.broker_queue import BrokerQueue
 from kraft.zookeeper.controller.cluster import LiveBroker
+from kraft.zookeeper.controller.deletion import forget_requests
 from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.partitions import bring_online, elect
 from kraft.zookeeper.znodes.brokers import BROKER_IDS, broker_path, decode_broker
@@ -78,6 +79,7 @@ def _failed(active: ActiveController, failed: Collection[int]) -> Steps[None]:
         active.queues.pop(broker_id, None)
         cluster.shutting_down.discard(broker_id)
         cluster.offline_replicas.pop(broker_id, None)
+    forget_requests(active, failed)
     yield from bring_online(active)
     for broker_id in failed:
         hosted = cluster.partitions_on(broker_id)

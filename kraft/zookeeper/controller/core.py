@@ -8,26 +8,42 @@ once: this broker resigns, and writes nothing more in that epoch.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
+from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
+from kraft.messages.stop_replica_request import StopReplicaRequest
+from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller.active import ActiveController, LegacyControllerConfig
+from kraft.zookeeper.controller.api_requests import LEGACY_HANDLERS
 from kraft.zookeeper.controller.brokers import brokers_changed
+from kraft.zookeeper.controller.deletion import deletions_changed, replicas_stopped, resume_deletions
 from kraft.zookeeper.controller.effects import (
+    ApiRequest,
     BrokerResponded,
     ControllerMoved,
     LegacyEffects,
     LegacyEvent,
     OperationsPerformed,
+    RebalanceDue,
     SessionExpired,
     SessionStarted,
     Steps,
 )
 from kraft.zookeeper.controller.failover import NO_CONTROLLER, Elected, initialise, stand_for_election, take_over
+from kraft.zookeeper.controller.notifications import isr_changes, log_dir_events, replicas_reported
+from kraft.zookeeper.controller.preferred import preferred_election, rebalance
+from kraft.zookeeper.controller.reassignment import complete_reassignments, reassign_partitions, resume_reassignments
 from kraft.zookeeper.controller.topics import topic_changed, topics_changed
 from kraft.zookeeper.operations import Result, ZnodeChanged
+from kraft.zookeeper.znodes.admin import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
 from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.notifications import ISR_CHANGES, LOG_DIR_EVENTS
 from kraft.zookeeper.znodes.topics import TOPICS
+
+FIRST_REBALANCE_S = 5.0
+"""After an election, as in Kafka."""
 
 
 class LegacyController:
@@ -41,7 +57,7 @@ class LegacyController:
         self._new_uuid = new_uuid
         self._decision: Steps[None] | None = None
         self._effects = LegacyEffects()
-        self._now = 0.0
+        self._now = self._rebalance_at = 0.0
 
     def step(self, now: float, event: LegacyEvent) -> LegacyEffects:
         """Begin or continue a decision.
@@ -65,6 +81,8 @@ class LegacyController:
         self._proceed(results)
         if self.active is not None:
             self.active.flush()
+            if self.config.rebalances_leaders and not self._effects.operations:
+                self._effects.deadline = self._rebalance_at
         return self._effects
 
     def _proceed(self, results: tuple[Result, ...] | None) -> None:
@@ -93,10 +111,23 @@ class LegacyController:
                 yield from self._elect()
             case ZnodeChanged(path) if self.active is not None:
                 yield from _changed(self.active, path)
-            case BrokerResponded(broker_id, number) if self.active is not None:
-                queue = self.active.queues.get(broker_id)
-                if queue is not None and queue.in_flight is not None and queue.in_flight[0] == number:
-                    queue.in_flight = None
+            case BrokerResponded(broker_id, number, response) if self.active is not None:
+                yield from _responded(self.active, broker_id, number, response)
+            case ApiRequest(token, message, version):
+                yield from self._answer(token, message, version)
+            case RebalanceDue() if self.active is not None:
+                self._rebalance_at = self._now + self.config.leader_imbalance_check_interval_s
+                yield from rebalance(self.active)
+
+    def _answer(self, token: object, message: Any, version: int) -> Steps[None]:
+        """Answer a request. NOT_CONTROLLER is the response too if this broker resigns meanwhile."""
+        handler = LEGACY_HANDLERS[type(message)]
+        response = handler.not_controller(message, version)
+        try:
+            if self.active is not None:
+                response = yield from handler.decide(self.active, message, version)
+        finally:
+            self._effects.responses.append((token, response))
 
     def _elect(self) -> Steps[None]:
         """Follow the controller in ZooKeeper, or become it. While /controller is malformed, there is no election."""
@@ -109,16 +140,54 @@ class LegacyController:
         if elected.epoch is not None:
             self.active = take_over(self.config, elected, self._new_uuid)
             self.active.effects = self._effects
+            self._rebalance_at = self._now + FIRST_REBALANCE_S
             yield from initialise(self.active)
+            yield from _take_up_requests(self.active)
         elif self.active is not None and elected.broker_id != self.config.broker_id:
             self._effects.notes.append(f"broker {elected.broker_id} is the controller now, so this one resigns")
             self.active = None
 
 
+def _take_up_requests(active: ActiveController) -> Steps[None]:
+    """The end of KafkaController.onControllerFailover: requests in ZooKeeper, and work left by the last controller."""
+    yield from deletions_changed(active)
+    yield from reassign_partitions(active)
+    yield from resume_reassignments(active)
+    yield from preferred_election(active)
+
+
 def _changed(active: ActiveController, path: str) -> Steps[None]:
     if path == BROKER_IDS or path.startswith(f"{BROKER_IDS}/"):
-        yield from brokers_changed(active)
-    elif path == TOPICS:
-        yield from topics_changed(active)
+        if (yield from brokers_changed(active)):
+            yield from resume_reassignments(active)
+        yield from resume_deletions(active)
     elif path.startswith(f"{TOPICS}/"):
-        yield from topic_changed(active, path.removeprefix(f"{TOPICS}/"))
+        topic = path.removeprefix(f"{TOPICS}/")
+        yield from topic_changed(active, topic)
+        known = active.cluster.topics.get(topic)
+        yield from complete_reassignments(active, [(topic, index) for index in known.partitions] if known else ())
+    elif path in _WATCHED:
+        yield from _WATCHED[path](active)
+
+
+_WATCHED: dict[str, Callable[[ActiveController], Steps[None]]] = {
+    DELETE_TOPICS: deletions_changed,
+    ISR_CHANGES: isr_changes,
+    LOG_DIR_EVENTS: log_dir_events,
+    PREFERRED_REPLICA_ELECTION: preferred_election,
+    REASSIGN_PARTITIONS: reassign_partitions,
+    TOPICS: topics_changed,
+}
+
+
+def _responded(active: ActiveController, broker_id: int, number: int, response: Any) -> Steps[None]:
+    queue = active.queues.get(broker_id)
+    if queue is None or queue.in_flight is None or queue.in_flight[0] != number:
+        return  # A request to an earlier incarnation of the broker.
+    message, queue.in_flight = queue.in_flight[1], None
+    if isinstance(message, LeaderAndIsrRequest):
+        yield from replicas_reported(active, broker_id, message, response)
+    elif isinstance(message, StopReplicaRequest):
+        yield from replicas_stopped(active, broker_id, message, response)
+    elif response.error_code:
+        active.note(f"broker {broker_id} refused an UpdateMetadata: {ErrorCode(response.error_code).name}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from kraft.config.setting import ConfigError
 from kraft.config.topic import TOPIC_CONFIGS
@@ -35,14 +35,14 @@ def bring_online(active: ActiveController, topics: Iterable[str] | None = None) 
 
 
 def elect(
-    active: ActiveController, partitions: Iterable[TopicPartition], choose: Choice
+    active: ActiveController, partitions: Iterable[TopicPartition], choose: Choice, excluded: Collection[int] = ()
 ) -> Steps[dict[TopicPartition, PartitionState]]:
-    """Elect leaders, and send the changed states to all replicas."""
+    """Elect leaders, and send the changed states to all replicas but the excluded ones."""
     changed = yield from active.change(partitions, choose)
     for partition in changed:
         assignment = active.cluster.assignment(partition)
         assert assignment is not None
-        active.send_leader_and_isr(assignment.replicas, partition)
+        active.send_leader_and_isr([each for each in assignment.replicas if each not in excluded], partition)
     return changed
 
 

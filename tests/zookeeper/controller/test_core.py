@@ -6,6 +6,7 @@ import json
 
 from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
+from kraft.messages.update_metadata_response import UpdateMetadataResponse
 from kraft.zookeeper.controller.core import NO_CONTROLLER
 from kraft.zookeeper.controller.effects import (
     BrokerResponded,
@@ -160,7 +161,7 @@ def test_a_response_to_an_earlier_request_does_not_free_the_broker() -> None:
     waiting = cluster.brokers[2]
     assert len(waiting.received) == 1
     number = waiting.received[0].number
-    cluster.step(cluster.controller, BrokerResponded(2, number - 1, None))
+    cluster.step(cluster.controller, BrokerResponded(2, number - 1, UpdateMetadataResponse()))
     assert len(waiting.received) == 1
-    cluster.step(cluster.controller, BrokerResponded(2, number, None))
+    cluster.step(cluster.controller, BrokerResponded(2, number, UpdateMetadataResponse()))
     assert len(waiting.received) == 2

@@ -1,0 +1,63 @@
+"""The requests that the legacy controller answers, with the response of each if this broker is not the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from kraft.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from kraft.messages.alter_partition_request import AlterPartitionRequest
+from kraft.messages.alter_partition_response import AlterPartitionResponse
+from kraft.messages.controlled_shutdown_request import ControlledShutdownRequest
+from kraft.messages.controlled_shutdown_response import ControlledShutdownResponse
+from kraft.messages.elect_leaders_request import ElectLeadersRequest
+from kraft.messages.elect_leaders_response import ElectLeadersResponse
+from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from kraft.wire.errors import ErrorCode
+from kraft.zookeeper.controller.active import ActiveController
+from kraft.zookeeper.controller.alter_partition import alter_partition
+from kraft.zookeeper.controller.controlled_shutdown import controlled_shutdown
+from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.preferred import elect_leaders, elected_response
+from kraft.zookeeper.controller.producer_ids import allocate_producer_ids
+from kraft.zookeeper.controller.reassignment import alter_reassignments, list_reassignments
+
+
+@attrs.frozen
+class LegacyHandler:
+    decide: Callable[[ActiveController, Any, int], Steps[Any]]
+    not_controller: Callable[[Any, int], Any]
+    """The response without a decision: this broker is not the controller, or no longer."""
+
+
+def _with_code(response: type) -> Callable[[Any, int], Any]:
+    return lambda message, version: response(error_code=ErrorCode.NOT_CONTROLLER)
+
+
+def _for_each_partition(message: ElectLeadersRequest, version: int) -> ElectLeadersResponse:
+    """Version 0 has no error of the whole response."""
+    named = [(topic.topic, index) for topic in message.topic_partitions or () for index in topic.partitions]
+    response = elected_response(dict.fromkeys(named, ErrorCode.NOT_CONTROLLER))
+    if version > 0:
+        response.error_code = ErrorCode.NOT_CONTROLLER
+    return response
+
+
+LEGACY_HANDLERS: dict[type, LegacyHandler] = {
+    AllocateProducerIdsRequest: LegacyHandler(allocate_producer_ids, _with_code(AllocateProducerIdsResponse)),
+    AlterPartitionReassignmentsRequest: LegacyHandler(
+        alter_reassignments, _with_code(AlterPartitionReassignmentsResponse)
+    ),
+    AlterPartitionRequest: LegacyHandler(alter_partition, _with_code(AlterPartitionResponse)),
+    ControlledShutdownRequest: LegacyHandler(controlled_shutdown, _with_code(ControlledShutdownResponse)),
+    ElectLeadersRequest: LegacyHandler(elect_leaders, _for_each_partition),
+    ListPartitionReassignmentsRequest: LegacyHandler(
+        list_reassignments, _with_code(ListPartitionReassignmentsResponse)
+    ),
+}

@@ -1,0 +1,92 @@
+"""The deletion of topics (Kafka's TopicDeletionManager).
+
+A topic in /admin/delete_topics is deleted once every replica has confirmed a StopReplica with ``deletePartition``.
+Replicas of a broker that is down, or that failed to delete, are asked again when their broker has started again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kraft.messages.stop_replica_request import StopReplicaRequest
+from kraft.messages.stop_replica_response import StopReplicaResponse
+from kraft.wire.errors import ErrorCode
+from kraft.zookeeper.controller.active import ActiveController
+from kraft.zookeeper.controller.cluster import TopicDeletion
+from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.operations import Delete, Write
+from kraft.zookeeper.znodes.admin import DELETE_TOPICS, delete_topic_path
+from kraft.zookeeper.znodes.cluster import config_path
+from kraft.zookeeper.znodes.topics import partitions_path, topic_path
+
+
+def deletions_changed(active: ActiveController) -> Steps[None]:
+    """Begin the deletions that were asked for since the last look; drop those of unknown topics."""
+    names = yield from active.children(DELETE_TOPICS)
+    dropped = [each for each in names if each not in active.cluster.topics or not active.config.deletes_topics]
+    if dropped:
+        active.note(f"ignored the deletion of {len(dropped)} topics, first {dropped[0]}")
+        yield from active.write([Delete(delete_topic_path(each)) for each in dropped])
+    for topic in names:
+        if topic not in dropped:
+            active.cluster.deletions.setdefault(topic, TopicDeletion())
+    yield from resume_deletions(active)
+
+
+def resume_deletions(active: ActiveController) -> Steps[None]:
+    """Ask each online replica that has not been asked, and complete each deletion that all replicas confirmed.
+
+    A topic that is being reassigned waits for the end of that.
+    """
+    for topic, deletion in list(active.cluster.deletions.items()):
+        partitions = active.cluster.topics[topic].partitions
+        replicas = {(index, broker_id) for index, each in partitions.items() for broker_id in each.replicas}
+        if any(each.is_reassigned for each in partitions.values()):
+            continue
+        if replicas <= deletion.deleted:
+            yield from _complete(active, topic)
+            continue
+        waiting = replicas - deletion.asked - deletion.deleted - deletion.failed
+        able = sorted(each for each in waiting if active.cluster.is_online(each[1], (topic, each[0])))
+        if able and not deletion.asked:
+            active.send_metadata(active.queues, [(topic, index) for index in partitions])
+        for index, broker_id in able:
+            deletion.asked.add((index, broker_id))
+            active.send_stop((broker_id,), (topic, index), deletes=True)
+
+
+def replicas_stopped(
+    active: ActiveController, broker_id: int, request: StopReplicaRequest, response: StopReplicaResponse
+) -> Steps[None]:
+    """Note which replicas a broker has deleted, and which it has not."""
+    failures = {(each.topic_name, each.partition_index): each.error_code for each in response.partition_errors}
+    for topic in request.topic_states:
+        deletion = active.cluster.deletions.get(topic.topic_name)
+        for stopped in topic.partition_states:
+            replica = stopped.partition_index, broker_id
+            if deletion is None or not stopped.delete_partition or replica not in deletion.asked:
+                continue
+            deletion.asked.discard(replica)
+            code = response.error_code or failures.get((topic.topic_name, stopped.partition_index), ErrorCode.NONE)
+            (deletion.failed if code else deletion.deleted).add(replica)
+    yield from resume_deletions(active)
+
+
+def forget_requests(active: ActiveController, broker_ids: Iterable[int]) -> None:
+    """The requests to these brokers are void: ask again after their next start."""
+    for deletion in active.cluster.deletions.values():
+        for lost in (deletion.asked, deletion.failed):
+            lost -= {each for each in lost if each[1] in broker_ids}
+
+
+def _complete(active: ActiveController, topic: str) -> Steps[None]:
+    """Delete the topic's znodes, its configuration and the request to delete it, in this order."""
+    indexes = yield from active.children(partitions_path(topic))
+    writes: list[Write | tuple[Write, ...]] = []
+    for index in indexes:
+        path = f"{partitions_path(topic)}/{index}"
+        writes += [Delete(f"{path}/state"), Delete(path)]
+    writes += [Delete(partitions_path(topic)), Delete(topic_path(topic))]
+    writes += [Delete(config_path("topics", topic)), Delete(delete_topic_path(topic))]
+    yield from active.write(writes)
+    active.cluster.forget_topic(topic)

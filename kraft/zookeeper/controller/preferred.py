@@ -1,0 +1,91 @@
+"""Elections that a person or the balance of the cluster asks for: preferred and unclean leaders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kraft.messages.elect_leaders_request import ElectLeadersRequest
+from kraft.messages.elect_leaders_response import ElectLeadersResponse, PartitionResult, ReplicaElectionResult
+from kraft.wire.errors import ErrorCode
+from kraft.zookeeper.controller import elections
+from kraft.zookeeper.controller.active import ActiveController
+from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.partitions import elect
+from kraft.zookeeper.operations import Delete
+from kraft.zookeeper.znodes.admin import PREFERRED_REPLICA_ELECTION, TopicPartition, decode_preferred_election
+from kraft.zookeeper.znodes.fields import MalformedZnode
+
+_PREFERRED = 0
+
+
+def preferred_election(active: ActiveController) -> Steps[None]:
+    """Do what a tool of that era wrote to /admin/preferred_replica_election, and delete the znode."""
+    (node,) = yield from active.read((PREFERRED_REPLICA_ELECTION,), watch=True)
+    if node is None:
+        return
+    try:
+        partitions: Iterable[TopicPartition] = decode_preferred_election(node.data)
+    except MalformedZnode as error:
+        active.note(f"{error}; it is deleted")
+        partitions = ()
+    yield from elect(active, [each for each in partitions if _is_elsewhere(active, each)], elections.preferred)
+    yield from active.write([Delete(PREFERRED_REPLICA_ELECTION)])
+
+
+def rebalance(active: ActiveController) -> Steps[None]:
+    """Elect preferred leaders for each broker that lacks more than leader.imbalance.per.broker.percentage of them."""
+    preferred: dict[int, list[TopicPartition]] = {}
+    for partition, assignment in active.cluster.partitions():
+        if assignment.replicas and partition[0] not in active.cluster.deletions:
+            preferred.setdefault(assignment.replicas[0], []).append(partition)
+    for partitions in preferred.values():
+        elsewhere = [each for each in partitions if _is_elsewhere(active, each)]
+        if len(elsewhere) * 100 > len(partitions) * active.config.leader_imbalance_percentage:
+            yield from elect(active, elsewhere, elections.preferred)
+
+
+def elect_leaders(active: ActiveController, request: ElectLeadersRequest, version: int) -> Steps[ElectLeadersResponse]:
+    """KIP-183 and KIP-460: preferred leaders, or unclean ones where no in-sync replica is online."""
+    cluster, is_preferred = active.cluster, request.election_type == _PREFERRED
+    if request.topic_partitions is None:
+        named = [partition for partition, _ in cluster.partitions()]
+    else:
+        named = [(topic.topic, index) for topic in request.topic_partitions for index in topic.partitions]
+    codes: dict[TopicPartition, ErrorCode] = {}
+    wanted = []
+    for partition in dict.fromkeys(named):
+        if cluster.assignment(partition) is None or partition not in cluster.states:
+            codes[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif partition[0] in cluster.deletions:
+            codes[partition] = ErrorCode.INVALID_TOPIC_EXCEPTION
+        elif not (_is_elsewhere(active, partition) if is_preferred else _is_leaderless(active, partition)):
+            codes[partition] = ErrorCode.ELECTION_NOT_NEEDED
+        else:
+            wanted.append(partition)
+            codes[partition] = (
+                ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if is_preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+            )
+    choose = elections.preferred if is_preferred else elections.offline({topic for topic, _ in wanted})
+    for partition in (yield from elect(active, wanted, choose)):
+        codes[partition] = ErrorCode.NONE
+    return elected_response(codes)
+
+
+def elected_response(codes: dict[TopicPartition, ErrorCode]) -> ElectLeadersResponse:
+    topics: dict[str, ReplicaElectionResult] = {}
+    for (topic, index), code in codes.items():
+        result = topics.setdefault(topic, ReplicaElectionResult(topic=topic))
+        message = None if code is ErrorCode.NONE else code.message
+        result.partition_result.append(PartitionResult(partition_id=index, error_code=code, error_message=message))
+    return ElectLeadersResponse(error_code=ErrorCode.NONE, replica_election_results=list(topics.values()))
+
+
+def _is_elsewhere(active: ActiveController, partition: TopicPartition) -> bool:
+    assignment, state = active.cluster.assignment(partition), active.cluster.states.get(partition)
+    if assignment is None or state is None or partition[0] in active.cluster.deletions:
+        return False
+    return state.leader != assignment.replicas[0]
+
+
+def _is_leaderless(active: ActiveController, partition: TopicPartition) -> bool:
+    return not active.cluster.is_online(active.cluster.states[partition].leader, partition)

@@ -1,0 +1,218 @@
+"""Reassignments (KIP-455), through the API and through /admin/reassign_partitions.
+
+ORS are the original replicas of a partition, TRS the target. While it is reassigned, its replicas are ORS + TRS in
+ZooKeeper. It is complete once all of TRS are in sync. The assignment becomes TRS last, so that a new controller can
+finish the work of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from kraft.messages.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.messages.list_partition_reassignments_response import (
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.zookeeper.controller import elections
+from kraft.zookeeper.controller.active import ActiveController, shown
+from kraft.zookeeper.controller.deletion import resume_deletions
+from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.topics import write_topic
+from kraft.zookeeper.operations import Delete, Set
+from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, TopicPartition, decode_reassignment, encode_reassignment
+from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.topics import ReplicaAssignment
+
+
+def reassign_partitions(active: ActiveController) -> Steps[None]:
+    """Do what a tool of that era wrote to /admin/reassign_partitions. The znode stays until all of it is complete."""
+    (node,) = yield from active.read((REASSIGN_PARTITIONS,), watch=True)
+    if node is None:
+        return
+    try:
+        targets = decode_reassignment(node.data)
+    except MalformedZnode as error:
+        active.note(f"{error}; it is deleted")
+        targets = {}
+    open_targets = {}
+    for partition, target in targets.items():
+        try:
+            _check_target(active, partition, target)
+        except KafkaError as error:
+            active.note(f"{shown(partition)} is not reassigned to {target}: {error.message}")
+            continue
+        if not (yield from _reassign(active, partition, target)):
+            continue
+        assignment = active.cluster.assignment(partition)
+        if assignment is not None and assignment.is_reassigned:
+            open_targets[partition] = target
+    if open_targets and open_targets == targets:
+        return
+    if open_targets:
+        yield from active.write([Set(REASSIGN_PARTITIONS, encode_reassignment(open_targets), node.version)])
+    else:
+        yield from active.write([Delete(REASSIGN_PARTITIONS, node.version)])
+
+
+def alter_reassignments(
+    active: ActiveController, request: AlterPartitionReassignmentsRequest, version: int
+) -> Steps[AlterPartitionReassignmentsResponse]:
+    """Begin, replace or (without replicas) cancel the reassignment of each partition, or refuse it by itself."""
+    topics = []
+    for topic in request.topics:
+        results = []
+        for wanted in topic.partitions:
+            partition = topic.name, wanted.partition_index
+            result = ReassignablePartitionResponse(partition_index=wanted.partition_index, error_message=None)
+            try:
+                target = _target(active, partition, wanted.replicas)
+                if not (yield from _reassign(active, partition, target)):
+                    raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            except KafkaError as error:
+                result.error_code, result.error_message = error.code, error.message
+            results.append(result)
+        topics.append(ReassignableTopicResponse(name=topic.name, partitions=results))
+    return AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message=None, responses=topics)
+
+
+def list_reassignments(
+    active: ActiveController, request: ListPartitionReassignmentsRequest, version: int
+) -> Steps[ListPartitionReassignmentsResponse]:
+    """The reassignments under way, of all topics or of the named partitions."""
+    named = None
+    if request.topics is not None:
+        named = {(topic.name, index) for topic in request.topics for index in topic.partition_indexes}
+    topics: dict[str, OngoingTopicReassignment] = {}
+    for (name, index), each in active.cluster.partitions():
+        if each.is_reassigned and (named is None or (name, index) in named):
+            ongoing = OngoingPartitionReassignment(
+                partition_index=index,
+                replicas=list(each.replicas),
+                adding_replicas=list(each.adding),
+                removing_replicas=list(each.removing),
+            )
+            topics.setdefault(name, OngoingTopicReassignment(name=name)).partitions.append(ongoing)
+    yield from ()  # It needs nothing of ZooKeeper.
+    return ListPartitionReassignmentsResponse(
+        error_code=ErrorCode.NONE, error_message=None, topics=list(topics.values())
+    )
+
+
+def complete_reassignments(active: ActiveController, partitions: Iterable[TopicPartition]) -> Steps[None]:
+    """Complete the reassignment of each of these partitions whose target replicas are all in sync."""
+    completed = False
+    for partition in partitions:
+        assignment = active.cluster.assignment(partition)
+        if assignment is not None and assignment.is_reassigned and _is_complete(active, partition, assignment):
+            yield from _complete(active, partition, assignment)
+            completed = True
+    if completed:
+        yield from reassign_partitions(active)
+        yield from resume_deletions(active)
+
+
+def resume_reassignments(active: ActiveController) -> Steps[None]:
+    """Go on with reassignments that a former controller, or an earlier incarnation of a broker, left open."""
+    for partition, assignment in list(active.cluster.partitions()):
+        if assignment.is_reassigned and partition in active.cluster.states:
+            if _is_complete(active, partition, assignment):
+                yield from _complete(active, partition, assignment)
+            else:
+                yield from _send_assignment(active, partition, assignment)
+
+
+def _target(active: ActiveController, partition: TopicPartition, replicas: Sequence[int] | None) -> tuple[int, ...]:
+    if replicas is not None:
+        _check_target(active, partition, tuple(replicas))
+        return tuple(replicas)
+    assignment = active.cluster.assignment(partition)
+    if assignment is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    if not assignment.is_reassigned:
+        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+    return assignment.origin
+
+
+def _check_target(active: ActiveController, partition: TopicPartition, target: tuple[int, ...]) -> None:
+    """KafkaController.validateReplicas. Raises KafkaError."""
+    assignment = active.cluster.assignment(partition)
+    if assignment is None or partition not in active.cluster.states or partition[0] in active.cluster.deletions:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    if not target or len(set(target)) != len(target) or min(target) < 0:
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{list(target)} are no replicas.")
+    dead = [each for each in assignment.reassigned_to(target).adding if not active.cluster.is_live(each)]
+    if dead:
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The brokers {dead} are not alive.")
+
+
+def _reassign(active: ActiveController, partition: TopicPartition, target: tuple[int, ...]) -> Steps[bool]:
+    """Write the new assignment, stop replicas that a replaced one had added, and begin or complete it.
+
+    Return False if another process changed the topic at the same time.
+    """
+    current = active.cluster.assignment(partition)
+    assert current is not None
+    wanted = current.reassigned_to(target)
+    if wanted != current:
+        if not (yield from _write_assignment(active, partition, wanted)):
+            return False
+        unneeded = [each for each in current.replicas if each not in wanted.replicas]
+        yield from _stop_replicas(active, partition, unneeded)
+    if wanted.is_reassigned and _is_complete(active, partition, wanted):
+        yield from _complete(active, partition, wanted)
+    elif wanted != current:
+        yield from _send_assignment(active, partition, wanted)
+    return True
+
+
+def _write_assignment(active: ActiveController, partition: TopicPartition, wanted: ReplicaAssignment) -> Steps[bool]:
+    topic = active.cluster.topics[partition[0]]
+    before = topic.partitions[partition[1]]
+    topic.partitions[partition[1]] = wanted
+    written = yield from write_topic(active, partition[0])
+    if not written:
+        topic.partitions[partition[1]] = before
+        active.note(f"{shown(partition)} is not reassigned now: another process has changed the topic")
+    return written
+
+
+def _is_complete(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> bool:
+    return set(assignment.target) <= set(active.cluster.states[partition].isr)
+
+
+def _send_assignment(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[None]:
+    """A higher leader epoch makes every replica take the assignment, and new replicas fetch."""
+    yield from active.change((partition,), elections.same)
+    active.send_leader_and_isr(assignment.origin, partition)
+    active.send_leader_and_isr(assignment.adding, partition, is_new=True)
+
+
+def _complete(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[None]:
+    """Lead with a target replica, stop the others, and only then write the target as the assignment."""
+    changed = yield from active.change((partition,), elections.reassigned)
+    if not changed:
+        active.note(f"no target replica of {shown(partition)} can lead, so its reassignment stays open")
+        return
+    topic = active.cluster.topics[partition[0]]
+    topic.partitions[partition[1]] = ReplicaAssignment(assignment.target)
+    active.send_leader_and_isr(assignment.target, partition)
+    for deletes in (False, True):
+        active.send_stop(assignment.removing, partition, deletes=deletes)
+    if not (yield from write_topic(active, partition[0])):
+        # The znode still has ORS + TRS. The change is reported, and completed again then.
+        topic.partitions[partition[1]] = assignment
+
+
+def _stop_replicas(active: ActiveController, partition: TopicPartition, replicas: Sequence[int]) -> Steps[None]:
+    for broker_id in replicas:
+        yield from active.change((partition,), elections.without(broker_id))
+        active.send_stop((broker_id,), partition, deletes=True)

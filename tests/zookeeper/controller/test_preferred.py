@@ -1,0 +1,89 @@
+"""kraft.zookeeper.controller.preferred."""
+
+from __future__ import annotations
+
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from kraft.wire.errors import ErrorCode
+from kraft.zookeeper.controller.effects import RebalanceDue
+from kraft.zookeeper.operations import Create
+from kraft.zookeeper.znodes.admin import PREFERRED_REPLICA_ELECTION, encode_preferred_election
+from tests.support.legacy_cluster import LegacyClusterModel
+from tests.zookeeper.controller.test_alter_partition import propose
+
+PREFERRED, UNCLEAN = 0, 1
+
+
+def led_by_2() -> LegacyClusterModel:
+    """t-0 prefers broker 1, which is in sync again, and is led by broker 2."""
+    cluster = LegacyClusterModel(3)
+    cluster.start(3, 1, 2)
+    cluster.create_topic("t", (1, 2))
+    cluster.stop(1)
+    cluster.start(1)
+    assert propose(cluster, 2, 1, leader=2).error_code == ErrorCode.NONE
+    assert cluster.state("t").leader == 2
+    return cluster
+
+
+def elect(cluster: LegacyClusterModel, kind: int, *partitions: tuple[str, int]) -> list[int]:
+    named = [TopicPartitions(topic=topic, partitions=[index]) for topic, index in partitions]
+    response = cluster.request(ElectLeadersRequest(election_type=kind, topic_partitions=named), 2)
+    return [each.error_code for topic in response.replica_election_results for each in topic.partition_result]
+
+
+def test_a_tool_asks_for_preferred_leaders_by_a_znode() -> None:
+    cluster = led_by_2()
+    data = encode_preferred_election([("t", 0), ("gone", 1)])
+    cluster.tree.perform(None, Create(PREFERRED_REPLICA_ELECTION, data))
+    cluster.settle()
+    assert (cluster.state("t").leader, cluster.state("t").isr) == (1, (2, 1))
+    assert PREFERRED_REPLICA_ELECTION not in cluster.tree.znodes
+    cluster.tree.perform(None, Create(PREFERRED_REPLICA_ELECTION, b"?"))
+    cluster.settle()
+    assert PREFERRED_REPLICA_ELECTION not in cluster.tree.znodes
+    assert "it is deleted" in cluster.notes[-1]
+
+
+def test_the_api_elects_preferred_leaders() -> None:
+    """KIP-183; ELECTION_NOT_NEEDED where the preferred replica leads (KIP-460)."""
+    cluster = led_by_2()
+    assert elect(cluster, PREFERRED, ("t", 0), ("gone", 0)) == [
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    assert elect(cluster, PREFERRED, ("t", 0)) == [ErrorCode.ELECTION_NOT_NEEDED]
+    cluster.stop(1)
+    assert elect(cluster, PREFERRED, ("t", 0)) == [ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE]
+
+
+def test_the_api_elects_an_unclean_leader_only_without_an_in_sync_one() -> None:
+    cluster = led_by_2()
+    assert elect(cluster, UNCLEAN, ("t", 0)) == [ErrorCode.ELECTION_NOT_NEEDED]
+    cluster.stop(1)
+    cluster.stop(2)
+    assert elect(cluster, UNCLEAN, ("t", 0)) == [ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE]
+    cluster.start(1)
+    assert cluster.state("t").leader == -1
+    assert elect(cluster, UNCLEAN, ("t", 0)) == [ErrorCode.NONE]
+    assert (cluster.state("t").leader, cluster.state("t").isr, cluster.state("t").recovery_state) == (1, (1,), 1)
+
+
+def test_only_the_controller_elects() -> None:
+    cluster = led_by_2()
+    request = ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0])])
+    response = cluster.request(request, 0, broker_id=2)
+    assert response.error_code == ErrorCode.NONE
+    assert response.replica_election_results[0].partition_result[0].error_code == ErrorCode.NOT_CONTROLLER
+    assert cluster.request(request, 1, broker_id=2).error_code == ErrorCode.NOT_CONTROLLER
+
+
+def test_the_controller_balances_leaders_by_itself() -> None:
+    """leader.imbalance.per.broker.percentage; the first check comes 5 s after the election."""
+    cluster = led_by_2()
+    effects = cluster.controller.core.step(0.0, RebalanceDue())
+    assert effects.operations
+    cluster.perform(cluster.controller, effects)
+    cluster.settle()
+    assert cluster.state("t").leader == 1
+    idle = cluster.controller.core.step(10.0, RebalanceDue())
+    assert (idle.operations, idle.deadline) == ((), 310.0)

@@ -1,0 +1,124 @@
+"""kraft.zookeeper.controller.reassignment."""
+
+from __future__ import annotations
+
+from kraft.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
+from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.messages.stop_replica_request import StopReplicaRequest
+from kraft.wire.errors import ErrorCode
+from kraft.zookeeper.operations import Create
+from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, decode_reassignment, encode_reassignment
+from kraft.zookeeper.znodes.topics import ReplicaAssignment, decode_topic, topic_path
+from tests.support.legacy_cluster import LegacyClusterModel
+from tests.zookeeper.controller.test_alter_partition import propose
+
+
+def running() -> LegacyClusterModel:
+    cluster = LegacyClusterModel(4)
+    cluster.start(1, 2, 3, 4)
+    cluster.create_topic("t", (1, 2))
+    return cluster
+
+
+def reassign(cluster: LegacyClusterModel, replicas: list[int] | None, topic: str = "t") -> int:
+    named = [ReassignableTopic(name=topic, partitions=[ReassignablePartition(partition_index=0, replicas=replicas)])]
+    response = cluster.request(AlterPartitionReassignmentsRequest(topics=named), 0)
+    return int(response.responses[0].partitions[0].error_code)
+
+
+def assigned(cluster: LegacyClusterModel) -> ReplicaAssignment:
+    return decode_topic("t", cluster.tree.data(topic_path("t"))).partitions[0]
+
+
+def test_a_reassignment_adds_first_and_removes_when_all_are_in_sync() -> None:
+    """KafkaController.onPartitionReassignment, the table of RS, AR, RR, leader and ISR."""
+    cluster = running()
+    assert reassign(cluster, [3, 4]) == ErrorCode.NONE
+    assert assigned(cluster) == ReplicaAssignment((3, 4, 1, 2), (3, 4), (1, 2))
+    first = cluster.state("t")
+    assert (first.leader, first.isr, first.leader_epoch) == (1, (1, 2), 1)
+    received = [each.message for each in cluster.brokers[3].received]
+    *_, request = [each for each in received if isinstance(each, LeaderAndIsrRequest)]
+    (state,) = request.topic_states[0].partition_states
+    assert (state.is_new, state.adding_replicas, state.removing_replicas) == (True, [3, 4], [1, 2])
+    listed = cluster.request(ListPartitionReassignmentsRequest(), 0)
+    assert listed.topics[0].partitions[0].adding_replicas == [3, 4]
+
+    propose(cluster, 1, 2, 3, 4)
+    assert assigned(cluster) == ReplicaAssignment((3, 4))
+    last = cluster.state("t")
+    assert (last.leader, last.isr) == (3, (3, 4))
+    for broker_id in (1, 2):
+        stop = cluster.brokers[broker_id].received[-1].message
+        assert isinstance(stop, StopReplicaRequest)
+        assert stop.topic_states[0].partition_states[0].delete_partition
+    assert cluster.request(ListPartitionReassignmentsRequest(), 0).topics == []
+
+
+def test_the_leader_stays_if_it_is_a_target() -> None:
+    cluster = running()
+    assert reassign(cluster, [3, 1]) == ErrorCode.NONE
+    propose(cluster, 1, 2, 3)
+    assert (cluster.state("t").leader, cluster.state("t").isr) == (1, (1, 3))
+
+
+def test_a_cancelled_reassignment_stops_what_it_added() -> None:
+    cluster = running()
+    assert reassign(cluster, None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+    reassign(cluster, [3, 1])
+    assert reassign(cluster, None) == ErrorCode.NONE
+    assert set(assigned(cluster).replicas) == {1, 2}
+    assert not assigned(cluster).is_reassigned
+    (stop,) = [each.message for each in cluster.brokers[3].received if isinstance(each.message, StopReplicaRequest)]
+    assert stop.topic_states[0].partition_states[0].delete_partition
+
+
+def test_a_tool_reassigns_by_a_znode_which_stays_until_the_end() -> None:
+    """/admin/reassign_partitions: the controller removes partitions from it as they complete."""
+    cluster = running()
+    targets = {("t", 0): (3, 1), ("gone", 0): (1,)}
+    cluster.tree.perform(None, Create(REASSIGN_PARTITIONS, encode_reassignment(targets)))
+    cluster.settle()
+    assert decode_reassignment(cluster.tree.data(REASSIGN_PARTITIONS)) == {("t", 0): (3, 1)}
+    assert assigned(cluster).adding == (3,)
+    propose(cluster, 1, 2, 3)
+    assert assigned(cluster) == ReplicaAssignment((3, 1))
+    assert REASSIGN_PARTITIONS not in cluster.tree.znodes
+    cluster.tree.perform(None, Create(REASSIGN_PARTITIONS, b"?"))
+    cluster.settle()
+    assert REASSIGN_PARTITIONS not in cluster.tree.znodes
+
+
+def test_a_new_controller_completes_a_reassignment() -> None:
+    cluster = running()
+    reassign(cluster, [3, 4])
+    cluster.stop(1)
+    assert cluster.controller.broker_id != 1
+    assert cluster.state("t").leader == 2
+    propose(cluster, 2, 3, 4, leader=2)
+    assert assigned(cluster) == ReplicaAssignment((3, 4))
+    assert (cluster.state("t").leader, cluster.state("t").isr) == (3, (3, 4))
+
+
+def test_bad_targets_are_refused() -> None:
+    """KafkaController.validateReplicas."""
+    cluster = running()
+    cluster.stop(4)
+    for replicas in ([], [1, 1], [-1], [1, 4], [9]):
+        assert reassign(cluster, replicas) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert reassign(cluster, [1], topic="gone") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert assigned(cluster) == ReplicaAssignment((1, 2))
+
+
+def test_a_topic_is_not_deleted_while_it_is_reassigned() -> None:
+    """TopicDeletionManager 3.2: "partition reassignment for partitions of that topic is in progress"."""
+    cluster = running()
+    reassign(cluster, [3, 4])
+    cluster.tree.create_all(["/admin/delete_topics/t"])
+    cluster.settle()
+    assert topic_path("t") in cluster.tree.znodes
