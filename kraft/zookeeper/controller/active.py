@@ -143,8 +143,12 @@ class ActiveController:
         (result,) = yield (Children(path, watch=True),)
         return result.names if isinstance(result, ChildNames) else ()
 
-    def read_states(self, partitions: Sequence[TopicPartition]) -> Steps[None]:
-        """Read the states of these partitions anew. Raises ControllerMoved if another controller wrote one later."""
+    def read_states(self, partitions: Sequence[TopicPartition]) -> Steps[list[TopicPartition]]:
+        """Read the states of these partitions anew; return those that have one.
+
+        A state that is malformed, or that a controller with a higher epoch wrote, is left alone, with a note.
+        """
+        read = []
         nodes = yield from self.read(state_path(*each) for each in partitions)
         for partition, node in zip(partitions, nodes, strict=True):
             try:
@@ -155,9 +159,11 @@ class ActiveController:
             if state is None:
                 self.cluster.states.pop(partition, None)
             elif state.controller_epoch > self.epoch:
-                raise ControllerMoved
+                self.note(f"the state of {shown(partition)} is left alone: its controller epoch is higher than ours")
             else:
                 self.cluster.states[partition] = state
+                read.append(partition)
+        return read
 
     def change(
         self, partitions: Iterable[TopicPartition], choose: Choice
@@ -190,8 +196,9 @@ class ActiveController:
                     self.note(f"cannot write the state of {shown(partition)}: {result}")
             if not remaining:
                 return done
-            yield from self.read_states(remaining)
-        self.note(f"the states of {len(remaining)} partitions change all the time; first {shown(remaining[0])}")
+            remaining = yield from self.read_states(remaining)
+        if remaining:
+            self.note(f"the states of {len(remaining)} partitions change all the time; first {shown(remaining[0])}")
         return done
 
     # What goes to brokers.

@@ -132,7 +132,7 @@ class LegacyController:
     def _elect(self) -> Steps[None]:
         """Follow the controller in ZooKeeper, or become it. While /controller is malformed, there is no election."""
         try:
-            elected = yield from stand_for_election(self.config, int(self._now * 1000))
+            elected = yield from stand_for_election(self.config, int(self._now * 1000), self.active is not None)
         except MalformedZnode as error:
             self._effects.notes.append(f"{error}; no election until it changes")
             elected = Elected(NO_CONTROLLER)

@@ -39,10 +39,11 @@ class Elected:
     epoch_version: int = 0
 
 
-def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int) -> Steps[Elected]:
+def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int, is_active: bool) -> Steps[Elected]:
     """Create /controller and raise the epoch in one transaction, unless there is a controller.
 
-    The transaction is conditional on the version of /controller_epoch, so two brokers never get the same epoch.
+    The transaction is conditional on the version of /controller_epoch, so two brokers never get the same epoch. A
+    /controller of this broker that ``is_active`` denies is left from an earlier epoch, and is deleted.
     Raises MalformedZnode.
     """
     attempted: int | None = None
@@ -54,7 +55,10 @@ def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int) -> Ste
             if broker_id == config.broker_id and epoch == attempted and isinstance(epoch_node, Znode):
                 # The transaction succeeded, but a lost connection hid that.
                 return Elected(broker_id, epoch, epoch_node.version)
-            return Elected(broker_id)
+            if broker_id != config.broker_id or is_active:
+                return Elected(broker_id)
+            yield (Delete(CONTROLLER, controller.version),)
+            continue
         if not isinstance(epoch_node, Znode):
             yield (Create(CONTROLLER_EPOCH, encode_controller_epoch(INITIAL_EPOCH)),)
             continue

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 
+from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
 from kraft.messages.update_metadata_response import UpdateMetadataResponse
+from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller.core import NO_CONTROLLER
 from kraft.zookeeper.controller.effects import (
+    ApiRequest,
     BrokerResponded,
     OperationsPerformed,
     SessionExpired,
@@ -119,6 +122,58 @@ def test_an_expired_session_ends_a_decision_at_once() -> None:
     effects = broker.core.step(0, SessionExpired())
     assert (effects.operations, effects.requests, broker.core.active) == ((), [], None)
     assert broker.core.controller_id == NO_CONTROLLER
+
+
+def test_an_epoch_that_was_used_is_never_won_again() -> None:
+    """A broker reads the epoch, and before its transaction another one is elected and dies."""
+    cluster = LegacyClusterModel(2)
+    slow = cluster.brokers[1]
+    cluster.start(2)
+    cluster.stop(2)
+    read = slow.core.step(0, SessionStarted()).operations
+    results = tuple(cluster.tree.perform(slow.session, each) for each in read)
+    transaction = slow.core.step(0, OperationsPerformed(results))
+    cluster.start(2)
+    cluster.stop(2)
+    assert cluster.tree.data("/controller_epoch") == b"2"
+    cluster.perform(slow, transaction)
+    assert slow.core.active is not None
+    assert (slow.core.active.epoch, cluster.tree.data("/controller_epoch")) == (3, b"3")
+
+
+def test_a_request_whose_decision_ends_with_the_session_gets_an_error() -> None:
+    cluster = LegacyClusterModel(2)
+    cluster.start(1, 2)
+    request = AllocateProducerIdsRequest(broker_id=2, broker_epoch=cluster.epoch(2))
+    assert cluster.controller.core.step(0, ApiRequest("token", request, 0)).operations
+    ((token, response),) = cluster.controller.core.step(0, SessionExpired()).responses
+    assert (token, response.error_code) == ("token", ErrorCode.NOT_CONTROLLER)
+
+
+def test_a_controller_znode_left_by_this_broker_does_not_stop_an_election() -> None:
+    """KafkaController.triggerControllerMove deletes /controller, so that a controller is elected."""
+    cluster = LegacyClusterModel(2)
+    cluster.start(1, 2)
+    cluster.create_topic("t", (2, 1))
+    cluster.tree.put("/controller_epoch", b"7")
+    cluster.stop(2)
+    active = cluster.controller.core.active
+    assert active is not None
+    assert (cluster.controller.broker_id, active.epoch) == (1, 8)
+    assert cluster.state("t").leader == 1
+
+
+def test_a_state_of_a_later_controller_is_left_alone() -> None:
+    """ZkPartitionStateMachine: "Aborted leader election for partition … already written by another controller"."""
+    cluster = LegacyClusterModel(2)
+    cluster.start(1, 2)
+    cluster.create_topic("t", (2, 1))
+    path = "/brokers/topics/t/partitions/0/state"
+    later = cluster.tree.data(path).replace(b'"controller_epoch":1', b'"controller_epoch":9')
+    cluster.tree.put(path, later)
+    cluster.stop(2)
+    assert cluster.tree.data(path) == later
+    assert any("its controller epoch is higher" in note for note in cluster.notes)
 
 
 def test_a_malformed_controller_znode_stops_elections_and_no_broker() -> None:
