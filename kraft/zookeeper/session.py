@@ -265,7 +265,7 @@ class ZooKeeperSession:
         match operation:
             case Get():
                 data, stat = outcome
-                return Znode(data, stat.version, stat.czxid)
+                return Znode(data or b"", stat.version, stat.czxid)  # Kafka creates some znodes without data
             case Children():
                 return ChildNames(tuple(outcome))
             case Multi(writes):

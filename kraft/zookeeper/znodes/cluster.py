@@ -92,7 +92,7 @@ def decode_config(path: str, data: bytes | None) -> dict[str, str]:
 
 def encode_features(features: FinalizedFeatures) -> bytes:
     levels = {name: {"max_version_level": level} for name, level in features.levels.items()}
-    return encode_json({"version": 2, "status": int(features.is_enabled), "features": levels})
+    return encode_json({"features": levels, "version": 2, "status": int(features.is_enabled)})
 
 
 def decode_features(data: bytes | None) -> FinalizedFeatures:

@@ -91,13 +91,11 @@ def state_path(topic: str, index: int) -> str:
 
 def encode_topic(topic: TopicAssignment) -> bytes:
     assigned = sorted(topic.partitions.items())
-    values: dict[str, object] = {
-        "removing_replicas": {str(index): each.removing for index, each in assigned if each.removing},
-        "partitions": {str(index): each.replicas for index, each in assigned},
-    }
+    values: dict[str, object] = {"partitions": {str(index): each.replicas for index, each in assigned}}
     if topic.topic_id is not None:
         values["topic_id"] = uuid_to_text(topic.topic_id)
     values["adding_replicas"] = {str(index): each.adding for index, each in assigned if each.adding}
+    values["removing_replicas"] = {str(index): each.removing for index, each in assigned if each.removing}
     values["version"] = 3
     return encode_json(values)
 

@@ -59,7 +59,7 @@ def test_a_config_is_version_1() -> None:
 def test_features_of_both_versions() -> None:
     """FeatureZNode: version 2 has no minimum level."""
     features = FinalizedFeatures(True, {"f": 3})
-    assert encode_features(features) == b'{"version":2,"status":1,"features":{"f":{"max_version_level":3}}}'
+    assert encode_features(features) == b'{"features":{"f":{"max_version_level":3}},"version":2,"status":1}'
     old = b'{"version":1,"status":1,"features":{"f":{"min_version_level":1,"max_version_level":3}}}'
     assert decode_features(old).levels == {"f": 3}
     with pytest.raises(MalformedZnode, match="/feature"):
