@@ -1,0 +1,184 @@
+"""The driver of the legacy controller: it gives the core its events, and performs its effects.
+
+A channel to each broker sends one request at a time, again after each lost connection, as Kafka's RequestSendThread
+does. A channel ends with the incarnation of its broker, or with the epoch of the controller.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import attrs
+import trio
+
+from kraft.rpc.client import Connection, open_connection
+from kraft.wire.errors import KafkaError
+from kraft.world.world import World
+from kraft.zookeeper.controller.core import LegacyController
+from kraft.zookeeper.controller.effects import (
+    ApiRequest,
+    BrokerRequest,
+    BrokerResponded,
+    LegacyEffects,
+    LegacyEvent,
+    OperationsPerformed,
+    RebalanceDue,
+    SessionExpired,
+    SessionStarted,
+)
+from kraft.zookeeper.operations import ZnodeChanged
+from kraft.zookeeper.session import SessionLost, SessionState, ZooKeeperSession
+
+logger = logging.getLogger("kraft.zookeeper")
+
+INBOX_EVENTS = 100
+RETRY_BACKOFF_S = 0.1
+REQUEST_TIMEOUT_S = 30.0
+"""controller.socket.timeout.ms"""
+
+Incarnation = tuple[int, int, int]
+"""A broker's id and epoch, and the epoch of the controller that sends to it."""
+
+
+@attrs.define(eq=False)
+class _Pending:
+    """A request to the controller, whose task waits for the response."""
+
+    done: trio.Event = attrs.Factory(trio.Event)
+    response: Any = None
+
+
+@attrs.define(eq=False)
+class _Channel:
+    requests: trio.MemorySendChannel[BrokerRequest]
+    scope: trio.CancelScope
+
+
+class LegacyControllerDriver:
+    """One for the life of the broker. ``run`` lasts for one session."""
+
+    def __init__(self, world: World, core: LegacyController) -> None:
+        self.core = core
+        self._world = world
+        self._channels: dict[Incarnation, _Channel] = {}
+        self._is_running = False
+        self._events, self._inbox = trio.open_memory_channel[LegacyEvent](INBOX_EVENTS)
+
+    async def run(self, opened: ZooKeeperSession) -> None:
+        """Drive the core in a session in which the broker is registered; return when the session is over.
+
+        Error handling: no error of a broker is raised here; its request is sent again.
+        """
+        async with trio.open_nursery() as nursery:
+            event: LegacyEvent = SessionStarted()
+            self._is_running = True
+            try:
+                while True:
+                    deadline = await self._decide(opened, event, nursery)
+                    event = RebalanceDue()
+                    with trio.move_on_after(deadline - self._world.clock.now_s()):
+                        event = await self._inbox.receive()
+                    if isinstance(event, SessionExpired):
+                        break
+            except SessionLost:
+                pass
+            finally:
+                self._is_running = False
+                self._end_session()
+                nursery.cancel_scope.cancel()
+
+    async def changed(self, event: ZnodeChanged | SessionState) -> None:
+        """Take an event of the session."""
+        if isinstance(event, ZnodeChanged):
+            await self._events.send(event)
+        elif event is SessionState.EXPIRED:
+            await self._events.send(SessionExpired())
+
+    async def answer(self, message: Any, version: int) -> Any:
+        """Give the controller a request, and return the response, which is NOT_CONTROLLER without a session."""
+        pending = _Pending()
+        request = ApiRequest(pending, message, version)
+        if self._is_running:
+            await self._events.send(request)
+        else:
+            self._perform(self.core.step(self._world.clock.now_s(), request), None)
+        await pending.done.wait()
+        return pending.response
+
+    async def _decide(self, opened: ZooKeeperSession, event: LegacyEvent, nursery: trio.Nursery) -> float:
+        """One decision, with all its operations; return the core's deadline."""
+        effects = self.core.step(self._world.clock.now_s(), event)
+        while True:
+            self._perform(effects, nursery)
+            if not effects.operations:
+                return effects.deadline
+            results = await opened.perform(effects.operations)
+            effects = self.core.step(self._world.clock.now_s(), OperationsPerformed(results))
+
+    def _perform(self, effects: LegacyEffects, nursery: trio.Nursery | None) -> None:
+        for note in effects.notes:
+            logger.warning("controller: %s", note)
+        for token, response in effects.responses:
+            assert isinstance(token, _Pending)
+            token.response = response
+            token.done.set()
+        self._end_channels()
+        for request in effects.requests:
+            assert nursery is not None
+            self._channel(request, nursery).requests.send_nowait(request)
+
+    def _end_session(self) -> None:
+        """Resign. Answer the requests that wait, and drop the events: the next session reads everything anew."""
+        self._perform(self.core.step(self._world.clock.now_s(), SessionExpired()), None)
+        while True:
+            try:
+                event = self._inbox.receive_nowait()
+            except trio.WouldBlock:
+                return
+            if isinstance(event, ApiRequest):
+                self._perform(self.core.step(self._world.clock.now_s(), event), None)
+
+    def _end_channels(self) -> None:
+        active = self.core.active
+        queues = {} if active is None else active.queues
+        epoch = -1 if active is None else active.epoch
+        current = {(broker_id, queue.broker_epoch, epoch) for broker_id, queue in queues.items()}
+        for incarnation in self._channels.keys() - current:
+            self._channels.pop(incarnation).scope.cancel()
+
+    def _channel(self, request: BrokerRequest, nursery: trio.Nursery) -> _Channel:
+        incarnation = request.broker_id, request.broker_epoch, request.message.controller_epoch
+        if incarnation not in self._channels:
+            send, receive = trio.open_memory_channel[BrokerRequest](1)
+            self._channels[incarnation] = _Channel(send, trio.CancelScope())
+            nursery.start_soon(
+                self._send_all, receive, self._channels[incarnation].scope, name=f"controller to {request.broker_id}"
+            )
+        return self._channels[incarnation]
+
+    async def _send_all(self, requests: trio.MemoryReceiveChannel[BrokerRequest], scope: trio.CancelScope) -> None:
+        connection: Connection | None = None
+        try:
+            with scope:
+                async for request in requests:
+                    while True:
+                        try:
+                            if connection is None or connection.closed:
+                                connection = await self._connect(request)
+                            response = await connection.request(
+                                request.message, request.version, timeout_s=REQUEST_TIMEOUT_S
+                            )
+                            break
+                        except (OSError, trio.TooSlowError, KafkaError) as error:
+                            logger.debug("broker %d: %s", request.broker_id, error)
+                            await trio.sleep(RETRY_BACKOFF_S)
+                    await self._events.send(BrokerResponded(request.broker_id, request.number, response))
+        finally:
+            if connection is not None:
+                connection.close()
+
+    async def _connect(self, request: BrokerRequest) -> Connection:
+        """The client id is the controller's id, as in Kafka."""
+        client_id, address = str(self.core.config.broker_id), request.endpoint
+        return await open_connection(address.host, address.port, client_id, REQUEST_TIMEOUT_S, dial=self._world.dial)
