@@ -8,7 +8,7 @@ from uuid import UUID
 
 import attrs
 
-from kraft.config.listeners import PROTOCOLS
+from kraft.config.listeners import PROTOCOLS, Endpoint
 from kraft.messages.leader_and_isr_request import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -257,10 +257,10 @@ class ActiveController:
     def flush(self) -> None:
         """Send each idle broker the next request that waits for it."""
         for broker_id, queue in self.queues.items():
-            waiting = None if queue.in_flight is not None else queue.take()
-            broker = self.cluster.brokers.get(broker_id)
-            endpoint = None if broker is None else self._endpoint(broker)
-            if waiting is None or broker is None or endpoint is None:
+            broker = self.cluster.brokers[broker_id]
+            endpoint = self._endpoint(broker)
+            waiting = None if queue.in_flight is not None or endpoint is None else queue.take()
+            if waiting is None or endpoint is None:
                 continue
             message, version = self._message(broker, waiting)
             self._next_number += 1
@@ -275,7 +275,7 @@ class ActiveController:
     def respond(self, token: object, message: Any) -> None:
         self.effects.responses.append((token, message))
 
-    def _endpoint(self, broker: LiveBroker) -> Any:
+    def _endpoint(self, broker: LiveBroker) -> Endpoint | None:
         """KIP-291: the control plane's endpoint, else that between brokers."""
         registration = broker.registration
         names = self.config.controller_listener, self.config.inter_broker_listener

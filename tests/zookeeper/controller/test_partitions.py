@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from kraft.config.listeners import Endpoint
 from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
 from kraft.zookeeper.operations import ANY_VERSION, Create, Set
-from kraft.zookeeper.znodes.brokers import broker_path
+from kraft.zookeeper.znodes.brokers import BrokerRegistration, broker_path, encode_broker
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.topics import (
     NO_LEADER,
@@ -137,6 +138,31 @@ def test_a_changed_endpoint_reaches_every_broker() -> None:
     cluster.settle()
     for broker in cluster.brokers.values():
         assert [each.endpoints[0].host for each in broker.received[-1].message.live_brokers] == ["host1", "moved"]
+
+
+def test_the_control_planes_endpoint_comes_before_that_between_brokers() -> None:
+    """KIP-291: "If the config is not set, the controller will fall back to the current behavior and use
+    inter-broker-listener-name"."""
+    cluster = running(2)
+    assert {each.endpoint.listener for each in cluster.brokers[2].received} == {"PLAINTEXT"}
+    both = (Endpoint("PLAINTEXT", "PLAINTEXT", "h", 1), Endpoint("CONTROLLER", "PLAINTEXT", "h", 2))
+    cluster.tree.put(broker_path(2), encode_broker(BrokerRegistration(2, both)))
+    cluster.settle()
+    assert cluster.brokers[2].received[-1].endpoint == both[1]
+
+
+def test_requests_wait_for_a_broker_without_a_usable_endpoint() -> None:
+    cluster = running(2)
+    other = (Endpoint("EXTERNAL", "PLAINTEXT", "h", 1),)
+    cluster.tree.put(broker_path(2), encode_broker(BrokerRegistration(2, other)))
+    cluster.settle()
+    cluster.brokers[2].received.clear()
+    cluster.create_topic("t", (2, 1))
+    assert cluster.brokers[2].received == []
+    usable = (Endpoint("PLAINTEXT", "PLAINTEXT", "h", 1),)
+    cluster.tree.put(broker_path(2), encode_broker(BrokerRegistration(2, usable)))
+    cluster.settle()
+    assert LeaderAndIsrRequest in {type(each.message) for each in cluster.brokers[2].received}
 
 
 def test_a_malformed_registration_stops_nobody_else() -> None:
