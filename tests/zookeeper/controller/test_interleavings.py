@@ -125,10 +125,12 @@ ACTIONS: tuple[Action, ...] = (
     *(run, bounce, fail, create_topic, create_topic, add_partition, delete_topic),
     *(prefer, reassign, change_isr, change_isr, shut_down, rebalance),
 )
-schedules = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(1, 3), st.integers(0, 2)), max_size=80)
+schedules = st.lists(
+    st.tuples(st.sampled_from(ACTIONS), st.integers(1, 3), st.integers(0, 2)), min_size=20, max_size=80
+)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(schedules)
 def test_the_invariants_hold_in_every_interleaving(schedule: list[tuple[Action, int, int]]) -> None:
     cluster = LegacyInterleavings(3)
