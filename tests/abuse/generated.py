@@ -236,7 +236,7 @@ def renamed(element: Any, field: Field, version: int, number: int, length: int =
 
 
 def _identity_of(field: Field, version: int) -> Field | None:
-    """The field that tells elements apart: the element itself, or the first name, id or number in it.
+    """The field that identifies an element: the element itself, or the first name, id or number in it.
 
     An id before a name is an alternative to it.
     """
