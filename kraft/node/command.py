@@ -32,7 +32,7 @@ from kraft.storage.node_directories import open_directories
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
-from kraft.world.garbage import FrozenObjects, short_collections
+from kraft.world.garbage import short_collections
 from kraft.world.uuids import random_uuid
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
             except ModuleNotFoundError as missing:
                 raise ConfigError(f"zookeeper.connect needs {missing.name}: pip install 'kraft[zookeeper]'") from None
             explained += EXPLAINED
-            with short_collections() as frozen:
-                return trio.run(_run, ZooKeeperNode(config, files=files), options.tree, frozen)
-        with open_directories(config) as directories, short_collections() as frozen:
-            return trio.run(_run, Node(config, directories, files=files), options.tree, frozen)
+            with short_collections():
+                return trio.run(_run, ZooKeeperNode(config, files=files), options.tree)
+        with open_directories(config) as directories, short_collections():
+            return trio.run(_run, Node(config, directories, files=files), options.tree)
     except (ConfigError, StorageError) as error:
         print(error, file=sys.stderr)
     except BaseExceptionGroup as group:
@@ -100,14 +100,13 @@ def _format_default(config: NodeConfig) -> None:
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
 
 
-async def _run(node: Node | ZooKeeperNode, show_tree: bool, frozen: FrozenObjects) -> int:
+async def _run(node: Node | ZooKeeperNode, show_tree: bool) -> int:
     status = ENDED_AT_ONCE
     async with trio.open_nursery() as outer:
         outer.start_soon(_watch_signals, node, outer.cancel_scope, name="signals")
         async with trio.open_nursery() as nursery:
             bound: Bound | None = await nursery.start(node.run, name="node")
             if bound is not None:
-                outer.start_soon(frozen.watch, name="frozen objects")
                 print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
                 if show_tree:
                     print(render())
