@@ -101,6 +101,10 @@ class Request:
     received_at: float = 0.0
     dequeued_at: float = 0.0
     handled_at: float = 0.0
+    resumed_at: float = 0.0
+    """When its connection took the reply."""
+    ready_at: float = 0.0
+    """When its connection had the response; later than ``resumed_at`` only for a parked reply."""
     room: MemoryPool | None = None
     """Where the elements of a large request are counted, until :meth:`release`."""
     _message: Message | None = attrs.field(default=None, init=False, repr=False)

@@ -21,7 +21,7 @@ from kraft.rpc.memory_pool import MemoryPool
 from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.request_metrics import PlaneMetrics, ProcessorMetrics
 from kraft.rpc.trace import RequestTrace
-from kraft.rpc.unsent import UnsentResponses
+from kraft.rpc.unsent import SMALL_BYTES, UnsentResponses
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import KafkaError
 from kraft.wire.schema import Message
@@ -100,15 +100,12 @@ async def _serve(live: LiveConnection, frames: FrameReader, transport: Transport
             del frame  # the request owns the frame from here on, and frees it before the next one is read
             metrics.idle.busy_s += clock() - now
             try:
-                try:
-                    requests.send_nowait(request)
-                except trio.WouldBlock:
-                    await responses.flush()
-                    await requests.send(request)
-                if not await _answer(request, live, frames, responses, context):
-                    return
-            finally:
-                request.release()
+                requests.send_nowait(request)
+            except trio.WouldBlock:
+                await responses.flush()
+                await requests.send(request)
+            if not await _answer(request, live, frames, responses, context):
+                return
             live.current.request = None
             del request  # so that an idle connection keeps no frame in memory, and no file of a response open
     finally:
@@ -119,32 +116,33 @@ async def _answer(
     request: Request, live: LiveConnection, frames: FrameReader, responses: _Responses, context: ProcessorContext
 ) -> bool:
     """Wait for the reply and send it; return False if the connection is to be closed."""
-    reply = await request.reply()
     clock = context.plane_metrics.clock
-    resumed_at = ready_at = clock()
-    if isinstance(reply, Parked):
-        await responses.flush()
-        live.is_parked = True
-        reply = await _parked(reply, request, context)
-        live.is_parked = False
-        ready_at = clock()
-    if reply is CLOSE:
-        return False
-    if reply is NO_RESPONSE:
-        _finish(request, resumed_at, ready_at, ready_at, context)
-        if not frames.has_frame:
+    try:
+        reply = await request.reply()
+        request.resumed_at = request.ready_at = started_at = clock()
+        if isinstance(reply, Parked):
             await responses.flush()
-        return True
-    data, pieces = await encode_response(request, reply)
-    # A slow peer keeps only the encoded response in memory. The objects of a large one need ten times as much.
-    del reply
-    request.release()
-    started_at = ready_at
+            live.is_parked = True
+            reply = await _parked(reply, request, context)
+            live.is_parked = False
+            request.ready_at = started_at = clock()
+        if reply is CLOSE:
+            return False
+        if reply is NO_RESPONSE:
+            _finish(request, started_at, context)
+            if not frames.has_frame:
+                await responses.flush()
+            return True
+        data, pieces = await encode_response(request, reply)
+        del reply
+    finally:
+        # A slow peer keeps only the encoded response in memory. The objects of a large one need ten times as much.
+        request.release()
     if responses.waiting and (pieces or len(data) > MAX_TOGETHER_BYTES):
         await responses.flush()
         started_at = clock()
-    responses.add(data, request, resumed_at, ready_at)
-    if frames.has_frame and not pieces and not responses.is_full:
+    responses.add(data, request)
+    if not pieces and frames.has_frame and not responses.is_full:
         context.metrics.idle.busy_s += clock() - started_at
     else:
         await responses.send(pieces, started_at)
@@ -162,20 +160,19 @@ class _Responses:
 
     def __init__(self, live: LiveConnection, transport: Transport, context: ProcessorContext) -> None:
         self._live, self._transport, self._context = live, transport, context
-        self._data = bytearray()
-        self.waiting: list[tuple[Request, float, float]] = []
-        """Each request, with the times when its connection had the reply and the response."""
+        self._data: bytes | bytearray = b""
+        self.waiting: list[Request] = []
 
     @property
     def is_full(self) -> bool:
         return len(self.waiting) >= MAX_TOGETHER or len(self._data) >= MAX_TOGETHER_BYTES
 
-    def add(self, data: bytearray, request: Request, resumed_at: float, ready_at: float) -> None:
+    def add(self, data: bytearray, request: Request) -> None:
         if self.waiting:
             self._data += data
         else:
             self._data = data
-        self.waiting.append((request, resumed_at, ready_at))
+        self.waiting.append(request)
         self._context.metrics.responses.count += 1
 
     async def flush(self) -> None:
@@ -186,8 +183,10 @@ class _Responses:
     async def send(self, pieces: list[tuple[int, FileSlice]], started_at: float) -> None:
         """Send the responses, with slices of files in the last one. The work for it began at ``started_at``."""
         data, waiting, metrics = self._data, self.waiting, self._context.metrics
-        self._data, self.waiting = bytearray(), []
-        self._context.unsent.add(self._live, len(data))
+        self._data, self.waiting = b"", []
+        is_large = len(data) > SMALL_BYTES
+        if is_large:
+            self._context.unsent.add(self._live, len(data))
         try:
             if pieces:
                 metrics.bytes_out.count += sum(piece.length for _, piece in pieces)
@@ -196,22 +195,23 @@ class _Responses:
                 await self._transport.send(data)
         finally:
             metrics.responses.count -= len(waiting)
-            self._context.unsent.remove(self._live)
+            if is_large:
+                self._context.unsent.remove(self._live)
         metrics.bytes_out.count += len(data)
         sent_at = self._context.plane_metrics.clock()
         metrics.idle.busy_s += sent_at - started_at
         self._context.table.touch(self._live, sent_at)
-        for request, resumed_at, ready_at in waiting:
-            _finish(request, resumed_at, ready_at, sent_at, self._context)
+        for request in waiting:
+            _finish(request, sent_at, self._context)
 
 
-def _finish(request: Request, resumed_at: float, ready_at: float, sent_at: float, context: ProcessorContext) -> None:
+def _finish(request: Request, sent_at: float, context: ProcessorContext) -> None:
     """Record the request in the metrics and in the trace."""
-    context.plane_metrics.record(request, resumed_at, ready_at, sent_at)
+    context.plane_metrics.record(request, sent_at)
     if context.trace.completed.listeners:
-        context.trace.emit_completed(request, resumed_at, ready_at, sent_at)
+        context.trace.emit_completed(request, sent_at)
     if context.trace.sampled.listeners:
-        context.trace.emit_sampled(request, resumed_at, ready_at, sent_at)
+        context.trace.emit_sampled(request, sent_at)
 
 
 async def _parked(parked: Parked, request: Request, context: ProcessorContext) -> Message | ResponseAction:
@@ -221,7 +221,7 @@ async def _parked(parked: Parked, request: Request, context: ProcessorContext) -
         return failed_reply(request, error, context.error_response, context.rejections)
 
 
-async def _send_spliced(transport: Transport, data: bytearray, pieces: list[tuple[int, FileSlice]]) -> None:
+async def _send_spliced(transport: Transport, data: bytes | bytearray, pieces: list[tuple[int, FileSlice]]) -> None:
     """Send ``data``, with each file slice inserted at its offset."""
     view = memoryview(data)
     start = 0

@@ -59,7 +59,7 @@ class PlaneMetrics:
         self.clock = registry.clock
         """The clock for the times of a request."""
         self._apis: dict[int, _ApiMetrics] = {}
-        self._rates: dict[tuple[int, int], Meter] = {}
+        self._known: dict[tuple[int, int], tuple[_ApiMetrics, Meter]] = {}
         prefix = plane.metric_prefix
         sockets = (_NETWORK, "SocketServer")
         self.expired: Counter = registry.counter(*sockets, f"{prefix}ExpiredConnectionsKilledCount")
@@ -88,18 +88,15 @@ class PlaneMetrics:
         self._processors.append(processor)
         return processor
 
-    def record(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
-        """Record a finished request.
-
-        Its connection took the reply at ``resumed_at``, had the response at ``ready_at`` (later only for a parked
-        reply), and had sent it at ``sent_at``.
-        """
-        key = (request.api_key, request.api_version)
-        if key not in self._rates:
-            self._declare(*key)
-        self._rates[key].count += 1
-        api = self._apis[request.api_key]
+    def record(self, request: Request, sent_at: float) -> None:
+        """Record a finished request. Its connection had sent the response at ``sent_at``."""
+        try:
+            api, rate = self._known[request.api_key, request.api_version]
+        except KeyError:
+            api, rate = self._declare(request.api_key, request.api_version)
+        rate.count += 1
         received_at, dequeued_at, handled_at = request.received_at, request.dequeued_at, request.handled_at
+        resumed_at, ready_at = request.resumed_at, request.ready_at
         api.queue.record(int((dequeued_at - received_at) * 1e6))
         api.local.record(int((handled_at - dequeued_at) * 1e6))
         api.remote.record(int((ready_at - resumed_at) * 1e6))
@@ -108,16 +105,17 @@ class PlaneMetrics:
         api.total.record(int((sent_at - received_at) * 1e6))
         api.request_bytes.record(len(request.frame))
 
-    def _declare(self, api_key: int, api_version: int) -> None:
+    def _declare(self, api_key: int, api_version: int) -> tuple[_ApiMetrics, Meter]:
         """Declare the metrics of an API in a version, at its first request. The offered APIs and versions bound their
         number.
         """
         name = request_class(api_key).__name__.removesuffix("Request")
-        self._apis.setdefault(api_key, _ApiMetrics(self._registry, name))
+        api = self._apis.setdefault(api_key, _ApiMetrics(self._registry, name))
         rate = self._registry.meter(
             _NETWORK, "RequestMetrics", "RequestsPerSec", request=name, version=str(api_version)
         )
-        self._rates[api_key, api_version] = rate
+        known = self._known[api_key, api_version] = api, rate
+        return known
 
     def _processor_idle(self) -> float:
         idle = [processor.idle.value for processor in self._processors]

@@ -158,25 +158,25 @@ class RequestTrace:
     def emit_received(self, request: Request) -> None:
         self.received.emit(RequestArrived(*self.received.now(), head_of(self.plane, request)))
 
-    def emit_completed(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
-        """Emit the event of a completed request. ``PlaneMetrics.record`` explains the times."""
-        self.completed.emit(self._completed(request, resumed_at, ready_at, sent_at))
+    def emit_completed(self, request: Request, sent_at: float) -> None:
+        """Emit the event of a completed request."""
+        self.completed.emit(self._completed(request, sent_at))
 
-    def emit_sampled(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> None:
+    def emit_sampled(self, request: Request, sent_at: float) -> None:
         """Emit the event of a completed request if the sampler chooses it."""
         fraction = self.sampler.choose(request)
         if fraction:
-            completed = self._completed(request, resumed_at, ready_at, sent_at)
+            completed = self._completed(request, sent_at)
             self.sampled.emit(RequestSampled(completed.time_s, completed.node_id, completed, fraction))
 
-    def _completed(self, request: Request, resumed_at: float, ready_at: float, sent_at: float) -> RequestCompleted:
+    def _completed(self, request: Request, sent_at: float) -> RequestCompleted:
         return RequestCompleted(
             *self.completed.now(),
             head_of(self.plane, request),
             queue_s=request.dequeued_at - request.received_at,
             local_s=request.handled_at - request.dequeued_at,
-            response_queue_s=resumed_at - request.handled_at,
-            remote_s=ready_at - resumed_at,
-            send_s=sent_at - ready_at,
+            response_queue_s=request.resumed_at - request.handled_at,
+            remote_s=request.ready_at - request.resumed_at,
+            send_s=sent_at - request.ready_at,
             total_s=sent_at - request.received_at,
         )

@@ -31,11 +31,9 @@ class UnsentResponses:
     _by_age: dict[LiveConnection, int] = attrs.field(factory=dict, init=False)
 
     def add(self, connection: LiveConnection, size: int) -> None:
-        """Count a response that is about to be sent. If there are too many bytes, close other connections, oldest
+        """Count a large response that is about to be sent. If there are too many bytes, close other connections, oldest
         first.
         """
-        if size <= SMALL_BYTES:
-            return
         self._by_age[connection] = size
         self.used += size
         while self.used > self.capacity and len(self._by_age) > 1:
