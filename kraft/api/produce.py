@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -49,7 +50,7 @@ from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, Respon
 from kraft.storage.log import AppendInfo
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
-from kraft.world.turns import Turns
+from kraft.world.turns import give_turn
 
 ROW = Api(
     ApiKey.PRODUCE,
@@ -85,27 +86,32 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         return error(message, version, code)
     produced = _Produced(broker, message.acks, version)
     response = ProduceResponse()
-    turns = Turns(_SLICE_BYTES)
+    spent = 0
     for name, topic_id, partitions in _last_named(message.topic_data):
         answers = TopicProduceResponse(name, topic_id)
         response.responses.append(answers)
         for data in partitions.values():
             answers.partition_responses.append(produced.append(name, topic_id, data))
-            await turns.spend(_PARTITION_BYTES + len(data.records or b""))
-
-    async def later() -> ProduceResponse | ResponseAction:
-        await produced.open()
-        if message.acks == 0:
-            return produced.unanswered()
-        await produced.commit(trio.current_time() + message.timeout_ms / 1000)
-        return response
-
+            spent += _PARTITION_BYTES + len(data.records or b"")
+            if spent >= _SLICE_BYTES:
+                spent = 0
+                await give_turn()
     if produced.unopened or produced.uncommitted:
-        return Parked(later)
+        return Parked(partial(_later, produced, message, response))
     return produced.unanswered() if message.acks == 0 else response
 
 
 at_zk_broker = at_broker
+
+
+async def _later(
+    produced: _Produced, message: ProduceRequest, response: ProduceResponse
+) -> ProduceResponse | ResponseAction:
+    await produced.open()
+    if message.acks == 0:
+        return produced.unanswered()
+    await produced.commit(trio.current_time() + message.timeout_ms / 1000)
+    return response
 
 
 def _last_named(topics: list[TopicProduceData]) -> Iterable[tuple[str, UUID, dict[int, PartitionProduceData]]]:
