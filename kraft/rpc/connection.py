@@ -117,6 +117,7 @@ async def _answer(
 ) -> bool:
     """Wait for the reply and send it; return False if the connection is to be closed."""
     clock = context.plane_metrics.clock
+    context.plane_metrics.in_flight += 1
     try:
         reply = await request.reply()
         request.resumed_at = request.ready_at = started_at = clock()
@@ -138,6 +139,7 @@ async def _answer(
     finally:
         # A slow peer keeps only the encoded response in memory. The objects of a large one need ten times as much.
         request.release()
+        context.plane_metrics.in_flight -= 1
     if responses.waiting and (pieces or len(data) > MAX_TOGETHER_BYTES):
         await responses.flush()
         started_at = clock()

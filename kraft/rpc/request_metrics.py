@@ -72,6 +72,8 @@ class PlaneMetrics:
         registry.gauge(*sockets, f"{prefix}NetworkProcessorAvgIdlePercent", self._processor_idle)
         registry.gauge(_NETWORK, "RequestChannel", f"{prefix}ResponseQueueSize", self._responses)
         self.plane = plane
+        self.in_flight = 0
+        """The requests that are queued or handled, or whose responses are not encoded yet."""
 
     def watch_queue(self, size: Callable[[], int]) -> None:
         """Declare the gauge of the queue; ``size`` returns the number of requests that wait for a handler."""

@@ -275,7 +275,8 @@ async def _run_handler(
         with suppress(trio.EndOfChannel):
             while True:
                 worked_s = await _handle(await requests.receive(), current, service, metrics)
-                while worked_s < HANDLER_TURN_S and (queued := _queued(requests)) is not None:
+                # To find the queue empty costs an exception. The request just handled counts as in flight, too.
+                while worked_s < HANDLER_TURN_S and metrics.in_flight > 1 and (queued := _queued(requests)):
                     worked_s += await _handle(queued, current, service, metrics)
                 if worked_s >= LONG_TURN_S:
                     async with line:  # as in ``give_turn``
