@@ -93,39 +93,36 @@ class Histogram:
     value.
     """
 
-    __slots__ = ("_buckets", "count", "largest", "scale", "total")
+    __slots__ = ("_buckets", "largest", "scale", "total")
 
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
-        self.count = 0
         self.total = 0
         self.largest = 0
         self._buckets = [0] * _BUCKETS
 
     def record(self, value: int) -> None:
         """Record one value. A negative one, from a clock that was set back, counts as 0."""
-        if value >= _EXACT_BELOW:
-            # The four highest bits, and the number of bits below them.
-            shift = value.bit_length() - 4
-            index = (shift << 3) + (value >> shift)
-            if index >= _BUCKETS:
-                index = _BUCKETS - 1
-        else:
-            index = value = value if value > 0 else 0
-        self._buckets[index] += 1
-        self.count += 1
+        if value < 0:
+            value = 0
+        self._buckets[_SMALL[value] if value < _SMALL_BELOW else _bucket(value)] += 1
         self.total += value
         if value > self.largest:
             self.largest = value
 
     @property
-    def value(self) -> float:
+    def count(self) -> int:
         """The number of recorded values."""
+        return sum(self._buckets)
+
+    @property
+    def value(self) -> float:
         return self.count
 
     @property
     def mean(self) -> float:
-        return self.total / self.count * self.scale if self.count else 0.0
+        count = self.count
+        return self.total / count * self.scale if count else 0.0
 
     @property
     def maximum(self) -> float:
@@ -133,11 +130,26 @@ class Histogram:
 
     def percentile(self, fraction: float) -> float:
         """Return the percentile for ``fraction`` (0 to 1): the upper end of its bucket, at most the maximum."""
-        if not self.count:
+        count = self.count
+        if not count:
             return 0.0
-        wanted = max(1, math.ceil(fraction * self.count))
+        wanted = max(1, math.ceil(fraction * count))
         index = next(index for index, seen in enumerate(accumulate(self._buckets)) if seen >= wanted)
         return min(_upper_end(index), self.largest) * self.scale
+
+
+def _bucket(value: int) -> int:
+    """Return the index of the bucket for a value of 0 or more."""
+    if value < _EXACT_BELOW:
+        return value
+    # The four highest bits, and the number of bits below them.
+    shift = value.bit_length() - 4
+    return min((shift << 3) + (value >> shift), _BUCKETS - 1)
+
+
+_SMALL_BELOW = 1024
+_SMALL = bytes(map(_bucket, range(_SMALL_BELOW)))
+"""The buckets of small values. Most times of a request are below a millisecond, and a table is faster."""
 
 
 def _upper_end(index: int) -> int:
