@@ -5,7 +5,7 @@ Modules are imported when they are first asked for; a node that never sees an AP
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 
 from kraft.messages._index import DATA, FLEXIBLE_FROM, LISTENERS, RECORDS, REQUESTS, RESPONSES, ApiKey
@@ -23,6 +23,10 @@ __all__ = [
     "response_class",
     "response_header_version",
 ]
+
+
+_REMEMBERED = 1024
+"""More than there are versions of all APIs. A peer may send any number as a version."""
 
 
 @cache
@@ -60,6 +64,7 @@ def all_classes() -> list[type[Message]]:
     return keyed + [data_class(name) for name in DATA]
 
 
+@lru_cache(_REMEMBERED)
 def request_header_version(key: int, version: int) -> int:
     """Return the version of the request header: 2 for flexible versions (KIP-482), else 1.
 
@@ -71,6 +76,7 @@ def request_header_version(key: int, version: int) -> int:
     return 2 if version >= FLEXIBLE_FROM.get(key, NEVER) else 1
 
 
+@lru_cache(_REMEMBERED)
 def response_header_version(key: int, version: int) -> int:
     """Return the version of the response header: 1 for flexible versions, else 0.
 

@@ -15,6 +15,7 @@ import attrs
 
 from kraft.records.batch import (
     HEADER_SIZE,
+    LOG_APPEND_TIME_BIT,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     TRANSACTIONAL_BIT,
@@ -83,7 +84,7 @@ def check_produced(records: Buffer, rules: ProduceRules, *, produce_version: int
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later")
     _check_offsets(header)
     _check_producer(header)
-    if header.timestamp_type is not TimestampType.CREATE_TIME:
+    if header.attributes & LOG_APPEND_TIME_BIT:
         raise KafkaError(ErrorCode.INVALID_TIMESTAMP, "a producer may not set the timestamp type LogAppendTime")
     return header
 
