@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.admin import listed
+from kraft.coordinator.admin import group_filter, listed
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
-from kraft.world.turns import in_slices
+from kraft.world.turns import Turns, in_slices
 
 ROW = Api(
     ApiKey.LIST_GROUPS,
@@ -27,8 +27,10 @@ _SLICE_GROUPS = 1000
 
 async def at_broker(broker: BrokerContext, request: Request, message: ListGroupsRequest) -> Reply:
     response = ListGroupsResponse()
+    turns = Turns(_SLICE_GROUPS)
+    wanted = await in_slices(group_filter(message), turns)
     for shard in broker.groups.shards():
-        response.groups += await in_slices(listed(shard.core.groups, message), _SLICE_GROUPS)
+        response.groups += await in_slices(listed(shard.core.groups, wanted), turns)
     return response
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+
+import attrs
 
 from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import CONSUMER_PROTOCOL, Group, GroupState
@@ -25,6 +27,8 @@ from kraft.wire.errors import ErrorCode, shortened
 NOT_FOUND_SAID_VERSION = 6
 """The first version in which DescribeGroups returns GROUP_ID_NOT_FOUND. Before, an unknown group is Dead (KIP-1043)."""
 GROUP_TYPE = "classic"
+_LOWERED_CHARACTERS = 1000
+"""The characters of a filter's name whose lower case takes as long as the listing of a group."""
 
 
 def describe(groups: dict[str, Group], request: GroupRequest) -> DescribeGroupsResponse:
@@ -62,19 +66,40 @@ def _described(group: Group | None, group_id: str, version: int) -> DescribedGro
     )
 
 
-def listed(groups: dict[str, Group], message: ListGroupsRequest) -> Generator[int, None, list[ListedGroup]]:
-    """List the groups, filtered by state (KIP-518) and type (KIP-848). The filters ignore case.
+@attrs.frozen
+class GroupFilter:
+    """The states and types of ListGroups in lower case. An empty set admits all."""
+
+    states: set[str]
+    types: set[str]
+
+
+def group_filter(message: ListGroupsRequest) -> Generator[int, None, GroupFilter]:
+    """Return the filter of a request (KIP-518, KIP-848), which ignores case. Yields costs as :func:`listed` does."""
+    states = yield from _in_lower_case(state.strip() for state in message.states_filter)
+    types = yield from _in_lower_case(message.types_filter)
+    return GroupFilter(states, types)
+
+
+def _in_lower_case(names: Iterable[str]) -> Generator[int, None, set[str]]:
+    lowered = set()
+    for name in names:
+        lowered.add(name.lower())
+        yield 1 + len(name) // _LOWERED_CHARACTERS
+    return lowered
+
+
+def listed(groups: dict[str, Group], wanted: GroupFilter) -> Generator[int, None, list[ListedGroup]]:
+    """List the groups that the filter admits.
 
     After each group it yields 1, so that the caller can pause. Groups may come and go meanwhile.
     """
-    states = {state.strip().lower() for state in message.states_filter}
-    types = {each.lower() for each in message.types_filter}
     answer: list[ListedGroup] = []
-    if types and GROUP_TYPE not in types:
+    if wanted.types and GROUP_TYPE not in wanted.types:
         return answer
     for group in list(groups.values()):
         yield 1
-        if not states or group.state.value.lower() in states:
+        if not wanted.states or group.state.value.lower() in wanted.states:
             answer.append(
                 ListedGroup(
                     group_id=group.group_id,

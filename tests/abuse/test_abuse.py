@@ -20,6 +20,7 @@ from kraft.messages.describe_topic_partitions_request import DescribeTopicPartit
 from kraft.messages.describe_topic_partitions_request import TopicRequest as NamedTopic
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.offset_commit_request import (
@@ -105,6 +106,8 @@ LARGE: list[tuple[Message, int]] = [
     (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name) for name in LONG_IDS]), 8),
     (MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in NAMES], allow_auto_topic_creation=False), 9),
     (FindCoordinatorRequest(coordinator_keys=NAMES), 4),
+    (ListGroupsRequest(states_filter=NAMES), 5),
+    (ListGroupsRequest(types_filter=NAMES), 5),
     (DescribeConfigsRequest([DescribeConfigsResource(2, name, None) for name in NAMES]), 4),
     (DescribeGroupsRequest(groups=NAMES), 5),
     (DeleteGroupsRequest(groups_names=NAMES), 2),
