@@ -5,7 +5,7 @@ Versions 0 and 1: 1 has the ids of failed log directories (KIP-858).
 
 from __future__ import annotations
 
-from kraft.api.controller_requests import decide
+from kraft.api.controller_requests import decide_for_node
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -18,7 +18,7 @@ ROW = Api(
     permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
 )
 
-at_controller = decide
+at_controller = decide_for_node
 
 
 def error(

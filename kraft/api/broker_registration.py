@@ -6,7 +6,7 @@ lowest version is 0.
 
 from __future__ import annotations
 
-from kraft.api.controller_requests import decide
+from kraft.api.controller_requests import decide_for_node
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest
 from kraft.messages.broker_registration_response import BrokerRegistrationResponse
@@ -19,7 +19,7 @@ ROW = Api(
     permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
 )
 
-at_controller = decide
+at_controller = decide_for_node
 
 
 def error(

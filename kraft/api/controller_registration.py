@@ -5,7 +5,7 @@ Version 0.
 
 from __future__ import annotations
 
-from kraft.api.controller_requests import decide
+from kraft.api.controller_requests import decide_for_node
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest
 from kraft.messages.controller_registration_response import ControllerRegistrationResponse
@@ -18,7 +18,7 @@ ROW = Api(
     permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
 )
 
-at_controller = decide
+at_controller = decide_for_node
 
 
 def error(

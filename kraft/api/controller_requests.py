@@ -1,11 +1,15 @@
-"""The handler that all APIs of the active controller share at a controller's listener."""
+"""The handlers that the APIs of the active controller share at a controller's listener."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from kraft.api.context import ControllerContext
 from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+MAX_ENTRIES: Final = 1_000
+"""Not a Kafka setting. The listeners, the features or the log directories of one node: the largest have some tens."""
 
 
 async def decide(controller: ControllerContext, request: Request, message: Any) -> Reply:
@@ -19,3 +23,15 @@ async def decide(controller: ControllerContext, request: Request, message: Any) 
         return await controller.controller.request(message, request.api_version)
 
     return Parked(answer)
+
+
+async def decide_for_node(controller: ControllerContext, request: Request, message: Any) -> Reply:
+    """Do the same as :func:`decide` for what a node reports of itself, which the controller decides in one step.
+
+    Raises:
+        KafkaError: INVALID_REQUEST for more than ``MAX_ENTRIES`` in an array.
+    """
+    for field in message.FIELDS:
+        if field.is_array and len(getattr(message, field.name) or ()) > MAX_ENTRIES:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"A node has at most {MAX_ENTRIES} {field.name}.")
+    return await decide(controller, request, message)
