@@ -28,6 +28,7 @@ from kraft.messages.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from kraft.messages.offset_delete_request import OffsetDeleteRequest, OffsetDeleteRequestTopic
 from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic
 from kraft.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
@@ -115,6 +116,7 @@ LARGE: list[tuple[Message, int]] = [
     (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=name) for name in NAMES]), 8),
     (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", [*NUMBERS, *range(COUNT, 2 * COUNT)])]), 5),
     (OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name) for name in NAMES]), 8),
+    (OffsetDeleteRequest("g", [OffsetDeleteRequestTopic(name) for name in NAMES]), 0),
     (LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id=name) for name in NAMES]), 4),
     (DeleteRecordsRequest([DeleteRecordsTopic("t", [DeleteRecordsPartition(n) for n in NUMBERS])]), 2),
     (
