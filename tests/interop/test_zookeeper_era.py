@@ -15,7 +15,7 @@ from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
 
 APACHE_ID, OUR_ID = 1, 2
 TOPIC = "orders"

@@ -23,7 +23,7 @@ from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, enco
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
 from tests.support.zookeeper_process import ZooKeeperProcess
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
 
 LIMIT_S = 60.0
 TIMEOUT_S = 4.0

@@ -33,7 +33,7 @@ from tests.support.apache_process import APACHE_3
 from tests.support.node_process import NodeProcess
 from tests.support.zookeeper_process import ZooKeeperProcess
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
 CONTROLLER_ID = 100
 REQUEST = AllocateProducerIdsRequest(broker_id=1, broker_epoch=1)
 """From a broker that is not registered."""

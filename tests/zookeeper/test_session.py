@@ -37,7 +37,7 @@ from kraft.zookeeper.session import (
 from tests.support.node_process import free_ports
 from tests.support.zookeeper_process import ZooKeeperProcess
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 TIMEOUT_S = 4.0
 LIMIT_S = 60.0
 

@@ -50,7 +50,7 @@ from tests.support.apache_tool import CONFIGS, TOPICS, apache_tool
 from tests.support.node_process import NodeProcess
 from tests.support.zookeeper_process import ZooKeeperProcess
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 LIMIT_S = 60.0
 
 
