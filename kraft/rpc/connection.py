@@ -80,36 +80,49 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
 
 
 async def _serve(live: LiveConnection, frames: FrameReader, transport: Transport, context: ProcessorContext) -> None:
+    responses = _Responses(live, transport, context)
+    failure = None
+    try:
+        await _serve_requests(live, frames, responses, context)
+    except Exception as error:  # a malformed frame behind good ones, whose responses go out
+        failure = error
+    await responses.flush()
+    try:
+        if failure is not None:
+            raise failure
+    finally:
+        del failure  # it has this frame, which would have it: a cycle
+
+
+async def _serve_requests(
+    live: LiveConnection, frames: FrameReader, responses: _Responses, context: ProcessorContext
+) -> None:
     table, metrics, requests = context.table, context.metrics, context.requests
     clock = context.plane_metrics.clock
-    responses = _Responses(live, transport, context)
-    try:
-        while not live.draining:
-            frame = await frames.read()
-            if frame is None:
-                return
-            now = clock()
-            table.touch(live, now)
-            metrics.bytes_in.count += len(frame) + 4
-            request = parse_request(frame, live.info, context.apis)
-            request.received_at = now
-            request.room = context.room
-            live.current.request = request
-            if context.trace.received.listeners:
-                context.trace.emit_received(request)
-            del frame  # the request owns the frame from here on, and frees it before the next one is read
-            metrics.idle.busy_s += clock() - now
-            try:
-                requests.send_nowait(request)
-            except trio.WouldBlock:
-                await responses.flush()
-                await requests.send(request)
-            if not await _answer(request, live, frames, responses, context):
-                return
-            live.current.request = None
-            del request  # so that an idle connection keeps no frame in memory, and no file of a response open
-    finally:
-        await responses.flush()
+    while not live.draining:
+        frame = await frames.read()
+        if frame is None:
+            return
+        now = clock()
+        table.touch(live, now)
+        metrics.bytes_in.count += len(frame) + 4
+        request = parse_request(frame, live.info, context.apis)
+        request.received_at = now
+        request.room = context.room
+        live.current.request = request
+        if context.trace.received.listeners:
+            context.trace.emit_received(request)
+        del frame  # the request owns the frame from here on, and frees it before the next one is read
+        metrics.idle.busy_s += clock() - now
+        try:
+            requests.send_nowait(request)
+        except trio.WouldBlock:
+            await responses.flush()
+            await requests.send(request)
+        if not await _answer(request, live, frames, responses, context):
+            return
+        live.current.request = None
+        del request  # so that an idle connection keeps no frame in memory, and no file of a response open
 
 
 async def _answer(
