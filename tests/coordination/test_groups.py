@@ -119,18 +119,6 @@ class TestLoading:
             await settle()
             assert await desk.committed() == {"t": 7, "u": 0}
 
-    async def test_offsets_of_topics_that_a_zookeeper_era_controller_omits_stay(
-        self, tmp_path: Path, autojump_clock: object
-    ) -> None:
-        """Its UpdateMetadata to a new broker has ``partitionsWithLeaders`` only: other topics are not deleted."""
-        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
-            write_commits(desk, 1)
-            desk.replicas.is_commanded = True
-            await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
-            desk.publisher.registered(LEADER_EPOCH)
-            await settle()
-            assert await desk.committed() == {"t": 0}
-
     async def test_a_partition_whose_append_fails_meanwhile_is_not_served_before_it_is_loaded_again(
         self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
     ) -> None:
