@@ -34,7 +34,7 @@ ROW = Api(
     permissions=((Operation.DESCRIBE_CONFIGS, Resource.CLUSTER), (Operation.DESCRIBE_CONFIGS, Resource.TOPIC)),
 )
 
-_SLICE_SETTINGS = 150
+_SLICE_SETTINGS = 75
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:

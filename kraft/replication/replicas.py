@@ -45,7 +45,7 @@ logger = logging.getLogger("kraft.replicas")
 NOTHING_CHECKPOINTED = Checkpoints()
 UNASSIGNED = Partition((), (), NO_LEADER, -1, -1, ())
 """The state of a partition whose log is on disk, before a ZooKeeper-era controller has sent its state."""
-_PARTITIONS_IN_A_ROW = 10
+_PARTITIONS_IN_A_ROW = 3
 """Not a Kafka setting. The partitions that a change of the metadata opens or deletes before other tasks run."""
 _CONDITIONS_IN_A_ROW = 200
 _LOOKS_IN_A_ROW = 2000

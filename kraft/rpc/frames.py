@@ -20,7 +20,7 @@ _LENGTH = struct.Struct(">i")
 _FIRST_GRANT_BYTES = 65_536
 _GRANT_FACTOR = 16
 """The buffer of a frame is at most this many times larger than the part of the frame that has arrived."""
-_MAX_GRANT_BYTES = 4 << 20
+_MAX_GRANT_BYTES = 1 << 20
 """The buffer of a frame grows by at most this: the kernel clears the memory while the loop waits."""
 
 

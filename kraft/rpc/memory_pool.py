@@ -35,7 +35,7 @@ class MemoryPool:
 
     @property
     def available(self) -> int:
-        """What is left: Kafka reports the largest long for a pool without a limit."""
+        """The rest of the capacity. Kafka reports the largest long for a pool without a limit."""
         return 2**63 - 1 if self.capacity < 1 else self.capacity - self.used
 
     def take(self, size: int) -> None:

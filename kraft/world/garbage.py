@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-LONG_S = 0.01
+LONG_S = 0.005
 """The CPU time of a full collection from which its survivors are frozen."""
 _OLDEST = 2
 _THRESHOLDS = 700, 10, 5

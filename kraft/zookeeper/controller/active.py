@@ -201,7 +201,7 @@ class ActiveController:
             self.note(f"the states of {len(remaining)} partitions change all the time; first {shown(remaining[0])}")
         return done
 
-    # What goes to brokers.
+    # Requests to brokers.
 
     def send_leader_and_isr(self, brokers: Iterable[int], partition: TopicPartition, *, is_new: bool = False) -> None:
         """Queue the state of a partition for these replicas, and its metadata for every broker."""
