@@ -114,7 +114,7 @@ class Lifecycle:
         response: BrokerRegistrationResponse = await self.channel.request(request, REGISTRATION_VERSION)
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code), "the controller refused this broker's registration")
-        self.publisher.registered(response.broker_epoch)
+        await self.publisher.registered(response.broker_epoch)
         self._is_fenced = True
         logger.info("registered with broker epoch %d", response.broker_epoch)
 

@@ -24,6 +24,8 @@ class Publisher:
     _image: Image = attrs.field(init=False)
     """The image that the broker has applied as a whole. ``replicas.image`` may be newer."""
     _published: trio.Event = attrs.Factory(trio.Event)
+    _applying: trio.Lock = attrs.Factory(trio.Lock)
+    """Only one change of roles at a time: the coordinators must learn of changes in their order."""
 
     @property
     def offset(self) -> int:
@@ -46,15 +48,17 @@ class Publisher:
         while True:
             image, changes = await self._subscription.next()
             await self.groups.forgotten(image)
-            led = await self.replicas.apply(image, changes)
-            self.groups.apply(led, (topic.name for topic in changes.topics_deleted.values()))
+            async with self._applying:
+                led = await self.replicas.apply(image, changes)
+                self.groups.apply(led, (topic.name for topic in changes.topics_deleted.values()))
             self._image = image
             self._published.set()
             self._published = trio.Event()
 
-    def registered(self, broker_epoch: int) -> None:
+    async def registered(self, broker_epoch: int) -> None:
         """Use ``broker_epoch`` from now on, and take the roles that the image has for this registration."""
-        self.groups.apply(self.replicas.registered(broker_epoch))
+        async with self._applying:
+            self.groups.apply(await self.replicas.registered(broker_epoch))
 
     async def catch_up(self) -> None:
         """Return once the broker has applied every record that is committed now."""

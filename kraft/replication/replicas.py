@@ -49,7 +49,7 @@ _PARTITIONS_IN_A_ROW = 3
 """Not a Kafka setting. The partitions that a change of the metadata opens or deletes before other tasks run."""
 _CONDITIONS_IN_A_ROW = 200
 _LOOKS_IN_A_ROW = 2000
-"""The same for the partitions that get new conditions, and for those that are looked up."""
+"""The same for the partitions that get new roles or conditions, and for those that are looked up."""
 
 
 @attrs.frozen
@@ -159,19 +159,24 @@ class Replicas:
         await self._retune(changes)
         if changes.partitions or changes.topics_deleted or changes.brokers:
             self.announce()
-        return self._with_roles(result)
+        return await self._with_roles(result)
 
-    def registered(self, broker_epoch: int) -> LeaderChanges:
-        """Take the new epoch of this broker's registration. Later fetches and proposals carry it."""
+    async def registered(self, broker_epoch: int) -> LeaderChanges:
+        """Take the new epoch of this broker's registration. Later fetches and proposals carry it.
+
+        Other tasks run in between, but not ``apply``: the caller applies one change at a time.
+        """
         self.broker_epoch = broker_epoch
-        return self._with_roles(LeaderChanges([], []))
+        return await self._with_roles(LeaderChanges([], []))
 
-    def _with_roles(self, result: LeaderChanges) -> LeaderChanges:
+    async def _with_roles(self, result: LeaderChanges) -> LeaderChanges:
         """Take all roles once the image contains this broker's current epoch."""
         known = self.image.brokers.get(self.node_id)
         if not self._has_roles and known is not None and known.epoch == self.broker_epoch:
             self._has_roles = True
-            for partition in self.all():
+            turns = Turns(_CONDITIONS_IN_A_ROW)
+            for partition in list(self.all()):
+                await turns.spend()
                 self._take_role(partition, partition.state, result)
             self.announce()
         return result

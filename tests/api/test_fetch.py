@@ -252,7 +252,7 @@ def _request(version: int = 12) -> Request:
 @asynccontextmanager
 async def _leader(path: Path, partitions: int, *replicas: int) -> AsyncIterator[Broker]:
     broker = broker_in(path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     records = topic_records(*(replicas or (1,)), leader=1, partitions=partitions)
     await broker.hear(registration(1, 5), registration(2, 6), *records)
     yield broker

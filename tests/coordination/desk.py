@@ -134,7 +134,7 @@ class Desk:
 
     async def lead(self) -> None:
         """Make the broker lead the partition, and let followers fetch until all of it is committed."""
-        self.publisher.registered(LEADER_EPOCH)
+        await self.publisher.registered(LEADER_EPOCH)
         if len(self.partition.state.replicas) > 1:
             self.follower_fetches()
         await settle()

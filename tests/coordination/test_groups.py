@@ -67,7 +67,7 @@ class TestLoading:
         """A follower without a response for ``controller.quorum.fetch.timeout.ms`` elects another controller."""
         async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
             write_commits(desk, 20_000)
-            desk.publisher.registered(LEADER_EPOCH)
+            await desk.publisher.registered(LEADER_EPOCH)
             turns = 0
             while await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 answer = await desk.send(list_groups, ListGroupsRequest(), 5)
@@ -81,7 +81,7 @@ class TestLoading:
     async def test_a_leader_that_goes_meanwhile_stops_reading(self, tmp_path: Path) -> None:
         async with desk_in(tmp_path) as desk:
             write_commits(desk, 20_000)
-            desk.publisher.registered(LEADER_EPOCH)
+            await desk.publisher.registered(LEADER_EPOCH)
             for _ in range(5):
                 await trio.lowlevel.checkpoint()
             assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -104,7 +104,7 @@ class TestLoading:
             write_commits(desk, 1, "u")
             if when == "before":
                 await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
-            desk.publisher.registered(LEADER_EPOCH)
+            await desk.publisher.registered(LEADER_EPOCH)
             if when == "meanwhile":
                 await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
             await settle()
@@ -131,7 +131,7 @@ class TestLoading:
             await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
             with monkeypatch.context() as full:
                 full.setattr(Log, "append_as_leader", fail)
-                desk.publisher.registered(LEADER_EPOCH)
+                await desk.publisher.registered(LEADER_EPOCH)
                 await settle()
             assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             await trio.sleep(2)
@@ -143,7 +143,7 @@ class TestLoading:
         """
         async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
             write_commits(desk, 20_000)
-            desk.publisher.registered(LEADER_EPOCH)
+            await desk.publisher.registered(LEADER_EPOCH)
             await settle()
             offsets = desk.groups.shard_of(GROUP).core.offsets
             await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
@@ -167,7 +167,7 @@ class TestLoading:
             write_commits(desk, 1)
             with monkeypatch.context() as broken:
                 broken.setattr(Log, "read", fail)
-                desk.publisher.registered(LEADER_EPOCH)
+                await desk.publisher.registered(LEADER_EPOCH)
                 await settle()
                 assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             await trio.sleep(2)
@@ -183,7 +183,7 @@ class TestLoading:
             write_commits(desk, 1)
             if when == "before the election":
                 await desk.change(isr=[LEADER])
-            desk.publisher.registered(LEADER_EPOCH)
+            await desk.publisher.registered(LEADER_EPOCH)
             await settle()
             if when == "after it":
                 assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

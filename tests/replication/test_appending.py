@@ -33,7 +33,7 @@ NOW_MS = 1_000_000
 @pytest.fixture
 async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
     log = broker.partition.log
     yield broker

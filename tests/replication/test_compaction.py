@@ -128,7 +128,7 @@ COMPACTED = ConfigRecord(resource_type=2, resource_name="topic", name="cleanup.p
 async def leading(path: Path) -> Broker:
     """A broker that leads a compacted topic, as its only replica."""
     broker = broker_in(path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1), COMPACTED)
     return broker
 
@@ -158,7 +158,7 @@ async def test_a_deleted_key_does_not_come_back_in_a_new_topic_of_an_old_name(tm
     write(first, (b"key", b"old"), (b"key", None))
     second = broker_in(tmp_path, 1)
     await second.replicas.load(first.loader.image)
-    second.replicas.registered(5)
+    await second.replicas.registered(5)
     await compacted_to(second, tmp_path, None)
 
 
@@ -263,7 +263,7 @@ async def test_a_topic_recreated_while_the_node_was_down_is_compacted_from_its_o
     await while_down.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *successor, COMPACTED)
     second = broker_in(tmp_path, 1)
     await second.replicas.load(while_down.loader.image)
-    second.replicas.registered(5)
+    await second.replicas.registered(5)
     write(second, (b"key", b"old"), (b"key", b"new"))
     await compacted_to(second, tmp_path, b"new")
 

@@ -129,7 +129,7 @@ async def following(tmp_path: Path, *leaders: Leader) -> AsyncIterator[Broker]:
             service = Service(leader.handle, APIS, lambda request, error: None, quotas, Registry())
             leader.port = (await nursery.start(serve, plane, service, trio.Event()))["PLAINTEXT"].port
             await broker.hear(registration(leader.node_id, 10 + leader.node_id, leader.port))
-        broker.replicas.registered(BROKER_EPOCH)
+        await broker.replicas.registered(BROKER_EPOCH)
         await broker.hear(registration(FOLLOWER, BROKER_EPOCH), *topic(LEADER, FOLLOWER, HEIR, leader=LEADER))
         nursery.start_soon(Fetchers(config, broker.replicas, Clock(), connect).run)
         with trio.fail_after(30):

@@ -70,7 +70,7 @@ async def leading(tmp_path: Path, channel: Channel, lag_max_s: float = 30.0) -> 
     """A broker that leads, with a follower that is out of sync."""
     broker = broker_in(tmp_path, LEADER)
     broker.replicas.lag_max_s = lag_max_s
-    broker.replicas.registered(EPOCHS[LEADER])
+    await broker.replicas.registered(EPOCHS[LEADER])
     registrations = [registration(node_id, epoch) for node_id, epoch in EPOCHS.items()]
     out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[LEADER])
     await broker.hear(*registrations, *topic(LEADER, FOLLOWER, leader=LEADER))

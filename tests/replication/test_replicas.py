@@ -105,7 +105,7 @@ async def test_roles_of_a_former_incarnation_are_ignored(tmp_path: Path) -> None
     broker = broker_in(tmp_path, 1)
     await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
     assert not broker.partition.is_leader
-    gained = broker.replicas.registered(9).gained
+    gained = (await broker.replicas.registered(9)).gained
     assert (gained, broker.partition.is_leader) == ([], False)
     moved = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=2, isr=[2])
     await broker.hear(moved, registration(1, 9))
@@ -117,7 +117,7 @@ async def test_roles_of_a_former_incarnation_are_ignored(tmp_path: Path) -> None
 async def test_a_broker_that_is_taken_off_the_replicas_lets_go_of_the_log(tmp_path: Path) -> None:
     """KIP-455: the end of a reassignment."""
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
     partition = broker.partition
     off = PartitionChangeRecord(
@@ -134,7 +134,7 @@ async def test_a_topic_that_was_made_anew_before_a_snapshot_begins_empty(tmp_pat
     one.
     """
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1))
     old = broker.partition
     old.append(bytearray(batch(b"old")), 1000)
@@ -149,7 +149,7 @@ async def test_a_topic_that_was_made_anew_before_a_snapshot_begins_empty(tmp_pat
 async def test_partitions_that_left_before_a_snapshot_are_removed(tmp_path: Path) -> None:
     """KIP-630: a partition that was reassigned, and a broker that is registered no more, are not in the records."""
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), registration(2, 6), registration(3, 7), *topic(1, 2, leader=1))
     partition, roles_changed = broker.partition, broker.replicas.roles_changed
     assert (await broker.hear_snapshot(registration(1, 5), registration(2, 6), *topic(2, leader=2))).lost == [partition]
@@ -161,7 +161,7 @@ async def test_partitions_that_left_before_a_snapshot_are_removed(tmp_path: Path
 async def test_a_replica_begins_with_its_checkpointed_high_watermark(tmp_path: Path) -> None:
     """replication-offset-checkpoint"""
     first = broker_in(tmp_path, 1)
-    first.replicas.registered(5)
+    await first.replicas.registered(5)
     await first.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
     first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
     first.partition.fetched(1.0, FollowerFetched(2, 6, 2, 0))
@@ -180,7 +180,7 @@ async def test_a_log_without_a_topic_id_is_set_aside(
     topic of the same name. A power cut may empty the file, because the first flush makes it durable.
     """
     first = broker_in(tmp_path, 1)
-    first.replicas.registered(5)
+    await first.replicas.registered(5)
     await first.hear(registration(1, 5), *topic(1, leader=1))
     first.partition.append(bytearray(batch(b"of a deleted topic")), 1000)
     identity = tmp_path / "topic-0" / "partition.metadata"
@@ -200,7 +200,7 @@ async def test_a_crash_during_a_deletion_leaves_no_checkpoint_to_the_next_topic(
     path = tmp_path / "data"
     path.mkdir()
     broker = broker_in(path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1))
     broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
     broker.partition.log.delete_records(3)
@@ -233,7 +233,7 @@ async def test_a_checkpoint_beyond_the_end_of_a_log_is_lowered_at_the_start(tmp_
     that were never flushed.
     """
     first = broker_in(tmp_path, 1)
-    first.replicas.registered(5)
+    await first.replicas.registered(5)
     await first.hear(registration(1, 5), *topic(1, leader=1))
     first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
     for name in FILES:
@@ -247,7 +247,7 @@ async def test_a_checkpoint_beyond_the_end_of_a_log_is_lowered_at_the_start(tmp_
 async def test_a_full_disk_keeps_no_topic_from_being_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The entries of its checkpoints go with the next change of the metadata, before a new topic can have the name."""
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1))
     await broker.replicas.write_checkpoints()
 
@@ -266,7 +266,7 @@ async def test_a_full_disk_keeps_no_topic_from_being_deleted(tmp_path: Path, mon
 async def test_a_leader_gets_changed_settings_and_brokers(tmp_path: Path) -> None:
     """KIP-966: fewer members than min.insync.replicas commit nothing; so does a follower that is about to join."""
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     two = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name="topic", name="min.insync.replicas", value="2")
     out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1])
     await broker.hear(registration(1, 5), registration(2, 6), two, *topic(1, 2, leader=1), out_of_sync)
@@ -291,7 +291,7 @@ async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
     start.
     """
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(5)
+    await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1))
     broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
     broker.partition.log.delete_records(2)
@@ -323,7 +323,7 @@ async def test_two_logs_of_one_partition_end_the_start(tmp_path: Path) -> None:
     for path in paths:
         path.mkdir()
         one = broker_in(path, 1)
-        one.replicas.registered(5)
+        await one.replicas.registered(5)
         await one.hear(registration(1, 5), *topic(1, leader=1))
         one.partition.append(bytearray(batch(b"record")), 1000)
         one.partition.log.close()
@@ -353,10 +353,23 @@ async def test_many_new_partitions_leave_turns_to_other_tasks(tmp_path: Path) ->
     assert len(broker.replicas.partitions["topic"]) == 100
 
 
+async def test_the_roles_of_many_partitions_leave_turns_to_other_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that registers takes the roles of all its partitions at once: 15,000 would hold the loop for 45 ms."""
+    monkeypatch.setattr("kraft.replication.replicas._CONDITIONS_IN_A_ROW", 10)
+    broker = broker_in(tmp_path, 1)
+    await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
+    async with steps_of_this_task() as steps:
+        led = await broker.replicas.registered(11)
+    assert steps.count >= 100 // 10
+    assert led.gained == list(broker.replicas.all())
+
+
 async def test_many_deleted_partitions_leave_turns_to_other_tasks(tmp_path: Path) -> None:
     """The deletion of 15,000 partitions would hold the event loop for 0.4 s."""
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(11)
+    await broker.replicas.registered(11)
     await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
     held = list(broker.replicas.all())
     async with steps_of_this_task() as steps:
@@ -372,7 +385,7 @@ async def test_new_conditions_of_many_partitions_leave_turns_to_other_tasks(
     """A broker that comes or goes changes the conditions of all partitions; a setting, those of its topic."""
     monkeypatch.setattr("kraft.replication.replicas._CONDITIONS_IN_A_ROW", 10)
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(11)
+    await broker.replicas.registered(11)
     await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
     setting = ConfigRecord(
         resource_type=ResourceType.TOPIC, resource_name="topic", name="min.insync.replicas", value="2"
@@ -389,7 +402,7 @@ async def test_checkpoints_of_many_partitions_leave_turns_to_other_tasks(
     """The offsets are read in slices. A partition that is deleted meanwhile keeps no entry."""
     monkeypatch.setattr("kraft.replication.checkpoints._PARTITIONS_IN_A_ROW", 10)
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(11)
+    await broker.replicas.registered(11)
     await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
     for write in (broker.replicas.write_checkpoints, broker.replicas.write_high_watermarks):
         async with steps_of_this_task() as steps:
@@ -406,7 +419,7 @@ async def test_checkpoints_of_many_partitions_leave_turns_to_other_tasks(
 async def test_a_topic_that_is_deleted_and_created_again_in_one_image_begins_empty(tmp_path: Path) -> None:
     """Other tasks run in between. The old logs are renamed before the new ones are opened."""
     broker = broker_in(tmp_path, 1)
-    broker.replicas.registered(11)
+    await broker.replicas.registered(11)
     old = topic(1, leader=1, partitions=20)
     await broker.hear(registration(1, 11), *old)
     for partition in broker.replicas.all():
