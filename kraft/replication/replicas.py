@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
@@ -87,6 +88,8 @@ class Replicas:
     _outdated: bool = False
     """Whether a checkpoint on disk may have an entry above its log's offset, or an entry of a deleted log."""
     _checkpointing: trio.Lock = attrs.Factory(trio.Lock)
+    _hosted_in: Counter[str] = attrs.Factory(Counter)
+    """The number of partitions by the path of their directory."""
 
     # Queries of the handlers.
 
@@ -359,6 +362,7 @@ class Replicas:
                 result.lost.append(partition)
             partition.follow(partition.state)
             partition.log.abandon()
+            self._hosted_in[self._directory_of(partition).path] -= 1
             self._outdated = True
         await self._forget_deleted()
         for partition in gone:
@@ -418,6 +422,7 @@ class Replicas:
             propose=self._propose,
         )
         self.partitions.setdefault(topic.name, {})[index] = partition
+        self._hosted_in[directory.path] += 1
         return partition
 
     def _directory_of(self, partition: HostedPartition) -> LogDirectory:
@@ -433,9 +438,7 @@ class Replicas:
 
     def _emptiest(self) -> LogDirectory:
         """Return the directory with the fewest partitions. New ones go there, as in Kafka."""
-        if len(self.directories) == 1:
-            return self.directories[0]
-        return min(self.directories, key=lambda directory: sum(1 for _ in self.in_directory(directory)))
+        return min(self.directories, key=lambda directory: self._hosted_in[directory.path])
 
     # Checkpoints, at intervals and at the end.
 

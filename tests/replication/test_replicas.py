@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.image import ResourceType
 from kraft.replication.checkpoints import FILES, Checkpoints
+from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection
 from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, write_offsets
@@ -327,11 +328,15 @@ async def test_two_logs_of_one_partition_end_the_start(tmp_path: Path) -> None:
         await one.hear(registration(1, 5), *topic(1, leader=1))
         one.partition.append(bytearray(batch(b"record")), 1000)
         one.partition.log.close()
-    directories = [LogDirectory(str(path), -1, MetaProperties("cluster", 1), LastStop.CLEAN) for path in paths]
+    directories = [_directory(path) for path in paths]
     both = Replicas(1, World(), directories, {})
     with pytest.raises(StorageError, match=f"{paths[1]}/topic-0: {paths[0]}/topic-0 is a log of the same partition"):
         await both.load(one.loader.image)
     assert all((path / "topic-0").is_dir() for path in paths)
+
+
+def _directory(path: Path) -> LogDirectory:
+    return LogDirectory(str(path), -1, MetaProperties("cluster", 1), LastStop.CLEAN)
 
 
 async def test_many_new_partitions_leave_turns_to_other_tasks(tmp_path: Path) -> None:
@@ -351,6 +356,39 @@ async def test_many_new_partitions_leave_turns_to_other_tasks(tmp_path: Path) ->
         assert turns >= 5
         nursery.cancel_scope.cancel()
     assert len(broker.replicas.partitions["topic"]) == 100
+
+
+async def test_new_partitions_go_to_the_directory_with_the_fewest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LogManager.nextLogDirs. To count all partitions for each new one would take seconds for 10,000 of them."""
+    broker, looked = broker_in(tmp_path / "a", 1), 0
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    broker.replicas.directories += [_directory(tmp_path / name) for name in "bc"]
+    await broker.replicas.registered(11)
+    all_of = Replicas.all
+
+    def counted(replicas: Replicas) -> Iterator[HostedPartition]:
+        nonlocal looked
+        for partition in all_of(replicas):
+            looked += 1
+            yield partition
+
+    def held() -> list[int]:
+        paths = [os.path.dirname(each.log.directory) for each in all_of(broker.replicas)]
+        return [paths.count(str(tmp_path / name)) for name in "abc"]
+
+    monkeypatch.setattr(Replicas, "all", counted)
+    await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
+    assert held() == [34, 33, 33]
+    assert looked <= 3 * 100
+    off = [PartitionChangeRecord(partition_id=index, topic_id=TOPIC_ID, replicas=[2]) for index in range(0, 60, 3)]
+    await broker.hear(*off)
+    assert held() == [14, 33, 33]
+    other = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1, partitions=31)]
+    await broker.hear(attrs.evolve(other[0], name="other"), *other[1:])
+    assert held() == [37, 37, 37]
 
 
 async def test_the_roles_of_many_partitions_leave_turns_to_other_tasks(
