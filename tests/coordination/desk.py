@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +20,11 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
 from kraft.coordinator.rebalance import CoordinatorSettings
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from kraft.messages.leader_and_isr_request import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
 from kraft.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -30,10 +35,18 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kraft.messages.topic_record import TopicRecord
+from kraft.messages.update_metadata_request import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.node.publisher import Publisher
+from kraft.replication.commands import ControllerCommands
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import Parked, Request
@@ -57,6 +70,10 @@ settle = trio.testing.wait_all_tasks_blocked
 class VirtualClock(Clock):
     def now_s(self) -> float:
         return trio.current_time()
+
+
+WORLD = World(clock=VirtualClock())
+SETTINGS = CoordinatorSettings(group_initial_rebalance_delay_s=0)
 
 
 @attrs.frozen
@@ -113,36 +130,15 @@ def topic_records(name: str, topic_id: UUID, *replicas: int) -> tuple[TopicRecor
 
 
 @attrs.define
-class Desk:
+class Coordinator:
+    """The requests of clients to the group coordinator."""
+
     replicas: Replicas
     groups: Groups
-    feed: Feed
-    publisher: Publisher
 
     @property
     def partition(self) -> HostedPartition:
         return self.replicas.partitions[OFFSETS_TOPIC][0]
-
-    async def publish(self, *records: Any) -> None:
-        """Commit metadata and return once the broker has applied it."""
-        self.feed.commit(*records)
-        await self.publisher.until(lambda image: image.offset == self.feed.loader.image.offset)
-
-    async def change(self, **what: Any) -> None:
-        """Change the partition of ``__consumer_offsets``."""
-        await self.publish(PartitionChangeRecord(partition_id=0, topic_id=OFFSETS_ID, **what))
-
-    async def lead(self) -> None:
-        """Make the broker lead the partition, and let followers fetch until all of it is committed."""
-        await self.publisher.registered(LEADER_EPOCH)
-        if len(self.partition.state.replicas) > 1:
-            self.follower_fetches()
-        await settle()
-
-    def follower_fetches(self, end_offset: int | None = None) -> None:
-        """Let the follower fetch from ``end_offset``, by default from the log end."""
-        end = self.partition.log.log_end_offset if end_offset is None else end_offset
-        self.partition.fetched(trio.current_time(), FollowerFetched(FOLLOWER, FOLLOWER_EPOCH, end, 0))
 
     async def send(self, handler: ModuleType, message: Any, version: int) -> Any:
         """Send a request and return its response."""
@@ -191,6 +187,65 @@ class Desk:
         return await self.send(sync_group, message, 5)
 
 
+@attrs.define
+class Desk(Coordinator):
+    """A coordinator with a quorum."""
+
+    feed: Feed
+    publisher: Publisher
+
+    async def publish(self, *records: Any) -> None:
+        """Commit metadata and return once the broker has applied it."""
+        self.feed.commit(*records)
+        await self.publisher.until(lambda image: image.offset == self.feed.loader.image.offset)
+
+    async def change(self, **what: Any) -> None:
+        """Change the partition of ``__consumer_offsets``."""
+        await self.publish(PartitionChangeRecord(partition_id=0, topic_id=OFFSETS_ID, **what))
+
+    async def lead(self) -> None:
+        """Make the broker lead the partition, and let followers fetch until all of it is committed."""
+        await self.publisher.registered(LEADER_EPOCH)
+        if len(self.partition.state.replicas) > 1:
+            self.follower_fetches()
+        await settle()
+
+    def follower_fetches(self, end_offset: int | None = None) -> None:
+        """Let the follower fetch from ``end_offset``, by default from the log end."""
+        end = self.partition.log.log_end_offset if end_offset is None else end_offset
+        self.partition.fetched(trio.current_time(), FollowerFetched(FOLLOWER, FOLLOWER_EPOCH, end, 0))
+
+
+@attrs.define
+class CommandedDesk(Coordinator):
+    """A coordinator with ZooKeeper."""
+
+    commands: ControllerCommands
+
+    async def lead(self, leader: int, epoch: int) -> None:
+        """Give ``__consumer_offsets-0`` a leader, by LeaderAndIsr."""
+        state = LeaderAndIsrPartitionState(leader=leader, leader_epoch=epoch, isr=[leader], replicas=[LEADER, FOLLOWER])
+        topic = LeaderAndIsrTopicState(OFFSETS_TOPIC, OFFSETS_ID, [state])
+        response = await self.commands.lead_and_follow(
+            LeaderAndIsrRequest(broker_epoch=LEADER_EPOCH, topic_states=[topic])
+        )
+        assert response.topics[0].partition_errors[0].error_code == 0
+
+    async def show(self, leaders: Mapping[str, int]) -> None:
+        """Name the leader of partition 0 of each topic, by UpdateMetadata."""
+        ids = {**TOPIC_IDS, OFFSETS_TOPIC: OFFSETS_ID}
+        topics = [
+            UpdateMetadataTopicState(
+                name, ids[name], [UpdateMetadataPartitionState(leader=leader, isr=[leader], replicas=[leader])]
+            )
+            for name, leader in leaders.items()
+        ]
+        endpoints = [UpdateMetadataEndpoint(port=9092, host="h", listener="PLAINTEXT")]
+        alive = [UpdateMetadataBroker(id=each, endpoints=endpoints) for each in (LEADER, FOLLOWER)]
+        request = UpdateMetadataRequest(broker_epoch=LEADER_EPOCH, topic_states=topics, live_brokers=alive)
+        await self.commands.update_metadata(request)
+
+
 class Later:
     """The result of a call in a task beside the test."""
 
@@ -216,10 +271,8 @@ class Later:
 async def desk_in(path: Path, *, replicas: tuple[int, ...] = (LEADER, FOLLOWER), **static: str) -> AsyncIterator[Desk]:
     """A broker that leads ``__consumer_offsets-0`` from when the test calls ``registered``; topics ``t`` and ``u``."""
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
-    world = World(clock=VirtualClock())
-    held = Replicas(LEADER, world, [directory], {each.replace("_", "."): static[each] for each in static})
-    settings = CoordinatorSettings(group_initial_rebalance_delay_s=0)
-    groups = Groups(held, world, settings, 600_000)
+    held = Replicas(LEADER, WORLD, [directory], {each.replace("_", "."): static[each] for each in static})
+    groups = Groups(held, WORLD, SETTINGS, 600_000)
     loader = Loader()
     records = (
         registration(LEADER, LEADER_EPOCH),
@@ -236,5 +289,26 @@ async def desk_in(path: Path, *, replicas: tuple[int, ...] = (LEADER, FOLLOWER),
         nursery.start_soon(groups.run)
         nursery.start_soon(publisher.run)
         yield Desk(held, groups, feed, publisher)
+        nursery.cancel_scope.cancel()
+    await held.close()
+
+
+@asynccontextmanager
+async def commanded_desk_in(path: Path) -> AsyncIterator[CommandedDesk]:
+    """A registered broker with ZooKeeper, whose controller is the test."""
+    directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
+    held = Replicas(LEADER, WORLD, [directory], {})
+    await held.load(None)
+    groups = Groups(held, WORLD, SETTINGS, 600_000)
+
+    async def topic_config(name: str) -> Mapping[str, str]:
+        await trio.lowlevel.checkpoint()
+        return {}
+
+    commands = ControllerCommands(held, groups, topic_config)
+    commands.registered(LEADER_EPOCH)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(groups.run)
+        yield CommandedDesk(held, groups, commands)
         nursery.cancel_scope.cancel()
     await held.close()

@@ -13,6 +13,7 @@ from kraft.api import list_groups
 from kraft.coordinator.records import CommittedOffset, OffsetRecord
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.metadata.update_metadata import LEADER_DURING_DELETE
 from kraft.records.record import Record, encode_batch
 from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode
@@ -23,7 +24,8 @@ from tests.coordination.desk import (
     LEADER,
     LEADER_EPOCH,
     TOPIC_IDS,
-    Desk,
+    Coordinator,
+    commanded_desk_in,
     desk_in,
     settle,
     topic_records,
@@ -39,7 +41,7 @@ def fail(*_: object) -> None:
     raise OSError("no space")
 
 
-def write_commits(desk: Desk, count: int, topic: str = "t") -> None:
+def write_commits(desk: Coordinator, count: int, topic: str = "t") -> None:
     """Write the log of a previous leader: commits of offset 0 for the first ``count`` partitions."""
     for base in range(0, count, 1000):
         commits = [
@@ -118,6 +120,25 @@ class TestLoading:
             await desk.change(leader=LEADER)
             await settle()
             assert await desk.committed() == {"t": 7, "u": 0}
+
+    async def test_only_topics_that_a_zookeeper_era_controller_deletes_are_forgotten(self, tmp_path: Path) -> None:
+        """``ControllerBrokerRequestBatch.updateMetadataRequestPartitionInfoMap`` has ``partitionsWithLeaders`` for a
+        new broker: a topic without a leader is in no UpdateMetadata, and still exists. A deleted topic is in one, with
+        ``LeaderAndIsr.LEADER_DURING_DELETE``.
+        """
+        async with commanded_desk_in(tmp_path) as desk:
+            await desk.lead(LEADER, 0)
+            write_commits(desk, 1, "omitted")
+            write_commits(desk, 1, "t")
+            await desk.show({OFFSETS_TOPIC: LEADER, "t": FOLLOWER})
+            await desk.lead(FOLLOWER, 1)
+            assert await desk.committed() == ErrorCode.NOT_COORDINATOR
+            await desk.lead(LEADER, 2)
+            await settle()
+            assert await desk.committed() == {"omitted": 0, "t": 0}
+            await desk.show({"t": LEADER_DURING_DELETE})
+            await settle()
+            assert await desk.committed() == {"omitted": 0}
 
     async def test_a_partition_whose_append_fails_meanwhile_is_not_served_before_it_is_loaded_again(
         self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
