@@ -13,6 +13,7 @@ from kraft.config.broker import NodeConfig
 from kraft.control.controller import Controller
 from kraft.control.controller_channel import ControllerChannel
 from kraft.control.metadata import Metadata
+from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.metadata.image import Image
@@ -40,6 +41,7 @@ class BrokerContext:
     catch_up: Callable[[], Awaitable[None]]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessionCache
+    auto_topics: AutoTopicCreation
 
     @property
     def node_id(self) -> int:

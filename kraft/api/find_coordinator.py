@@ -2,15 +2,15 @@
 
 Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may request share groups.
 
-The first request creates ``__consumer_offsets``, and its response waits for that. Transactions are not served: a
-request for their coordinator gets INVALID_REQUEST, so that a client fails at once and does not wait.
+The first request begins to create ``__consumer_offsets``. Until the topic exists, its response and others have
+COORDINATOR_NOT_AVAILABLE, which clients retry. Transactions are not served: a request for their coordinator gets
+INVALID_REQUEST, so that a client fails at once and does not wait.
 """
 
 from __future__ import annotations
 
 import enum
 
-from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
 from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -18,7 +18,7 @@ from kraft.coordinator.core import HASHED_CHARACTERS, coordinator_partition
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
 from kraft.world.turns import Turns
@@ -42,23 +42,8 @@ class KeyType(enum.IntEnum):
 async def at_broker(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> Reply:
     if message.key_type != KeyType.GROUP:
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
-    if broker.replicas.partition_count(OFFSETS_TOPIC):
-        return await _answer(broker, request, message)
-
-    async def create_then_answer() -> FindCoordinatorResponse:
-        [created] = await create_topics(broker, [OFFSETS_TOPIC])
-        if created.error_code not in CREATED:
-            text = f"Cannot create {OFFSETS_TOPIC}: {created.error_message}"
-            return error(message, request.api_version, ErrorCode.COORDINATOR_NOT_AVAILABLE, text)
-        return await _answer(broker, request, message)
-
-    return Parked(create_then_answer)
-
-
-at_zk_broker = at_broker
-
-
-async def _answer(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if not broker.replicas.partition_count(OFFSETS_TOPIC):
+        broker.auto_topics.create([OFFSETS_TOPIC])
     keys = message.coordinator_keys if request.api_version >= KEYS_VERSION else [message.key]
     turns = Turns(_SLICE_KEYS)
     found = []
@@ -68,10 +53,13 @@ async def _answer(broker: BrokerContext, request: Request, message: FindCoordina
     return _shaped(request.api_version, found)
 
 
+at_zk_broker = at_broker
+
+
 def _find(broker: BrokerContext, group_id: str, listener: str) -> Coordinator:
     try:
         count = broker.replicas.partition_count(OFFSETS_TOPIC)
-        if not count:  # another node's controller has created it, and this broker has not replayed that yet
+        if not count:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         leader, _ = broker.replicas.known_leader(OFFSETS_TOPIC, coordinator_partition(group_id, count))
         registered = broker.image.brokers.get(leader)

@@ -15,8 +15,9 @@ Versions 0 to 13.
 
 The response has the brokers that are not fenced and have the listener of the request. Its controller id is that of one
 of them: clients send it admin requests, which any broker forwards. With ZooKeeper it is that of the controller. With
-``auto.create.topics.enable`` the broker creates the topics that a client names and allows, with ``num.partitions`` and
-``default.replication.factor``. The response waits for that.
+``auto.create.topics.enable`` the broker begins to create the topics that a client names and allows, with
+``num.partitions`` and ``default.replication.factor``. Until they exist, they have UNKNOWN_TOPIC_OR_PARTITION, which
+clients retry.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from collections.abc import Iterable
 
 from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from kraft.api.auto_topic_creation import CREATED, create_topics
 from kraft.api.context import BrokerContext
 from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -39,7 +39,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.image import Image, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.metadata.topic_name import is_valid_topic_name
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.uuids import ZERO_UUID
@@ -64,15 +64,8 @@ async def at_broker(broker: BrokerContext, request: Request, message: MetadataRe
     if request.api_version < BY_ID_VERSION and any(_by_id(topic) for topic in message.topics or []):
         # Versions 10 and 11 have topic ids in the request, but cannot return the errors of unknown ids.
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    missing = _to_create(broker, message)
-    if not missing:
-        return await _answer(broker, request, message, {})
-
-    async def create_then_answer() -> MetadataResponse:
-        refused = await _create(broker, missing)
-        return await _answer(broker, request, message, refused)
-
-    return Parked(create_then_answer)
+    broker.auto_topics.create(_to_create(broker, message))
+    return await _answer(broker, request, message)
 
 
 at_zk_broker = at_broker
@@ -92,20 +85,7 @@ def _to_create(broker: BrokerContext, message: MetadataRequest) -> list[str]:
     return [name for name in names if name not in known and is_valid_topic_name(name)]
 
 
-async def _create(broker: BrokerContext, names: Iterable[str]) -> dict[str, ErrorCode]:
-    """Create topics; return the error of each that could not be created."""
-    refused: dict[str, ErrorCode] = {}
-    for topic in await create_topics(broker, names):
-        if topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
-            refused[topic.name] = ErrorCode.INVALID_REPLICATION_FACTOR
-        elif topic.error_code not in CREATED:
-            refused[topic.name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return refused
-
-
-async def _answer(
-    broker: BrokerContext, request: Request, message: MetadataRequest, refused: dict[str, ErrorCode]
-) -> MetadataResponse:
+async def _answer(broker: BrokerContext, request: Request, message: MetadataRequest) -> MetadataResponse:
     image = broker.image
     listener = request.connection.listener
     brokers = alive_brokers(image, listener)
@@ -120,7 +100,7 @@ async def _answer(
             await turns.spend(1 + len(topics[-1].partitions))
     else:
         for wanted in _distinct(message.topics or []):
-            topics.append(_wanted(image, wanted, alive, operations, refused))
+            topics.append(_wanted(image, wanted, alive, operations))
             await turns.spend(1 + len(topics[-1].partitions))
     wants_cluster = message.include_cluster_authorized_operations
     return MetadataResponse(
@@ -138,9 +118,7 @@ def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTop
     return list(by_id.values()) or list({topic.name: topic for topic in topics}.values())
 
 
-def _wanted(
-    image: Image, wanted: MetadataRequestTopic, alive: set[int], operations: int, refused: dict[str, ErrorCode]
-) -> MetadataResponseTopic:
+def _wanted(image: Image, wanted: MetadataRequestTopic, alive: set[int], operations: int) -> MetadataResponseTopic:
     if wanted.name is None or wanted.topic_id != ZERO_UUID:  # the Java client sends an empty name with an id
         topic = image.topics.get(wanted.topic_id)
         if topic is None:
@@ -149,10 +127,8 @@ def _wanted(
     topic = image.topic(wanted.name)
     if topic is not None:
         return _described(topic, alive, operations)
-    if not is_valid_topic_name(wanted.name):
-        code = ErrorCode.INVALID_TOPIC_EXCEPTION
-    else:
-        code = refused.get(wanted.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    is_valid = is_valid_topic_name(wanted.name)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid else ErrorCode.INVALID_TOPIC_EXCEPTION
     return MetadataResponseTopic(code, wanted.name, ZERO_UUID, is_internal(wanted.name))
 
 

@@ -43,6 +43,7 @@ from kraft.control.controller_channel import ControllerChannel
 from kraft.control.controller_metrics import declare_controller_metrics, declare_metadata_metrics
 from kraft.control.controller_registration import ControllerRegistration, registration_request
 from kraft.control.metadata import Metadata
+from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.metrics import Registry
@@ -226,6 +227,7 @@ class Node:
         self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
+        tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
         start_replication(tasks, self.config, self.world, replicas, parts.channel, self.registry, self.stopping)
         async with trio.open_nursery() as data_plane:
@@ -346,6 +348,7 @@ class Node:
             publisher.catch_up,
             producer_ids,
             sessions,
+            AutoTopicCreation(config, parts.channel, publisher.catch_up),
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)

@@ -30,6 +30,7 @@ from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint, Voter
 from kraft.control.controller_channel import ControllerChannel
+from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.metrics import Registry
@@ -137,6 +138,7 @@ class ZooKeeperNode:
                 tasks.start_soon(log.run, name="request log")
             tasks.start_soon(broker.channel.run, name="controller channel")
             tasks.start_soon(broker.groups.run, name="groups")
+            tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
             async with trio.open_nursery() as planes:
                 await self._serve_requests(tasks, planes, sessions, broker, log, task_status)
@@ -220,6 +222,7 @@ class ZooKeeperNode:
             trio.lowlevel.checkpoint,
             ProducerIds(channel, replicas),
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
+            AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
             commands=commands,
         )
 

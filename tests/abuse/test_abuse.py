@@ -42,6 +42,7 @@ from tests.abuse import attacks
 from tests.abuse.attack import Attack, whole
 from tests.abuse.campaign import Outcome, neighbour, strike
 from tests.abuse.state import coordinator
+from tests.api.groups import coordinated
 from tests.fuzz.strike import Address, Neighbour
 from tests.support.nodes import connected
 
@@ -156,9 +157,7 @@ async def test_the_handler_of_a_large_request_gives_its_turn_away(request_: Mess
     The hash of an id of 32,000 characters takes as long as a slice.
     """
     async with embedded_node() as node, connected(node) as broker:
-        await broker.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
-        while (await broker.request(OffsetFetchRequest(group_id="g", topics=[]), 5)).error_code:
-            await trio.lowlevel.checkpoint()  # the coordinator loads its partition
+        await coordinated(broker, "g")
         steps = HandlerSteps()
         trio.lowlevel.add_instrument(steps)
         await broker.request(request_, version)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.rpc.client import Connection, connect
 from kraft.testing import EmbeddedCluster, embedded_node
+from tests.api.groups import coordinated
 from tests.api.serving import VOTER_1, VOTER_2, Serving, serving
 from tests.support.nodes import connected
 from tests.support.talk import create
@@ -44,7 +44,7 @@ async def topic(broker: Connection, new_name: str) -> str:
 @pytest.fixture
 async def group(broker: Connection, new_name: str) -> str:
     """A group id whose coordinator is there."""
-    await broker.request(FindCoordinatorRequest(coordinator_keys=[new_name]))
+    await coordinated(broker, f"group-{new_name}")
     return f"group-{new_name}"
 
 

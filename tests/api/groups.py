@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup
+from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from kraft.messages.join_group_response import JoinGroupResponse
@@ -21,8 +22,24 @@ from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequest
 from kraft.messages.sync_group_response import SyncGroupResponse
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
+from tests.support.clusters import eventually
 
 PROTOCOLS = [JoinGroupRequestProtocol("range", b"subscription")]
+
+
+async def coordinated(broker: Connection, group: str) -> None:
+    """Return once the broker coordinates the group. The first request creates ``__consumer_offsets``."""
+
+    async def is_found() -> bool:
+        response = await broker.request(FindCoordinatorRequest(coordinator_keys=[group]), 4)
+        return not response.coordinators[0].error_code
+
+    async def is_loaded() -> bool:
+        response = await broker.request(HeartbeatRequest(group, 0, "nobody"))
+        return response.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+    await eventually(is_found)
+    await eventually(is_loaded)
 
 
 def join_request(group: str, member_id: str = "", instance_id: str | None = None) -> JoinGroupRequest:

@@ -9,14 +9,13 @@ import trio
 
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
-from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from kraft.rpc.client import Connection, connect
 from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode
-from tests.api.groups import commit, committed, described, heartbeat, join, join_request, sync
+from tests.api.groups import commit, committed, coordinated, described, heartbeat, join, join_request, sync
 from tests.support.nodes import node_in
 from tests.support.talk import create
 
@@ -94,7 +93,7 @@ async def test_a_static_member_comes_back_without_a_rebalance(broker: Connection
 async def test_groups_and_offsets_survive(tmp_path: Path, kill: bool) -> None:
     async with node_in(tmp_path) as node:
         await create(node.broker, "orders")
-        await node.broker.request(FindCoordinatorRequest(coordinator_keys=["readers"]))
+        await coordinated(node.broker, "readers")
         joined = await join(node.broker, "readers")
         await sync(node.broker, "readers", joined, joined.member_id)
         for offset in range(10):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import trio
 
-from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.offset_delete_request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -13,7 +12,7 @@ from kraft.messages.offset_delete_request import (
 from kraft.rpc.client import Connection
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
-from tests.api.groups import commit, committed
+from tests.api.groups import commit, committed, coordinated
 from tests.support.nodes import connected
 from tests.support.talk import create
 
@@ -60,9 +59,8 @@ async def test_the_response_for_many_partitions_is_made_in_slices() -> None:
     """The connection makes it once the coordinator has decided: 99,000 elements in one step took 50 ms and more."""
     async with embedded_node() as node, connected(node) as broker:
         await create(broker, "topic")
-        await broker.request(FindCoordinatorRequest(coordinator_keys=["group"]))
-        while await commit(broker, "group", "topic", 3):
-            await trio.lowlevel.checkpoint()  # the coordinator loads its partition
+        await coordinated(broker, "group")
+        assert not await commit(broker, "group", "topic", 3)
         partitions = [OffsetDeleteRequestPartition(0)] * 10_000
         request = OffsetDeleteRequest("group", [OffsetDeleteRequestTopic("topic", partitions)])
         steps = ConnectionSteps()

@@ -110,13 +110,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "unregister_broker": [Allowed("*", "errorMessage", NO_TEXT_3, V3)],
     "metadata_by_id": [Allowed("METADATA 1[23]: neither", "*", CRASHES)],
-    "automatic_topics": [
-        Allowed(
-            "*: unknown",
-            "topics.*",
-            "This node returns a topic that it creates automatically; Apache Kafka returns it for the next request.",
-        )
-    ],
     "describe_topic_partitions": [Allowed("*: name ''", "topics.*", CRASHES)],
     "create_topics": [*_TOPIC_SETTINGS, *_TOPIC_SETTINGS_OF_3, Allowed("*: local retention*", "*", TIERED)],
     "create_many_topics": [

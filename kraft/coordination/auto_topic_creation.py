@@ -1,0 +1,108 @@
+"""Topics that a broker creates through the controller because a client needs them.
+
+The response to that client does not wait for the controller: it has an error that the client retries until the topic
+exists, as with Apache Kafka's DefaultAutoTopicCreationManager. So a controller that is slow, or gone, delays no other
+request of the client's connection.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+import attrs
+import trio
+
+from kraft.config.broker import NodeConfig
+from kraft.control.controller_channel import ControllerChannel
+from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kraft.messages.create_topics_response import CreateTopicsResponse
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import OFFSETS_TOPIC
+
+logger = logging.getLogger("kraft.topics")
+
+MAX_TOPICS = 1_000
+"""Not a Kafka setting. The maximum number of topics that a broker creates at the same time."""
+_RETRY_AFTER_S = 1.0
+"""Not a Kafka setting. The pause between a refusal by the controller and the next attempt: clients retry more often."""
+_CREATED: Final = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+"""The topic exists: either this request or an earlier one created it."""
+_BROKER_DEFAULT = -1
+_TIMEOUT_MS = 30_000
+
+
+@attrs.define(eq=False)
+class AutoTopicCreation:
+    """Creates each topic with one request at a time. ``catch_up`` is that of the broker's context."""
+
+    config: NodeConfig
+    channel: ControllerChannel
+    catch_up: Callable[[], Awaitable[None]]
+    _in_flight: set[str] = attrs.Factory(set)
+    _requests: trio.MemorySendChannel[list[str]] = attrs.field(init=False)
+    _inbox: trio.MemoryReceiveChannel[list[str]] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._requests, self._inbox = trio.open_memory_channel[list[str]](MAX_TOPICS)
+
+    def create(self, names: Iterable[str]) -> None:
+        """Begin to create topics that have valid names, with one request.
+
+        Topics in flight are left out, and so are those beyond MAX_TOPICS: their clients retry.
+        """
+        wanted: list[str] = []
+        for name in names:
+            if len(self._in_flight) >= MAX_TOPICS:
+                break
+            if name not in self._in_flight:
+                self._in_flight.add(name)
+                wanted.append(name)
+        if wanted:
+            self._requests.send_nowait(wanted)  # has room, because each queued request has a topic in flight
+
+    async def run(self) -> None:
+        """Send the requests, for as long as the node lives. No answer of a controller raises here."""
+        async with trio.open_nursery() as nursery:
+            async for names in self._inbox:
+                nursery.start_soon(self._create, names, name=f"creates {names[0]}")
+
+    async def _create(self, names: list[str]) -> None:
+        request = CreateTopicsRequest(topics=[_creatable(self.config, name) for name in names], timeout_ms=_TIMEOUT_MS)
+        try:
+            response: CreateTopicsResponse = await self.channel.request(request)
+        except KafkaError as failure:
+            logger.warning("cannot create %s: %s; a client that needs the topic retries", _listed(names), failure)
+        else:
+            await self.catch_up()
+            refused = [each for each in response.topics if each.error_code not in _CREATED]
+            for topic in refused:
+                text = topic.error_message or ErrorCode(topic.error_code).name
+                logger.warning("the controller does not create topic %s, which a client needs: %s", topic.name, text)
+            if refused:
+                await trio.sleep(_RETRY_AFTER_S)
+        self._in_flight.difference_update(names)
+
+
+def _listed(names: list[str]) -> str:
+    return f"topic {names[0]}" if len(names) == 1 else f"topic {names[0]} and {len(names) - 1} more"
+
+
+def _creatable(config: NodeConfig, name: str) -> CreatableTopic:
+    """Describe the automatic creation of ``name``: internal topics by their own settings, others by the broker's
+    defaults.
+    """
+    if name != OFFSETS_TOPIC:
+        return CreatableTopic(name=name, num_partitions=_BROKER_DEFAULT, replication_factor=_BROKER_DEFAULT)
+    settings = {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": str(config.groups.offsets_topic_segment_bytes),
+    }
+    return CreatableTopic(
+        name=name,
+        num_partitions=config.groups.offsets_topic_num_partitions,
+        replication_factor=config.groups.offsets_topic_replication_factor,
+        configs=[CreatableTopicConfig(name=key, value=value) for key, value in settings.items()],
+    )
