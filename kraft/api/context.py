@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
@@ -71,11 +71,21 @@ class BrokerContext:
         return response
 
 
+class LegacyControllerPart(Protocol):
+    """The part of a broker with ZooKeeper that is the controller, if it is elected.
+
+    ``kraft.zookeeper.controller_driver.LegacyControllerDriver`` is one. A node with a quorum does not import it.
+    """
+
+    async def answer(self, message: Any, version: int) -> Any: ...
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class ZkBrokerContext(BrokerContext):
     """A broker with ZooKeeper, whose controller sends it ``commands``."""
 
     commands: ControllerCommands
+    controller: LegacyControllerPart
 
     def shown_controller(self, alive: Collection[int]) -> int:
         """The controller that clients see: the active one, because no broker forwards. -1 while it is not alive."""

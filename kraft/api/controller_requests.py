@@ -1,10 +1,13 @@
-"""The handlers that the APIs of the active controller share at a controller's listener."""
+"""The handlers that the APIs of the active controller share: at a controller's listener, and at that of a broker with
+ZooKeeper, which may be the controller.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
-from kraft.api.context import ControllerContext
+from kraft.api.context import ControllerContext, ZkBrokerContext
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -35,3 +38,11 @@ async def decide_for_node(controller: ControllerContext, request: Request, messa
         if field.is_array and len(getattr(message, field.name) or ()) > MAX_ENTRIES:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"A node has at most {MAX_ENTRIES} {field.name}.")
     return await decide(controller, request, message)
+
+
+async def ask_controller(broker: ZkBrokerContext, request: Request, message: Any) -> Reply:
+    """Return the response of this broker's controller, which is NOT_CONTROLLER unless it is the active one.
+
+    Other requests are handled meanwhile: the decision may wait for ZooKeeper.
+    """
+    return Parked(partial(broker.controller.answer, message, request.api_version))

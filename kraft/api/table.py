@@ -89,6 +89,7 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.LEADER_AND_ISR: (5, 7),
         ApiKey.STOP_REPLICA: (3, 4),
         ApiKey.UPDATE_METADATA: (7, 8),
+        ApiKey.CONTROLLED_SHUTDOWN: (0, 3),
         ApiKey.OFFSET_COMMIT: (2, 9),
         ApiKey.OFFSET_FETCH: (1, 9),
         ApiKey.FIND_COORDINATOR: (0, 6),
@@ -106,8 +107,10 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.DESCRIBE_LOG_DIRS: (1, 4),
         ApiKey.DELETE_GROUPS: (0, 2),
         ApiKey.OFFSET_DELETE: (0, 0),
+        ApiKey.ALTER_PARTITION: (0, 3),
         ApiKey.DESCRIBE_CLUSTER: (0, 2),
         ApiKey.DESCRIBE_PRODUCERS: (0, 0),
+        ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),
     },
 }
 """The versions of each API that a kind of listener offers."""

@@ -131,8 +131,7 @@ class ReplicationSettings:
     )
     leader_imbalance_per_broker_percentage: int = integer(
         10,
-        "The imbalance that is tolerated on one broker.",
-        not_honoured="the controller corrects any imbalance; Apache Kafka, too, reads it only with ZooKeeper",
+        "The percentage of a broker's preferred leaderships that may be elsewhere. Only with ZooKeeper: else none may.",
     )
     controlled_shutdown_enable: bool = boolean(True, "Move leaders away before the broker stops.")
     controlled_shutdown_max_retries: int = integer(

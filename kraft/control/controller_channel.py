@@ -1,7 +1,8 @@
 """The broker's channel to the active controller, on whichever node it is.
 
 If this node leads the quorum, its own controller gets the request, without a socket. Otherwise the channel keeps one
-connection to the leader's controller listener. It sends the requests of one bounded queue, up to five at a time.
+connection to the leader's controller listener. A broker with ZooKeeper has a connection to itself while it is the
+controller, as in Apache Kafka. It sends the requests of one bounded queue, up to five at a time.
 
 NOT_CONTROLLER, a lost connection and a new leader have one consequence: the channel sends the request again, to the
 present leader, until the caller's timeout. If only the response was lost, the controller gets the request twice, as in
@@ -70,7 +71,8 @@ class _Call:
 
 
 class ControllerChannel:
-    """Sends requests to the active controller; ``controller`` is None where the node has no controller role.
+    """Sends requests to the active controller. ``controller`` gets them while this node leads; it is None where the
+    node has no controller role, and with ZooKeeper.
 
     ``address_of`` returns where a controller listens, by its id.
 
@@ -126,8 +128,8 @@ class ControllerChannel:
             while True:
                 leader_id, epoch = self._quorum.leader_id, self._quorum.epoch
                 if leader_id is not None:
-                    if leader_id == self._quorum.node_id:
-                        response = await self._request_locally(message, version, timeout_ms)
+                    if self._controller is not None and leader_id == self._quorum.node_id:
+                        response = await self._request_locally(self._controller, message, version, timeout_ms)
                     else:
                         sent = (message, version) if envelope is None else (envelope, None)
                         response = await self._request_remotely(*sent)
@@ -140,11 +142,12 @@ class ControllerChannel:
                     await self._quorum.change(leader_id, epoch)
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
-    async def _request_locally(self, message: Message, version: int | None, timeout_ms: float) -> Any:
+    async def _request_locally(
+        self, controller: LocalController, message: Message, version: int | None, timeout_ms: float
+    ) -> Any:
         """Return None if this node's controller is not active."""
-        assert self._controller is not None, "only a node with the controller role can lead"
         try:
-            return await self._controller.request(message, version, timeout_ms=timeout_ms)
+            return await controller.request(message, version, timeout_ms=timeout_ms)
         except KafkaError as refused:
             if refused.code is not ErrorCode.NOT_CONTROLLER:
                 raise
@@ -179,7 +182,7 @@ class ControllerChannel:
             await self._quorum.change(self._quorum.leader_id, self._quorum.epoch)
 
     async def _serve(self, leader_id: int | None) -> None:
-        if leader_id is None or leader_id == self._quorum.node_id:
+        if leader_id is None or (self._controller is not None and leader_id == self._quorum.node_id):
             async for call in self._inbox:
                 call.done.set()
             return

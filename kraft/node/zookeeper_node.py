@@ -5,11 +5,13 @@ The lifetimes, outermost first::
     directories                     locks held, from here to the end
       broker                        groups, fetchers, in-sync replicas, maintenance
         registration                the session with ZooKeeper: while it lives, the broker is registered
+          controller                stands for election; while it is elected, one channel to each broker
         control plane               the controller's listener (KIP-291), if it is set: queue of 20, 1 handler
         data plane                  the other listeners; without a control plane the controller's requests come here
 
-The planes listen before the broker registers, because a registration has the bound ports. The node never becomes
-the controller: it needs one of Apache Kafka 3.9, and without one it refuses to start.
+The planes listen before the broker registers, because a registration has the bound ports. The controller sends its
+requests to its own broker by the same listener as to the others, and a broker its requests to itself, if it is the
+controller.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint, Voter
+from kraft.config.topic import log_config
 from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
@@ -62,6 +65,9 @@ from kraft.wire.uuids import uuid_to_text
 from kraft.world.trace import Trace
 from kraft.world.world import World
 from kraft.zookeeper.broker_node import BrokerSessions, CannotJoin
+from kraft.zookeeper.controller.active import LegacyControllerConfig
+from kraft.zookeeper.controller.core import LegacyController
+from kraft.zookeeper.controller_driver import LegacyControllerDriver
 from kraft.zookeeper.session import OperationFailed, SessionLost, ZooKeeperUnavailable
 from kraft.zookeeper.znodes.brokers import BrokerRegistration
 from kraft.zookeeper.znodes.fields import MalformedZnode
@@ -82,6 +88,7 @@ class ZooKeeperNode:
     registry: Registry = attrs.field(init=False)
     trace: Trace = attrs.field(init=False)
     watch: LoopWatch = attrs.field(init=False)
+    controller: LegacyControllerDriver = attrs.field(init=False)
     stopping: trio.Event = attrs.Factory(trio.Event)
     broker: ZkBrokerContext | None = attrs.field(default=None, init=False)
     """The running broker; for tests that inspect a live node."""
@@ -90,6 +97,8 @@ class ZooKeeperNode:
         self.registry = Registry(self.world.seconds)
         self.trace = Trace(self.world.clock, self.config.node_id)
         self.watch = LoopWatch(self.registry, self.trace, self.world.watch_steps)
+        core = LegacyController(legacy_controller_config(self.config), self.world.new_uuid)
+        self.controller = LegacyControllerDriver(self.world, core)
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until ``stopping`` is set and the node has shut down in order.
@@ -97,8 +106,8 @@ class ZooKeeperNode:
         ``task_status`` is started once clients may connect, with the bound endpoints, or with None if the node was
         stopped before.
 
-        Error handling: one of EXPLAINED if ZooKeeper or a controller is missing at the start, StorageError or OSError
-        if a disk has an error, each inside exception groups.
+        Error handling: one of EXPLAINED if ZooKeeper is missing at the start, StorageError or OSError if a disk has
+        an error, each inside exception groups.
         """
         sessions = BrokerSessions(
             self.world,
@@ -169,7 +178,7 @@ class ZooKeeperNode:
         )
 
         async def join() -> None:
-            await tasks.start(sessions.run, registration, broker.commands, name="registration")
+            await tasks.start(sessions.run, registration, broker.commands, self.controller, name="registration")
             await broker.commands.until(lambda image: config.node_id in image.brokers)
 
         if await unless(self.stopping, join):
@@ -224,7 +233,24 @@ class ZooKeeperNode:
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
             commands=commands,
+            controller=self.controller,
         )
+
+
+def legacy_controller_config(config: NodeConfig) -> LegacyControllerConfig:
+    """Return the settings for the time when this broker is the controller."""
+    listeners, replication = config.listeners, config.replication
+    inter_broker = listeners.inter_broker or ""
+    return LegacyControllerConfig(
+        config.node_id,
+        inter_broker,
+        listeners.control_plane or inter_broker,
+        allows_unclean_elections=log_config({}, config.values).unclean_leader_election_enable,
+        deletes_topics=config.topics.delete_topic_enable,
+        rebalances_leaders=replication.auto_leader_rebalance_enable,
+        leader_imbalance_percentage=replication.leader_imbalance_per_broker_percentage,
+        leader_imbalance_check_interval_s=replication.leader_imbalance_check_interval_seconds,
+    )
 
 
 def _controller_address(config: NodeConfig, replicas: Replicas, broker_id: int) -> Voter | None:

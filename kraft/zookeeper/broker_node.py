@@ -1,11 +1,12 @@
 """A broker in ZooKeeper: the id of the cluster, the broker's registration, and the configurations that it reads.
 
-:class:`BrokerSessions` keeps the broker registered. A registration ends with its session, so each new session makes a
-new one, with a higher broker epoch (KIP-380).
+:class:`BrokerSessions` keeps the broker registered, and runs its part as the controller in each session. A registration
+ends with its session, so each new session makes a new one, with a higher broker epoch (KIP-380).
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 from collections.abc import Mapping
@@ -28,7 +29,6 @@ from kraft.zookeeper.znodes.cluster import (
     decode_config,
     encode_cluster_id,
 )
-from kraft.zookeeper.znodes.controllers import CONTROLLER
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, decode_config_change
 
@@ -47,6 +47,13 @@ class RegisteredBroker(Protocol):
 
     def registered(self, broker_epoch: int) -> None: ...
     async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None: ...
+
+
+class SessionFollower(Protocol):
+    """The broker's part as the controller; ``kraft.zookeeper.controller_driver.LegacyControllerDriver`` is one."""
+
+    async def run(self, opened: ZooKeeperSession) -> None: ...
+    async def changed(self, event: ZnodeChanged | SessionState) -> None: ...
 
 
 async def register(opened: ZooKeeperSession, broker: BrokerRegistration, limit_s: float) -> int:
@@ -73,23 +80,6 @@ async def register(opened: ZooKeeperSession, broker: BrokerRegistration, limit_s
             await trio.sleep(_RETRY_S)
     what = f"a broker with id {broker.broker_id} is registered, and did not go away within {limit_s:g} s"
     raise CannotJoin(f"{path} exists: {what}; give each broker an id of its own")
-
-
-async def wait_for_controller(opened: ZooKeeperSession, limit_s: float) -> None:
-    """Return once the cluster has a controller.
-
-    Raises:
-        CannotJoin: there was none for ``limit_s``.
-        SessionLost: the session is over.
-    """
-    with trio.move_on_after(limit_s):
-        while True:
-            (found,) = await opened.perform((Get(CONTROLLER),))
-            if isinstance(found, Znode):
-                return
-            await trio.sleep(_RETRY_S)
-    what = "this node cannot be the controller yet: start a broker of Apache Kafka 3.9 on the same ZooKeeper first"
-    raise CannotJoin(f"{CONTROLLER} does not exist, so the cluster has no controller, and {what}")
 
 
 @attrs.define(eq=False)
@@ -122,14 +112,16 @@ class BrokerSessions:
         self,
         broker: BrokerRegistration,
         registered: RegisteredBroker,
+        controller: SessionFollower,
         *,
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Keep the broker registered, and its configurations current. ``task_status`` is started once it is registered
-        and the cluster has a controller. Runs until cancelled, and then ends the session.
+        """Keep the broker registered, its configurations current, and ``controller`` running in each session.
+
+        ``task_status`` is started once the broker is registered. Runs until cancelled, and then ends the session.
 
         Raises:
-            CannotJoin: another process is registered under this id, or there is no controller at the start.
+            CannotJoin: another process is registered under this id.
             ZooKeeperUnavailable: ZooKeeper is missing at the start.
             OperationFailed: ZooKeeper refuses an operation that Kafka needs.
         """
@@ -144,10 +136,13 @@ class BrokerSessions:
                     registered.registered(epoch)
                     self._use(opened)
                     if limit_s != math.inf:
-                        await wait_for_controller(opened, limit_s)
                         task_status.started()
                         limit_s = math.inf
-                    await self._follow_configs(opened, broker.broker_id, registered)
+                    async with trio.open_nursery() as nursery:
+                        # Like KafkaController, which stands for election only in a session with a registration.
+                        nursery.start_soon(controller.run, opened, name="controller")
+                        await self._follow(opened, broker.broker_id, registered, controller)
+                        nursery.cancel_scope.cancel(reason="the session has ended")
                 except SessionLost:
                     pass
             self._use(None)
@@ -171,23 +166,28 @@ class BrokerSessions:
             else:
                 await self._changed.wait()
 
-    async def _follow_configs(self, opened: ZooKeeperSession, broker_id: int, broker: RegisteredBroker) -> None:
+    async def _follow(
+        self, opened: ZooKeeperSession, broker_id: int, broker: RegisteredBroker, controller: SessionFollower
+    ) -> None:
         """Pass on the settings of this broker, and from then on every announced change, until the session ends.
+
+        All other changes are the controller's.
 
         Error handling: a notification or a configuration that is malformed is logged and ignored.
         """
-        seen = set(await _children(opened, CONFIG_CHANGES))
-        for entity in (DEFAULT_ENTITY, str(broker_id)):
-            await _pass_on(opened, f"brokers/{entity}", broker_id, broker)
-        while True:
-            event = await opened.next_event()
-            if event is SessionState.EXPIRED:
-                return
-            if event == ZnodeChanged(CONFIG_CHANGES):
-                names = await _children(opened, CONFIG_CHANGES)
-                for name in sorted(set(names) - seen):
-                    await _announced(opened, f"{CONFIG_CHANGES}/{name}", broker_id, broker)
-                seen = set(names)
+        with contextlib.suppress(SessionLost):
+            seen = set(await _children(opened, CONFIG_CHANGES))
+            for entity in (DEFAULT_ENTITY, str(broker_id)):
+                await _pass_on(opened, f"brokers/{entity}", broker_id, broker)
+            while opened.state is not SessionState.EXPIRED:
+                event = await opened.next_event()
+                if event == ZnodeChanged(CONFIG_CHANGES):
+                    names = await _children(opened, CONFIG_CHANGES)
+                    for name in sorted(set(names) - seen):
+                        await _announced(opened, f"{CONFIG_CHANGES}/{name}", broker_id, broker)
+                    seen = set(names)
+                else:
+                    await controller.changed(event)
 
 
 async def _children(opened: ZooKeeperSession, path: str) -> tuple[str, ...]:

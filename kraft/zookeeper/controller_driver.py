@@ -6,6 +6,7 @@ does. A channel ends with the incarnation of its broker, or with the epoch of th
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import Any
 
@@ -56,40 +57,47 @@ class _Channel:
 
 
 class LegacyControllerDriver:
-    """One for the life of the broker. ``run`` lasts for one session."""
+    """One for the life of the broker. ``run`` lasts for one session.
+
+    ``answer`` is the one way of a request to the core. An API of the active controller needs three things: a function
+    ``(active, message, version) -> Steps[response]`` in ``kraft.zookeeper.controller``; its row in ``LEGACY_HANDLERS``
+    with the response of a broker that is not the controller; and ``at_zk_broker = ask_controller`` in the API's file.
+    """
 
     def __init__(self, world: World, core: LegacyController) -> None:
         self.core = core
         self._world = world
         self._channels: dict[Incarnation, _Channel] = {}
-        self._is_running = False
-        self._events, self._inbox = trio.open_memory_channel[LegacyEvent](INBOX_EVENTS)
+        self._events: trio.MemorySendChannel[LegacyEvent] | None = None
 
     async def run(self, opened: ZooKeeperSession) -> None:
         """Drive the core in a session in which the broker is registered; return when the session is over.
 
         Error handling: no error of a broker is raised here; its request is sent again.
         """
+        assert self._events is None, "one session at a time"
+        self._events, inbox = trio.open_memory_channel[LegacyEvent](INBOX_EVENTS)
         async with trio.open_nursery() as nursery:
             event: LegacyEvent = SessionStarted()
-            self._is_running = True
             try:
                 while True:
                     deadline = await self._decide(opened, event, nursery)
                     event = RebalanceDue()
                     with trio.move_on_after(deadline - self._world.clock.now_s()):
-                        event = await self._inbox.receive()
+                        event = await inbox.receive()
                     if isinstance(event, SessionExpired):
                         break
             except SessionLost:
                 pass
             finally:
-                self._is_running = False
-                self._end_session()
+                self._events = None
+                self._end_session(inbox)
                 nursery.cancel_scope.cancel()
 
     async def changed(self, event: ZnodeChanged | SessionState) -> None:
-        """Take an event of the session."""
+        """Take an event of the session. After the end of ``run`` it has no effect: the next session reads all anew."""
+        if self._events is None:
+            return
         if isinstance(event, ZnodeChanged):
             await self._events.send(event)
         elif event is SessionState.EXPIRED:
@@ -99,7 +107,7 @@ class LegacyControllerDriver:
         """Give the controller a request, and return the response, which is NOT_CONTROLLER without a session."""
         pending = _Pending()
         request = ApiRequest(pending, message, version)
-        if self._is_running:
+        if self._events is not None:
             await self._events.send(request)
         else:
             self._perform(self.core.step(self._world.clock.now_s(), request), None)
@@ -128,16 +136,14 @@ class LegacyControllerDriver:
             assert nursery is not None
             self._channel(request, nursery).requests.send_nowait(request)
 
-    def _end_session(self) -> None:
+    def _end_session(self, inbox: trio.MemoryReceiveChannel[LegacyEvent]) -> None:
         """Resign. Answer the requests that wait, and drop the events: the next session reads everything anew."""
         self._perform(self.core.step(self._world.clock.now_s(), SessionExpired()), None)
-        while True:
-            try:
-                event = self._inbox.receive_nowait()
-            except trio.WouldBlock:
-                return
-            if isinstance(event, ApiRequest):
-                self._perform(self.core.step(self._world.clock.now_s(), event), None)
+        with inbox, contextlib.suppress(trio.WouldBlock):
+            while True:
+                event = inbox.receive_nowait()  # also of the tasks that wait for room
+                if isinstance(event, ApiRequest):
+                    self._perform(self.core.step(self._world.clock.now_s(), event), None)
 
     def _end_channels(self) -> None:
         active = self.core.active
@@ -150,14 +156,20 @@ class LegacyControllerDriver:
     def _channel(self, request: BrokerRequest, nursery: trio.Nursery) -> _Channel:
         incarnation = request.broker_id, request.broker_epoch, request.message.controller_epoch
         if incarnation not in self._channels:
+            assert self._events is not None
             send, receive = trio.open_memory_channel[BrokerRequest](1)
-            self._channels[incarnation] = _Channel(send, trio.CancelScope())
-            nursery.start_soon(
-                self._send_all, receive, self._channels[incarnation].scope, name=f"controller to {request.broker_id}"
-            )
+            scope = trio.CancelScope()
+            self._channels[incarnation] = _Channel(send, scope)
+            name = f"controller to {request.broker_id}"
+            nursery.start_soon(self._send_all, receive, self._events, scope, name=name)
         return self._channels[incarnation]
 
-    async def _send_all(self, requests: trio.MemoryReceiveChannel[BrokerRequest], scope: trio.CancelScope) -> None:
+    async def _send_all(
+        self,
+        requests: trio.MemoryReceiveChannel[BrokerRequest],
+        events: trio.MemorySendChannel[LegacyEvent],
+        scope: trio.CancelScope,
+    ) -> None:
         connection: Connection | None = None
         try:
             with scope:
@@ -173,7 +185,7 @@ class LegacyControllerDriver:
                         except (OSError, trio.TooSlowError, KafkaError) as error:
                             logger.debug("broker %d: %s", request.broker_id, error)
                             await trio.sleep(RETRY_BACKOFF_S)
-                    await self._events.send(BrokerResponded(request.broker_id, request.number, response))
+                    await events.send(BrokerResponded(request.broker_id, request.number, response))
         finally:
             if connection is not None:
                 connection.close()

@@ -6,11 +6,16 @@ Apache's jars contain ZooKeeper, so the two have one directory of jars.
 from __future__ import annotations
 
 import contextlib
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
+from kazoo.client import KazooClient
 
+from kraft.zookeeper.znodes.cluster import config_path, encode_config
+from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, decode_controller
+from kraft.zookeeper.znodes.topics import ReplicaAssignment, TopicAssignment, encode_topic, topic_path
 from tests.support.apache_process import APACHE_3
 from tests.support.node_process import Kind, NodeProcess
 from tests.support.zookeeper_process import ZooKeeperProcess
@@ -84,7 +89,32 @@ class LegacyCluster:
         self.brokers[node_id] = broker
         return broker
 
+    def create_topic(self, topic: str, *replicas: tuple[int, ...], **configs: str) -> None:
+        """Create the znodes of a topic, as ``kafka-topics --zookeeper`` did. A controller takes it in by its watch."""
+        values = {key.replace("_", "."): value for key, value in configs.items()}
+        assigned = {index: ReplicaAssignment(each) for index, each in enumerate(replicas)}
+        with self.client() as client:
+            client.create(config_path("topics", topic), encode_config(values), makepath=True)
+            client.create(topic_path(topic), encode_topic(TopicAssignment(uuid.uuid4(), assigned)))
 
+    @contextlib.contextmanager
+    def client(self) -> Iterator[KazooClient]:
+        """A session with ZooKeeper."""
+        client = KazooClient(self.zookeeper.address)
+        client.start(CLIENT_TIMEOUT_S)
+        try:
+            yield client
+        finally:
+            client.stop()
+            client.close()
+
+    def controller(self) -> ControllerZnode | None:
+        """The data of /controller."""
+        with self.client() as client:
+            return decode_controller(client.get(CONTROLLER)[0]) if client.exists(CONTROLLER) else None
+
+
+CLIENT_TIMEOUT_S = 30.0
 APACHE: Kind = attrs.evolve(APACHE_3, ready_mark=r"\[KafkaServer id=\d+\] started")
 """Its broker and controller in one class, whose last line at the start is another one than that of a KRaft node."""
 

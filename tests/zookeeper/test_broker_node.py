@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 import attrs
@@ -15,11 +15,10 @@ from kraft.config.listeners import Endpoint
 from kraft.metadata.image import ResourceType
 from kraft.world.world import World
 from kraft.zookeeper.broker_node import BrokerSessions, CannotJoin, register
-from kraft.zookeeper.operations import Create, Delete, Get, Set, Znode
-from kraft.zookeeper.session import ZooKeeperSession, session
+from kraft.zookeeper.operations import Create, Delete, Get, Set, Znode, ZnodeChanged
+from kraft.zookeeper.session import SessionLost, SessionState, ZooKeeperSession, session
 from kraft.zookeeper.znodes.brokers import BrokerRegistration, decode_broker
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
-from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, encode_controller
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
 from tests.support.zookeeper_process import ZooKeeperProcess
 
@@ -28,6 +27,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(30
 LIMIT_S = 60.0
 TIMEOUT_S = 4.0
 US = "/brokers/ids/7"
+WATCHED = "/controller"
 
 
 @pytest.fixture(scope="module")
@@ -68,16 +68,39 @@ class Broker:
         return await self.settings[1].receive()
 
 
+@attrs.define
+class Follower:
+    """Counts its sessions, and sends their events to ``events``."""
+
+    sessions: int = 0
+    events: tuple[trio.MemorySendChannel[object], trio.MemoryReceiveChannel[object]] = attrs.Factory(
+        partial(trio.open_memory_channel, 10)
+    )
+
+    async def run(self, opened: ZooKeeperSession) -> None:
+        self.sessions += 1
+        with suppress(SessionLost):
+            await opened.perform((Get(WATCHED, watch=True),))
+            await self.events[0].send("watches")
+            await trio.sleep_forever()
+
+    async def changed(self, event: ZnodeChanged | SessionState) -> None:
+        if event is not SessionState.CONNECTED:
+            await self.events[0].send(event)
+
+    async def next_event(self) -> object:
+        return await self.events[1].receive()
+
+
 def sessions_of(address: str, connection_timeout_s: float = LIMIT_S) -> BrokerSessions:
     return BrokerSessions(World(), address, TIMEOUT_S, connection_timeout_s)
 
 
 @asynccontextmanager
 async def connected(address: str) -> AsyncIterator[ZooKeeperSession]:
-    """Another client, in a cluster that a broker has prepared and that has a controller."""
+    """Another client, in a cluster that a broker has prepared."""
     await sessions_of(address).cluster_id("cluster")
     async with session(World(), address, TIMEOUT_S, LIMIT_S) as opened:
-        await opened.require(Create(CONTROLLER, encode_controller(ControllerZnode(1, 0)), ephemeral=True))
         with trio.fail_after(LIMIT_S):
             yield opened
 
@@ -109,7 +132,7 @@ async def test_a_broker_waits_for_the_end_of_its_former_session(address: str) ->
     async with connected(address) as first, trio.open_nursery() as nursery:
         before = await register(first, broker(1), LIMIT_S)
         new, sessions = Broker(), sessions_of(address)
-        nursery.start_soon(sessions.run, broker(), new)
+        nursery.start_soon(sessions.run, broker(), new, Follower())
         with trio.move_on_after(1.0):
             await new.is_registered.wait()
         assert not new.epochs
@@ -130,8 +153,8 @@ async def test_an_id_that_another_broker_keeps_is_one_line(address: str) -> None
 async def test_an_expired_session_is_replaced_and_the_broker_registers_again(address: str) -> None:
     """Another client that continues the session and closes it ends it, as a timeout does."""
     async with connected(address), trio.open_nursery() as nursery:
-        ours, sessions = Broker(), sessions_of(address)
-        await nursery.start(sessions.run, broker(), ours)
+        ours, follower, sessions = Broker(), Follower(), sessions_of(address)
+        await nursery.start(sessions.run, broker(), ours, follower)
         opened = sessions._opened
         assert opened is not None
         thief = KazooClient(hosts=address, client_id=opened.identity, timeout=TIMEOUT_S)
@@ -141,14 +164,24 @@ async def test_an_expired_session_is_replaced_and_the_broker_registers_again(add
         await again.wait()
         assert ours.epochs[1] > ours.epochs[0]
         assert await sessions.topic_config("unknown") == {}
+        assert follower.sessions == 2
         nursery.cancel_scope.cancel()
 
 
-async def test_a_cluster_without_a_controller_is_one_line(address: str) -> None:
-    sessions = sessions_of(address, connection_timeout_s=2.0)
-    await sessions.cluster_id("cluster")
-    with pytest.raises(CannotJoin, match=r"^/controller does not exist.*start a broker of Apache Kafka"):
-        await sessions.run(broker(), Broker())
+async def test_the_controller_gets_the_changes_that_it_watches(address: str) -> None:
+    """All of a session but the notifications of configurations, which every broker follows."""
+    async with connected(address) as other, trio.open_nursery() as nursery:
+        ours, follower, sessions = Broker(), Follower(), sessions_of(address)
+        await nursery.start(sessions.run, broker(), ours, follower)
+        assert await follower.next_event() == "watches"
+        announced = Create(f"{CONFIG_CHANGES}/config_change_", encode_config_change("topics/t"), sequence=True)
+        assert await ours.next_setting() == (ResourceType.BROKER, "", {})
+        assert await ours.next_setting() == (ResourceType.BROKER, "7", {})
+        await other.require(announced)
+        assert await ours.next_setting() == (ResourceType.TOPIC, "t", {})
+        await other.require(Create(WATCHED))
+        assert await follower.next_event() == ZnodeChanged(WATCHED)
+        nursery.cancel_scope.cancel()
 
 
 async def test_announced_configurations_are_passed_on(address: str) -> None:
@@ -157,7 +190,7 @@ async def test_announced_configurations_are_passed_on(address: str) -> None:
         await other.require(Create(config_path("brokers", "7"), encode_config({"log.cleaner.threads": "2"})))
         await other.require(Create(config_path("topics", "t"), encode_config({"retention.ms": "5"})))
         ours, sessions = Broker(), sessions_of(address)
-        await nursery.start(sessions.run, broker(), ours)
+        await nursery.start(sessions.run, broker(), ours, Follower())
         assert await ours.next_setting() == (ResourceType.BROKER, "", {})
         assert await ours.next_setting() == (ResourceType.BROKER, "7", {"log.cleaner.threads": "2"})
         assert await sessions.topic_config("t") == {"retention.ms": "5"}
