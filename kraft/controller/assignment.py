@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from uuid import UUID
 
 from kraft.controller.context import Context
 from kraft.controller.partition_change import default_directory
 from kraft.messages.partition_record import PartitionRecord
-from kraft.metadata.image import Image
 from kraft.metadata.partitions import Partition
 from kraft.metadata.records_of import partition_record
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -37,14 +36,14 @@ def new_partition(context: Context, topic_id: UUID, index: int, replicas: Sequen
     return partition_record(topic_id, index, partition)
 
 
-def check_manual(image: Image, replicas: Sequence[int], replication_factor: int | None) -> None:
-    """Raise KafkaError INVALID_REPLICA_ASSIGNMENT unless ``replicas`` are that many different registered brokers."""
+def check_manual(brokers: Container[int], replicas: Sequence[int], replication_factor: int | None) -> None:
+    """Raise KafkaError INVALID_REPLICA_ASSIGNMENT unless ``replicas`` are that many different ``brokers``."""
     if not replicas:
         _refuse("The manual partition assignment includes an empty replica list.")
     if len(set(replicas)) != len(replicas):
         _refuse("The manual partition assignment names a broker more than once.")
     for broker_id in replicas:
-        if broker_id not in image.brokers:
+        if broker_id not in brokers:
             _refuse(f"The manual partition assignment includes broker {broker_id}, but no such broker is registered.")
     if replication_factor is not None and len(replicas) != replication_factor:
         _refuse(

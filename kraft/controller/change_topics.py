@@ -130,7 +130,7 @@ def _new_partitions(context: Context, request: CreatePartitionsTopic, room: int)
             )
         for assigned in request.assignments:
             yield 1
-            check_manual(context.image, assigned.broker_ids, replication_factor)
+            check_manual(context.image.brokers, assigned.broker_ids, replication_factor)
         placed = [tuple(assigned.broker_ids) for assigned in request.assignments]
     records = []
     for index, replicas in enumerate(placed, existing):

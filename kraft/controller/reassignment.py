@@ -82,7 +82,7 @@ def _altered(
         )
     if wanted.replicas is None:
         return _cancelled(context, topic, wanted.partition_index, partition)
-    check_manual(context.image, wanted.replicas, None)
+    check_manual(context.image.brokers, wanted.replicas, None)
     original = _original(partition)
     if not any_factor and len(wanted.replicas) != len(_target(partition)):
         raise KafkaError(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from kraft.metadata.image import Image
 from kraft.metadata.topic_name import topic_name_fault
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -24,12 +23,12 @@ def check_topic_name(name: str) -> None:
 class Collisions:
     """Names of topics that differ only in '.' against '_': such topics have the same metric names.
 
-    Each colliding name is looked up in ``image``. Where these are too many, all topics are scanned instead, once for
+    Each colliding name is looked up in ``topics``. Where these are too many, all topics are scanned instead, once for
     all names of a request.
     """
 
-    def __init__(self, image: Image) -> None:
-        self._image = image
+    def __init__(self, topics: Collection[str]) -> None:
+        self._topics = topics
         self._created: dict[str, str] = {}
         self._existing: dict[str, str] | None = None
 
@@ -47,9 +46,9 @@ class Collisions:
 
     def _find(self, name: str) -> str | None:
         if _separators(name) <= _FEW_SEPARATORS:
-            return next((other for other in _variants(name) if other in self._image.topic_ids), None)
+            return next((other for other in _variants(name) if other in self._topics), None)
         if self._existing is None:
-            alike = sorted(other for other in self._image.topic_ids if _separators(other) > _FEW_SEPARATORS)
+            alike = sorted(other for other in self._topics if _separators(other) > _FEW_SEPARATORS)
             self._existing = {_merged(other): other for other in reversed(alike)}
         return self._existing.get(_merged(name))
 

@@ -49,12 +49,12 @@ def refuses(collisions: Collisions, name: str) -> str | None:
     ],
 )
 def test_a_topic_that_is_in_the_way(name: str, other: str | None) -> None:
-    assert refuses(Collisions(image_of("a_b.c", "ab_C", ".", "__x", "abc-d", LONG)), name) == other
+    assert refuses(Collisions(image_of("a_b.c", "ab_C", ".", "__x", "abc-d", LONG).topic_ids), name) == other
 
 
 @pytest.mark.parametrize(("first", "second"), [("a.b", "a_b"), (LONG, LONG.replace("_", "."))])
 def test_a_topic_of_the_same_request_is_in_the_way(first: str, second: str) -> None:
-    collisions = Collisions(Image())
+    collisions = Collisions(())
     collisions.check(first)
     collisions.add(first)
     assert refuses(collisions, second) == first
@@ -64,7 +64,7 @@ def test_one_name_is_returned_for_any_order_of_the_topics() -> None:
     """Two that collide may come from Apache Kafka, which does not compare the names of one request."""
     pairs = [("a.b_c", "a_b.c"), (LONG.replace("_", ".", 1), LONG)]
     told = {
-        tuple(refuses(Collisions(image_of(*names)), pair[0].replace("_", ".")) for pair in pairs)
+        tuple(refuses(Collisions(image_of(*names).topic_ids), pair[0].replace("_", ".")) for pair in pairs)
         for names in ([*pairs[0], *pairs[1]], [*reversed(pairs[0]), *reversed(pairs[1])])
     }
     assert told == {(pairs[0][0], pairs[1][0])}
@@ -75,7 +75,7 @@ def test_a_colliding_name_is_that_of_a_full_scan() -> None:
     names = {"".join(chance.choices("ab._", k=chance.randrange(1, 14))) for _ in range(2_000)}
     existing, asked = image_of(*sorted(names)[::2]), sorted(names)[1::2]
     merged = {name.replace(".", "_") for name in existing.topic_ids}
-    collisions = Collisions(existing)
+    collisions = Collisions(existing.topic_ids)
     expected = [bool({".", "_"} & set(name)) and name.replace(".", "_") in merged for name in asked]
     assert [refuses(collisions, name) is not None for name in asked] == expected
     assert {True, False} == set(expected)
@@ -91,6 +91,9 @@ class CountedNames:
     def __contains__(self, name: str) -> bool:
         return name in self.names
 
+    def __len__(self) -> int:
+        return len(self.names)
+
     def __iter__(self):  # type: ignore[no-untyped-def]
         self.looks += 1
         return iter(self.names)
@@ -99,7 +102,7 @@ class CountedNames:
 @pytest.mark.parametrize(("name", "looks"), [("team.orders_{}", 0), (LONG + "_{}", 1)])
 def test_many_topics_are_not_looked_through_for_each_name(name: str, looks: int) -> None:
     names = CountedNames(image_of(*(f"team.orders_{number}" for number in range(10_000))).topic_ids)
-    collisions = Collisions(attrs.evolve(Image(), topic_ids=names))
+    collisions = Collisions(names)
     for number in range(10_000, 10_500):
         collisions.check(name.format(number))
         collisions.add(name.format(number))

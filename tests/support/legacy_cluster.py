@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -67,13 +68,16 @@ class LegacyClusterModel:
         self.tree = ZnodeTree()
         self.tree.create_all(PERSISTENT_PATHS)
         self.now = 0.0
+        self.racks: dict[int, str] = {}
         self.responses: dict[object, Any] = {}
         self.notes: list[str] = []
         self.operations: list[Operation] = []
         """Of all controllers, in the order in which ZooKeeper performed them."""
         self._uuids = iter(UUID(int=number) for number in range(1, 10_000))
         self.brokers = {
-            broker_id: LegacyBroker(broker_id, LegacyController(self._config(broker_id, settings), self.new_uuid))
+            broker_id: LegacyBroker(
+                broker_id, LegacyController(self._config(broker_id, settings), self.new_uuid, random.Random(broker_id))
+            )
             for broker_id in range(1, size + 1)
         }
 
@@ -92,7 +96,7 @@ class LegacyClusterModel:
             broker = self.brokers[broker_id]
             broker.is_up, broker.incarnation = True, broker.incarnation + 1
             endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", f"host{broker_id}", 9092)
-            data = encode_broker(BrokerRegistration(broker_id, (endpoint,)))
+            data = encode_broker(BrokerRegistration(broker_id, (endpoint,), rack=self.racks.get(broker_id)))
             self.tree.perform(broker.session, Create(broker_path(broker_id), data, ephemeral=True))
             self.step(broker, SessionStarted())
         self.settle()

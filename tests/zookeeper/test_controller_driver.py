@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from tests.support.zookeeper_process import ZooKeeperProcess
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
 CONTROLLER_ID = 100
+CONFIG = LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT")
 REQUEST = AllocateProducerIdsRequest(broker_id=1, broker_epoch=1)
 """From a broker that is not registered."""
 LIMIT_S = 120.0
@@ -112,7 +114,9 @@ async def test_apache_brokers_follow_this_controller(tmp_path: Path) -> None:
     server = ZooKeeperProcess(tmp_path / "zookeeper")
     kind = attrs.evolve(APACHE_3, ready_mark=r"\[KafkaServer id=\d+\] started")
     brokers = {each: FollowingBroker(tmp_path / f"broker-{each}", kind=kind, broker_id=each) for each in (1, 2)}
-    core = LegacyController(LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4)
+    core = LegacyController(
+        LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4, random.Random(1)
+    )
     driver = LegacyControllerDriver(World(), core)
     try:
         server.start()
@@ -164,7 +168,9 @@ async def gone(opened: ZooKeeperSession, path: str) -> None:
 async def test_each_session_has_an_election_of_its_own(tmp_path: Path) -> None:
     """KafkaController.processExpire and processRegisterBrokerAndReelect."""
     server = ZooKeeperProcess(tmp_path)
-    core = LegacyController(LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4)
+    core = LegacyController(
+        LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4, random.Random(1)
+    )
     driver = LegacyControllerDriver(World(), core)
     try:
         server.start()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 import attrs
 
 from kraft.config.listeners import PROTOCOLS, Endpoint
+from kraft.controller.context import Randomness
 from kraft.messages.leader_and_isr_request import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -84,6 +85,10 @@ class LegacyControllerConfig:
     rebalances_leaders: bool = True
     leader_imbalance_percentage: int = 10
     leader_imbalance_check_interval_s: float = 300.0
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    static_values: Mapping[str, str] = attrs.Factory(dict)
+    """The node's own settings, text by Kafka's name."""
 
 
 class Uuids(Protocol):
@@ -99,6 +104,7 @@ class ActiveController:
     epoch_version: int
     """Of the znode /controller_epoch: every write is conditional on it."""
     new_uuid: Uuids
+    random: Randomness
     cluster: LegacyCluster = attrs.Factory(LegacyCluster)
     queues: dict[int, BrokerQueue] = attrs.Factory(dict)
     effects: LegacyEffects = attrs.Factory(LegacyEffects)

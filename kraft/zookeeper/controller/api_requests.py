@@ -15,6 +15,9 @@ from kraft.messages.alter_partition_request import AlterPartitionRequest
 from kraft.messages.alter_partition_response import AlterPartitionResponse
 from kraft.messages.controlled_shutdown_request import ControlledShutdownRequest
 from kraft.messages.controlled_shutdown_response import ControlledShutdownResponse
+from kraft.messages.create_partitions_request import CreatePartitionsRequest
+from kraft.messages.create_topics_request import CreateTopicsRequest
+from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.messages.elect_leaders_response import ElectLeadersResponse
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
@@ -22,7 +25,14 @@ from kraft.messages.list_partition_reassignments_response import ListPartitionRe
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller.active import ActiveController
 from kraft.zookeeper.controller.alter_partition import alter_partition
+from kraft.zookeeper.controller.change_topics import (
+    create_partitions,
+    delete_topics,
+    deletion_not_controller,
+    growth_not_controller,
+)
 from kraft.zookeeper.controller.controlled_shutdown import controlled_shutdown
+from kraft.zookeeper.controller.create_topics import create_topics, creation_not_controller
 from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.preferred import elect_leaders, elected_response
 from kraft.zookeeper.controller.producer_ids import allocate_producer_ids
@@ -56,6 +66,9 @@ LEGACY_HANDLERS: dict[type, LegacyHandler] = {
     ),
     AlterPartitionRequest: LegacyHandler(alter_partition, _with_code(AlterPartitionResponse)),
     ControlledShutdownRequest: LegacyHandler(controlled_shutdown, _with_code(ControlledShutdownResponse)),
+    CreatePartitionsRequest: LegacyHandler(create_partitions, growth_not_controller),
+    CreateTopicsRequest: LegacyHandler(create_topics, creation_not_controller),
+    DeleteTopicsRequest: LegacyHandler(delete_topics, deletion_not_controller),
     ElectLeadersRequest: LegacyHandler(elect_leaders, _for_each_partition),
     ListPartitionReassignmentsRequest: LegacyHandler(
         list_reassignments, _with_code(ListPartitionReassignmentsResponse)

@@ -65,6 +65,10 @@ class LegacyCluster:
     def partitions_on(self, broker_id: int) -> list[TopicPartition]:
         return [partition for partition, each in self.partitions() if broker_id in each.replicas]
 
+    def racks(self) -> dict[int, str | None]:
+        """The rack of each registered broker."""
+        return {broker_id: broker.registration.rack for broker_id, broker in self.brokers.items()}
+
     def is_live(self, broker_id: int) -> bool:
         """Whether the broker is registered and not in controlled shutdown."""
         return broker_id in self.brokers and broker_id not in self.shutting_down

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from kraft.controller.context import Randomness
 from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.stop_replica_request import StopReplicaRequest
 from kraft.wire.errors import ErrorCode
@@ -49,12 +50,13 @@ FIRST_REBALANCE_S = 5.0
 class LegacyController:
     """The controller's part of one broker. ``now`` is the wall clock in seconds: /controller has a timestamp."""
 
-    def __init__(self, config: LegacyControllerConfig, new_uuid: Callable[[], UUID]) -> None:
+    def __init__(self, config: LegacyControllerConfig, new_uuid: Callable[[], UUID], random: Randomness) -> None:
         self.config = config
         self.controller_id = NO_CONTROLLER
         """The broker that is the controller, as far as this one knows."""
         self.active: ActiveController | None = None
         self._new_uuid = new_uuid
+        self._random = random
         self._decision: Steps[None] | None = None
         self._effects = LegacyEffects()
         self._now = self._rebalance_at = 0.0
@@ -138,7 +140,7 @@ class LegacyController:
             elected = Elected(NO_CONTROLLER)
         self.controller_id = elected.broker_id
         if elected.epoch is not None:
-            self.active = take_over(self.config, elected, self._new_uuid)
+            self.active = take_over(self.config, elected, self._new_uuid, self._random)
             self.active.effects = self._effects
             self._rebalance_at = self._now + FIRST_REBALANCE_S
             yield from initialise(self.active)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
+from kraft.controller.context import Randomness
 from kraft.zookeeper.controller.active import MAX_ATTEMPTS, ActiveController, LegacyControllerConfig, Uuids
 from kraft.zookeeper.controller.brokers import add_broker, read_brokers
 from kraft.zookeeper.controller.effects import Steps
@@ -73,9 +74,11 @@ def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int, is_act
     return Elected(NO_CONTROLLER)
 
 
-def take_over(config: LegacyControllerConfig, elected: Elected, new_uuid: Uuids) -> ActiveController:
+def take_over(
+    config: LegacyControllerConfig, elected: Elected, new_uuid: Uuids, random: Randomness
+) -> ActiveController:
     assert elected.epoch is not None
-    return ActiveController(config, elected.epoch, elected.epoch_version, new_uuid)
+    return ActiveController(config, elected.epoch, elected.epoch_version, new_uuid, random)
 
 
 def initialise(active: ActiveController) -> Steps[None]:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from uuid import UUID
+
 from kraft.zookeeper.controller.active import ActiveController
 from kraft.zookeeper.controller.cluster import LegacyTopic
 from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.partitions import bring_online
 from kraft.zookeeper.operations import Failure, Set, Znode
-from kraft.zookeeper.znodes.fields import MalformedZnode
-from kraft.zookeeper.znodes.topics import TOPICS, TopicAssignment, decode_topic, encode_topic, topic_path
+from kraft.zookeeper.znodes.fields import MAX_ZNODE_BYTES, MalformedZnode
+from kraft.zookeeper.znodes.topics import (
+    TOPICS,
+    ReplicaAssignment,
+    TopicAssignment,
+    decode_topic,
+    encode_topic,
+    topic_path,
+)
 
 
 def topics_changed(active: ActiveController) -> Steps[None]:
@@ -50,10 +60,30 @@ def topic_changed(active: ActiveController, topic: str) -> Steps[None]:
         yield from bring_online(active, (topic,))
 
 
+def add_partitions(active: ActiveController, topic: str, added: Mapping[int, ReplicaAssignment]) -> Steps[bool]:
+    """Write partitions of a request, and bring them online; return False as :func:`write_topic` does."""
+    known = active.cluster.topics[topic]
+    before = known.partitions
+    known.partitions = {**before, **added}
+    if not (yield from write_topic(active, topic)):
+        known.partitions = before
+        return False
+    yield from bring_online(active, (topic,))
+    return True
+
+
+def fits(topic_id: UUID, partitions: Mapping[int, ReplicaAssignment]) -> bool:
+    """Whether ZooKeeper accepts a znode with this assignment."""
+    return len(encode_topic(TopicAssignment(topic_id, partitions))) <= MAX_ZNODE_BYTES
+
+
 def write_topic(active: ActiveController, topic: str) -> Steps[bool]:
-    """Write the known assignment; return False if another process has just changed the znode."""
+    """Write the known assignment; return False if another process has just changed the znode, or it is too large."""
     known = active.cluster.topics[topic]
     data = encode_topic(TopicAssignment(known.topic_id, known.partitions))
+    if len(data) > MAX_ZNODE_BYTES:
+        active.note(f"the assignment of {topic} has {len(data)} bytes, which is more than ZooKeeper accepts")
+        return False
     (result,) = yield from active.write([Set(topic_path(topic), data, known.version)])
     if isinstance(result, int):
         known.version = result

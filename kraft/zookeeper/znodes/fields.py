@@ -13,6 +13,8 @@ from kraft.wire.uuids import uuid_from_text
 
 MAX_SHOWN = 80
 """Characters of a malformed value that an error shows."""
+MAX_ZNODE_BYTES = 1_000_000
+"""ZooKeeper closes the connection after a request of more than 1 MiB (jute.maxbuffer), which has some overhead."""
 
 
 class MalformedZnode(ValueError):
