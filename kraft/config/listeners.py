@@ -6,7 +6,8 @@ Rules:
 - ``listeners`` repeats no name, and no port except port 0 (any free port) and an IPv4 and IPv6 pair;
 - ``advertised.listeners`` repeats no name, and has only names of ``listeners``;
 - the listeners in ``controller.listener.names`` are the controller's, all others the broker's;
-- ``control.plane.listener.name`` is one of the broker's, and not the one between brokers;
+- ``control.plane.listener.name`` is one of the broker's, and not the one between brokers; only with it may
+  ``control.plane.force.controller.requests.enable`` be true;
 - no host, 0.0.0.0 and :: mean all interfaces; such an address is advertised as the name of the machine, and a broker
   must not advertise 0.0.0.0 or :: itself.
 """
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from kraft.config.network_settings import IdentitySettings, ListenerSettings
-from kraft.config.setting import invalid
+from kraft.config.setting import invalid, to_text
 
 BROKER = "broker"
 CONTROLLER = "controller"
@@ -31,6 +32,8 @@ PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 EVERY_INTERFACE = frozenset({"", "0.0.0.0", "::"})
 MAX_PORT = 65535
 MAX_NODE_ID = 2**31 - 1
+CONTROL_PLANE = "control.plane.listener.name"
+FORCED = "control.plane.force.controller.requests.enable"
 
 _HOST_AND_PORT = re.compile(r"(?:\[([0-9a-zA-Z:.%_-]{1,255})\]|([0-9a-zA-Z._-]{0,255})):([0-9]{1,5})")
 _LISTENER = re.compile(r"([0-9A-Za-z._-]{1,249})://(.*)")
@@ -78,6 +81,8 @@ class Listeners:
     controller_names: tuple[str, ...]
     #: The broker's listener for a ZooKeeper-era controller (KIP-291); None: it uses the inter-broker listener.
     control_plane: str | None = None
+    #: Whether the control plane serves the four requests of its own alone.
+    is_control_plane_forced: bool = False
 
     @property
     def of_data_plane(self) -> tuple[Endpoint, ...]:
@@ -141,9 +146,7 @@ def build_listeners(identity: IdentitySettings, settings: ListenerSettings, expl
     ``explicit`` are the names that the configuration file sets. Without an explicit protocol map, controller listeners
     are PLAINTEXT and need no entry in it.
     """
-    if settings.control_plane_listener_name is not None and not identity.in_zookeeper_mode:
-        why = "control.plane.listener.name is not supported in KRaft mode."
-        invalid("control.plane.listener.name", settings.control_plane_listener_name, why)
+    _check_mode_of_control_plane(identity, settings)
     if identity.in_zookeeper_mode and settings.controller_listener_names:
         why = "Value must be empty without process.roles: a ZooKeeper-era controller uses the broker's listeners"
         invalid("controller.listener.names", ",".join(settings.controller_listener_names), why)
@@ -164,6 +167,7 @@ def build_listeners(identity: IdentitySettings, settings: ListenerSettings, expl
         inter_broker=_inter_broker(settings, protocols, explicit) if identity.is_broker else None,
         controller_names=names,
         control_plane=None if control_plane is None else control_plane.upper(),
+        is_control_plane_forced=settings.control_plane_force_controller_requests_enable,
     )
     if CONTROLLER in identity.process_roles:
         _check_controller(listeners, settings, identity.is_broker)
@@ -175,6 +179,17 @@ def build_listeners(identity: IdentitySettings, settings: ListenerSettings, expl
         _check_broker(listeners, settings)
     _check_served(protocols, bound, names)
     return listeners
+
+
+def _check_mode_of_control_plane(identity: IdentitySettings, settings: ListenerSettings) -> None:
+    """Refuse the settings of KIP-291 in KRaft mode with Kafka's text, and its extension without a control plane."""
+    name, forced = settings.control_plane_listener_name, settings.control_plane_force_controller_requests_enable
+    given = {CONTROL_PLANE: name, FORCED: forced or None}
+    for key, value in given.items():
+        if value is not None and not identity.in_zookeeper_mode:
+            invalid(key, to_text(value), f"{key} is not supported in KRaft mode.")
+    if forced and name is None:
+        invalid(FORCED, "true", f"Value must be false without {CONTROL_PLANE}: there is no control plane")
 
 
 def _protocols(
@@ -281,7 +296,7 @@ def _check_controller_is_elsewhere(
 
 def _check_control_plane(name: str, listeners: Listeners, protocols: Mapping[str, str]) -> None:
     """Check KIP-291's listener, with the texts of Apache Kafka."""
-    key = "control.plane.listener.name"
+    key = CONTROL_PLANE
     if name not in protocols:
         invalid(key, name, f"Listener with {name} defined in {key} not found in listener.security.protocol.map.")
     advertised = [endpoint.listener for endpoint in listeners.advertised_broker]

@@ -11,6 +11,7 @@ from kraft.config.setting import (
     Importance,
     Validator,
     at_least,
+    boolean,
     integer,
     invalid,
     long,
@@ -95,6 +96,11 @@ class ListenerSettings:
         "The listener for requests from a ZooKeeper-era controller, with a queue and a handler of its own (KIP-291). "
         "Not allowed with process.roles.",
         importance=Importance.HIGH,
+    )
+    control_plane_force_controller_requests_enable: bool = boolean(
+        False,
+        "Whether the control plane serves LeaderAndIsr, UpdateMetadata, StopReplica and ControlledShutdown alone, and "
+        "refuses all other requests. Proposed as an extension of KIP-291; Apache Kafka does not have it.",
     )
 
 

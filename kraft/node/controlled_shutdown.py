@@ -11,12 +11,11 @@ from kraft.config.broker import NodeConfig
 from kraft.control.controller_channel import ControllerChannel
 from kraft.messages.controlled_shutdown_request import ControlledShutdownRequest
 from kraft.messages.controlled_shutdown_response import ControlledShutdownResponse
+from kraft.node.controller_address import SHUTDOWN_VERSION
 from kraft.replication.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.lifecycle")
-
-SHUTDOWN_VERSION = 3
 
 
 @attrs.frozen(eq=False)

@@ -7,7 +7,7 @@ The lifetimes, outermost first::
         registration                the session with ZooKeeper: while it lives, the broker is registered
           controller                stands for election; while it is elected, one channel to each broker
         control plane               the controller's listener (KIP-291), if it is set: queue of 20, 1 handler
-        data plane                  the other listeners; without a control plane the controller's requests come here
+          data plane                the other listeners; without a control plane the controller's requests come here
 
 The planes listen before the broker registers, because a registration has the bound ports. The controller sends its
 requests to its own broker by the same listener as to the others, and a broker its requests to itself, if it is the
@@ -18,19 +18,20 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from functools import partial
+from collections.abc import Mapping
 
 import attrs
 import trio
 
 from kraft.api.context import ZkBrokerContext
 from kraft.api.dispatcher import Dispatcher
+from kraft.api.forced_plane import ForcedControlPlane
 from kraft.api.handlers import Handlers
 from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
-from kraft.config.listeners import Endpoint, Voter
+from kraft.config.listeners import Endpoint
 from kraft.config.topic import log_config
 from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
@@ -39,6 +40,7 @@ from kraft.coordination.producer_ids import ProducerIds
 from kraft.metrics import Registry
 from kraft.node.broker_role import reachable, start_replication, unless
 from kraft.node.controlled_shutdown import ControlledShutdown
+from kraft.node.controller_address import ControllerAddress
 from kraft.node.node import Bound
 from kraft.node.open_files import FileBudget
 from kraft.node.settings import (
@@ -48,17 +50,15 @@ from kraft.node.settings import (
     socket_settings,
     zookeeper_connection_timeout_s,
 )
-from kraft.quorum.peers import Connect
 from kraft.replication.commands import ControllerCommands
 from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
-from kraft.rpc.client import connect
 from kraft.rpc.loop_watch import LoopWatch
-from kraft.rpc.plane import control_plane
+from kraft.rpc.plane import Plane, control_plane
 from kraft.rpc.quotas import ConnectionQuotas
+from kraft.rpc.rejections import RejectionLog
 from kraft.rpc.server import Service, serve
-from kraft.rpc.trace import Sampler
 from kraft.storage.directory import LogDirectory
 from kraft.storage.zookeeper_directories import open_zookeeper_directories
 from kraft.wire.uuids import uuid_to_text
@@ -97,7 +97,7 @@ class ZooKeeperNode:
         self.registry = Registry(self.world.seconds)
         self.trace = Trace(self.world.clock, self.config.node_id)
         self.watch = LoopWatch(self.registry, self.trace, self.world.watch_steps)
-        core = LegacyController(legacy_controller_config(self.config), self.world.new_uuid)
+        core = LegacyController(legacy_controller_config(self.config), self.world.new_uuid, self.world.random)
         self.controller = LegacyControllerDriver(self.world, core)
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -149,28 +149,49 @@ class ZooKeeperNode:
             tasks.start_soon(broker.groups.run, name="groups")
             tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
-            async with trio.open_nursery() as planes:
-                await self._serve_requests(tasks, planes, sessions, broker, log, task_status)
+            await self._serve_requests(tasks, sessions, broker, log, task_status)
             await replicas.close()
             tasks.cancel_scope.cancel(reason="the node stops")
 
     async def _serve_requests(
         self,
         tasks: trio.Nursery,
-        planes: trio.Nursery,
         sessions: BrokerSessions,
         broker: ZkBrokerContext,
         log: RequestLog,
         task_status: trio.TaskStatus[Bound | None],
     ) -> None:
-        """Serve clients and the controller until the node stops, registered from the time when it listens."""
-        config, stop = self.config, trio.Event()
-        bound: dict[str, Endpoint] = {}
+        """Serve clients and the controller until the node stops.
+
+        The control plane ends last, as in Kafka's shutdown: the controller is served while clients get their responses.
+        """
+        config = self.config
         quotas = ConnectionQuotas(connection_limits(config, self.files), self.world.seconds)
-        of_controller = [control_plane(config.listeners.of_control_plane)] if config.listeners.control_plane else []
-        for plane in (*of_controller, data_plane_of(config)):
-            service = self._service(broker, quotas, log.sampler(plane.name))
-            bound |= await planes.start(serve, plane, service, stop, name=f"{plane.name} plane")
+        of_controller, stop_control = config.listeners.of_control_plane, trio.Event()
+        of_clients, stop_data = data_plane_of(config), trio.Event()
+        bound: dict[str, Endpoint] = {}
+        async with trio.open_nursery() as control:
+            if of_controller:
+                plane = control_plane(of_controller)
+                service = self._service(broker, quotas, log, config.listeners.is_control_plane_forced, plane)
+                bound |= await control.start(serve, plane, service, stop_control, name="control plane")
+            async with trio.open_nursery() as data:
+                service = self._service(broker, quotas, log, False, of_clients)
+                bound |= await data.start(serve, of_clients, service, stop_data, name="data plane")
+                await self._until_stopped(tasks, sessions, broker, bound, task_status)
+                stop_data.set()
+            stop_control.set()
+
+    async def _until_stopped(
+        self,
+        tasks: trio.Nursery,
+        sessions: BrokerSessions,
+        broker: ZkBrokerContext,
+        bound: Mapping[str, Endpoint],
+        task_status: trio.TaskStatus[Bound | None],
+    ) -> None:
+        """Register the broker, which listens now, and return once it is to stop and others lead its partitions."""
+        config = self.config
         registration = BrokerRegistration(
             config.node_id,
             reachable(config.listeners.advertised_broker, bound),
@@ -181,34 +202,36 @@ class ZooKeeperNode:
             await tasks.start(sessions.run, registration, broker.commands, self.controller, name="registration")
             await broker.commands.until(lambda image: config.node_id in image.brokers)
 
-        if await unless(self.stopping, join):
-            task_status.started(Bound(bound, {}))
-            await self.stopping.wait()
-            address_of = partial(_address, config.listeners.inter_broker, broker.replicas)
-            shutdown_channel = ControllerChannel(broker.commands, address_of, None, connect=self._connect)
-            tasks.start_soon(shutdown_channel.run, name="shutdown channel")
-            await ControlledShutdown(config, shutdown_channel, broker.replicas).run()
-        else:
+        if not await unless(self.stopping, join):
             task_status.started(None)
-        stop.set()
+            return
+        task_status.started(Bound(dict(bound), {}))
+        await self.stopping.wait()
+        address = self._address(broker.replicas)
+        channel = ControllerChannel(broker.commands, address.for_shutdown, None, connect=address.connect_for_shutdown)
+        tasks.start_soon(channel.run, name="shutdown channel")
+        await ControlledShutdown(config, channel, broker.replicas).run()
 
-    @property
-    def _connect(self) -> Connect:
-        return partial(connect, dial=self.world.dial)
+    def _address(self, replicas: Replicas) -> ControllerAddress:
+        return ControllerAddress(self.config.listeners, replicas, self.world.dial)
 
-    def _service(self, broker: ZkBrokerContext, quotas: ConnectionQuotas, sampler: Sampler) -> Service:
+    def _service(
+        self, broker: ZkBrokerContext, quotas: ConnectionQuotas, log: RequestLog, is_forced: bool, plane: Plane
+    ) -> Service:
         handlers: Handlers[ZkBrokerContext] = Handlers(ListenerType.ZK_BROKER, self.world.in_thread)
-        dispatcher = Dispatcher(handlers, broker)
+        dispatcher, rejections = Dispatcher(handlers, broker), RejectionLog(self.registry.clock)
+        handle = ForcedControlPlane(dispatcher, rejections).handle if is_forced else dispatcher.handle
         return Service(
-            handle=self.world.handling(dispatcher.handle),
+            handle=self.world.handling(handle),
             apis=OFFERED[handlers.listener],
             error_response=dispatcher.error_response,
             quotas=quotas,
             registry=self.registry,
             settings=socket_settings(self.config),
             listen=self.world.listen,
+            rejections=rejections,
             trace=self.trace,
-            sampler=sampler,
+            sampler=log.sampler(plane.name),
         )
 
     def _assemble(self, sessions: BrokerSessions, cluster: str, directories: list[LogDirectory]) -> ZkBrokerContext:
@@ -218,8 +241,8 @@ class ZooKeeperNode:
         replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
         groups = Groups(replicas, world, group_settings(config), config.groups.offsets_retention_check_interval_ms)
         commands = ControllerCommands(replicas, groups, sessions.topic_config)
-        address_of = partial(_controller_address, config, replicas)
-        channel = ControllerChannel(commands, address_of, None, connect=self._connect)
+        address = self._address(replicas)
+        channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
         slots = config.network.max_incremental_fetch_session_cache_slots
         return ZkBrokerContext(
             config,
@@ -251,15 +274,3 @@ def legacy_controller_config(config: NodeConfig) -> LegacyControllerConfig:
         leader_imbalance_percentage=replication.leader_imbalance_per_broker_percentage,
         leader_imbalance_check_interval_s=replication.leader_imbalance_check_interval_seconds,
     )
-
-
-def _controller_address(config: NodeConfig, replicas: Replicas, broker_id: int) -> Voter | None:
-    """Return where a controller listens: on its control plane, if this broker has one, too, else as a broker."""
-    inter_broker, own = config.listeners.inter_broker, config.listeners.control_plane
-    return _address(own or inter_broker, replicas, broker_id) or _address(inter_broker, replicas, broker_id)
-
-
-def _address(listener: str | None, replicas: Replicas, broker_id: int) -> Voter | None:
-    broker = replicas.image.brokers.get(broker_id)
-    endpoint = None if broker is None else broker.endpoint(listener or "")
-    return None if endpoint is None else Voter(broker_id, endpoint.host, endpoint.port)

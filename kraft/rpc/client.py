@@ -50,9 +50,10 @@ async def connect(
     timeout_s: float = DEFAULT_TIMEOUT_S,
     *,
     dial: Dial = dial_by_tcp,
+    versions: Mapping[int, tuple[int, int]] | None = None,
 ) -> AsyncIterator[Connection]:
     """Run :func:`open_connection`, and close the connection at the end of the block."""
-    connection = await open_connection(host, port, client_id, timeout_s, dial=dial)
+    connection = await open_connection(host, port, client_id, timeout_s, dial=dial, versions=versions)
     try:
         yield connection
     finally:
@@ -66,8 +67,10 @@ async def open_connection(
     timeout_s: float = DEFAULT_TIMEOUT_S,
     *,
     dial: Dial = dial_by_tcp,
+    versions: Mapping[int, tuple[int, int]] | None = None,
 ) -> Connection:
-    """Connect with ``dial`` and request the peer's versions. The caller closes the connection.
+    """Connect with ``dial`` and request the peer's versions, unless the caller knows the ``versions`` that it needs.
+    The caller closes the connection.
 
     Raises:
         OSError: the peer cannot be reached, or the connection was lost (Disconnected).
@@ -77,6 +80,9 @@ async def open_connection(
     with trio.fail_after(timeout_s):
         transport = await dial(host, port)
     connection = Connection(transport, client_id, timeout_s)
+    if versions is not None:
+        connection.versions = versions
+        return connection
     try:
         await connection.handshake()
     except BaseException:

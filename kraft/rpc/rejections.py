@@ -1,4 +1,4 @@
-"""The log of peers that break the protocol, with a bounded number of lines."""
+"""The log of peers that break the protocol or use the wrong listener, with a bounded number of lines."""
 
 from __future__ import annotations
 
@@ -35,11 +35,18 @@ class RejectionLog:
 
     def closed(self, peer: ConnectionInfo, why: object) -> None:
         """Log that the server closed the connection of ``peer``, and why."""
+        self._count(peer, "closed", why)
+
+    def refused(self, peer: ConnectionInfo, why: object) -> None:
+        """Log that the server refused a request of ``peer``, and why."""
+        self._count(peer, "refused", why)
+
+    def _count(self, peer: ConnectionInfo, what: str, why: object) -> None:
         key, now = (peer.listener, peer.host), self.now()
         window = self._windows.get(key)
         if window is None or now >= window.ends_at:
             if window is not None and window.count > LINES:
-                logger.warning("%s %s: %d more connections were closed", *key, window.count - LINES)
+                logger.warning("%s %s: %d more were closed or refused", *key, window.count - LINES)
             window = self._windows[key] = _Window(now + INTERVAL_S)
             self._windows.move_to_end(key)
             if len(self._windows) > MAX_ADDRESSES:
@@ -47,4 +54,4 @@ class RejectionLog:
         window.count += 1
         if window.count <= LINES:
             silent = f"; more from {peer.host} are only counted for a while" if window.count == LINES else ""
-            logger.warning("%s %s: closed: %s%s", peer.listener, peer.name, why, silent)
+            logger.warning("%s %s: %s: %s%s", peer.listener, peer.name, what, why, silent)

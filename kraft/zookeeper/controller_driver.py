@@ -191,6 +191,7 @@ class LegacyControllerDriver:
                 connection.close()
 
     async def _connect(self, request: BrokerRequest) -> Connection:
-        """The client id is the controller's id, as in Kafka."""
+        """The client id is the controller's id, and there is no ApiVersions before the requests, as in Kafka."""
         client_id, address = str(self.core.config.broker_id), request.endpoint
-        return await open_connection(address.host, address.port, client_id, REQUEST_TIMEOUT_S, dial=self._world.dial)
+        dial = self._world.dial
+        return await open_connection(address.host, address.port, client_id, REQUEST_TIMEOUT_S, dial=dial, versions={})

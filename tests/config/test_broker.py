@@ -173,6 +173,24 @@ def test_the_control_plane_has_a_listener_of_its_own() -> None:
     assert [each.port for each in config.listeners.of_control_plane] == [9091]
     assert [each.port for each in config.listeners.of_data_plane] == [9092]
     assert [each.port for each in config.listeners.advertised_broker] == [9092, 9091]
+    assert not config.listeners.is_control_plane_forced
+
+
+FORCED = "control.plane.force.controller.requests.enable"
+
+
+def test_the_control_plane_may_refuse_the_requests_of_clients() -> None:
+    """KIP-291's extension: "default is false"; it is about the control plane alone, so it needs one."""
+    settings = {
+        **IN_ZOOKEEPER_MODE,
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://:9091",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        FORCED: "true",
+    }
+    assert node_config({**settings, "control.plane.listener.name": "CONTROLLER"}).listeners.is_control_plane_forced
+    with pytest.raises(ConfigError, match="Value must be false without") as caught:
+        node_config(settings)
+    assert f"for configuration {FORCED}: " in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +222,7 @@ def test_the_control_plane_has_a_listener_of_its_own() -> None:
             ),
         ),
         ({"zookeeper.session.timeout.ms": "0"}, "zookeeper.session.timeout.ms", "at least 1"),
+        ({FORCED: "perhaps"}, FORCED, "either true or false"),
     ],
 )
 def test_a_broken_rule_of_zookeeper_mode_is_one_line(changes: dict[str, str], key: str, why: str) -> None:

@@ -180,6 +180,13 @@ def test_no_host_is_advertised_as_the_machine_and_port_0_as_bound() -> None:
         ),
         pytest.param(
             COMBINED,
+            {"control.plane.force.controller.requests.enable": "true"},
+            "control.plane.force.controller.requests.enable",
+            "control.plane.force.controller.requests.enable is not supported in KRaft mode.",
+            id="KIP-291's extension in KRaft",
+        ),
+        pytest.param(
+            COMBINED,
             {ADVERTISED: "SSL://h:1"},
             ADVERTISED,
             "Listener SSL is not defined in listeners",

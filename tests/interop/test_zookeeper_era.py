@@ -146,7 +146,8 @@ def test_groups_and_topic_settings_follow_the_controller(cluster: LegacyCluster)
 
 def test_the_controllers_requests_have_a_plane_of_their_own(tmp_path: Path) -> None:
     """KIP-291: Apache's controller sends to the listener that our registration has for it, and our AlterPartition goes
-    to the same listener of the controller. ControlledShutdown goes to the inter-broker listener.
+    to the same listener of the controller. So does ControlledShutdown: "the broker needs to communicate with the
+    controller using the control plane to send the controlledShutdown request" (its extension).
     """
     with legacy_cluster(tmp_path, **SETTINGS) as cluster:
         apache, ours = (cluster.prepare(node_id, kind) for node_id, kind in ((APACHE_ID, APACHE), (OUR_ID, OURS)))
@@ -163,7 +164,8 @@ def test_the_controllers_requests_have_a_plane_of_their_own(tmp_path: Path) -> N
         assert any(f"127.0.0.1:{ours.ports[1]} (id: {OUR_ID}" in line for line in sent_to)
         assert not any(f"127.0.0.1:{ours.ports[0]} " in line for line in sent_to)
         connected = re.findall(r" connected to controller (\S+)", "".join(ours.output))
-        assert set(connected) == {f"{APACHE_ID}@127.0.0.1:{port}" for port in apache.ports}
+        assert set(connected) == {f"{APACHE_ID}@127.0.0.1:{apache.ports[1]}"}
+        assert len(connected) == 2, "one for AlterPartition, one for ControlledShutdown"
         assert any("controlled shutdown succeeded" in line for line in ours.output)
 
 

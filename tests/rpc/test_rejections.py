@@ -27,7 +27,7 @@ def test_an_address_gets_five_lines_and_then_a_count(caplog: pytest.LogCaptureFi
     now[0] = INTERVAL_S
     log.closed(peer(port=7), "an HTTP request")
     assert [record.getMessage() for record in caplog.records] == [
-        "PLAINTEXT 10.0.0.1: 95 more connections were closed",
+        "PLAINTEXT 10.0.0.1: 95 more were closed or refused",
         "PLAINTEXT 10.0.0.1:7: closed: an HTTP request",
     ]
 
