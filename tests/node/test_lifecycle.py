@@ -70,7 +70,7 @@ class Publisher:
         self.image = Image(brokers=Map({1: broker}))
         self.broker_epoch = -1
 
-    def registered(self, broker_epoch: int) -> None:
+    async def registered(self, broker_epoch: int) -> None:
         self.broker_epoch = broker_epoch
 
     async def catch_up(self) -> None:
