@@ -32,7 +32,7 @@ from kraft.config.quorum_settings import LeaseSettings, MetadataLogSettings, Quo
 from kraft.config.request_log_settings import RequestLogSettings
 from kraft.config.setting import ConfigError, ConfigKey, invalid, structure, table
 from kraft.config.topic import TOPIC_DEFAULT_CONFIGS, LogConfig, log_config
-from kraft.config.zookeeper_settings import ZooKeeperSettings
+from kraft.config.zookeeper_settings import ZooKeeperSettings, check_replaced
 
 __all__ = ["BROKER_CONFIGS", "ConfigError", "NodeConfig", "broker_key", "node_config"]
 
@@ -145,6 +145,8 @@ def node_config(values: Mapping[str, str]) -> NodeConfig:
             key.parse(text)
     zookeeper = structure(values, ZooKeeperSettings)
     identity = _identity(structure(values, IdentitySettings), zookeeper)
+    if identity.in_zookeeper_mode:
+        check_replaced(values)
     network = structure(values, NetworkSettings)
     quorum = structure(values, QuorumSettings)
     config = NodeConfig(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
-from kraft.config.setting import Importance, at_least, integer, string
+from kraft.config.setting import Importance, at_least, integer, invalid, string
 
 
 @attrs.frozen
@@ -29,3 +31,25 @@ class ZooKeeperSettings:
         importance=Importance.HIGH,
         limit=at_least(1),
     )
+
+
+_REMOVED = "Kafka has no such setting any more: set {} instead"
+REPLACED: Mapping[str, str] = {
+    "controller.listener.name": "An earlier revision of KIP-291 has this name: set control.plane.listener.name instead",
+    "host": _REMOVED.format("listeners"),
+    "host.name": _REMOVED.format("listeners"),
+    "port": _REMOVED.format("listeners"),
+    "advertised.host": _REMOVED.format("advertised.listeners"),
+    "advertised.host.name": _REMOVED.format("advertised.listeners"),
+    "advertised.port": _REMOVED.format("advertised.listeners"),
+}
+"""Settings of an earlier revision of KIP-291, and those that it removes. Apache Kafka ignores them, and so a broker
+would listen elsewhere than its file says.
+"""
+
+
+def check_replaced(values: Mapping[str, str]) -> None:
+    """Raise ConfigError if ``values`` has one of REPLACED."""
+    for name, why in REPLACED.items():
+        if name in values:
+            invalid(name, values[name], why)

@@ -223,6 +223,17 @@ def test_the_control_plane_may_refuse_the_requests_of_clients() -> None:
         ),
         ({"zookeeper.session.timeout.ms": "0"}, "zookeeper.session.timeout.ms", "at least 1"),
         ({FORCED: "perhaps"}, FORCED, "either true or false"),
+        (
+            {"controller.listener.name": "CONTROL"},
+            "controller.listener.name",
+            "set control.plane.listener.name instead",
+        ),
+        ({"host": "h"}, "host", "set listeners instead"),
+        ({"host.name": "h"}, "host.name", "set listeners instead"),
+        ({"port": "9092"}, "port", "set listeners instead"),
+        ({"advertised.host": "h"}, "advertised.host", "set advertised.listeners instead"),
+        ({"advertised.host.name": "h"}, "advertised.host.name", "set advertised.listeners instead"),
+        ({"advertised.port": "9092"}, "advertised.port", "set advertised.listeners instead"),
     ],
 )
 def test_a_broken_rule_of_zookeeper_mode_is_one_line(changes: dict[str, str], key: str, why: str) -> None:
