@@ -23,7 +23,6 @@ batches of one connection are appended in their order.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -68,6 +67,8 @@ CURRENT_LEADER_VERSION = 10
 _SLICE_BYTES: Final = 4 << 20
 _PARTITION_BYTES: Final = 256 * 1024
 """The cost of an append beside its bytes. The unit is the time to check and write one byte."""
+_SLICE_ELEMENTS: Final = 2_000
+"""The partitions of a request that are looked at before other tasks run: about a millisecond of work."""
 _JUDGED_BY_THE_LOG = frozenset(
     {ErrorCode.INVALID_TIMESTAMP, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.INVALID_PRODUCER_EPOCH}
 )
@@ -80,14 +81,15 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         return error(message, version, ErrorCode.UNSUPPORTED_VERSION)
     if message.acks not in (ACKS_ALL, 0, 1):
         return error(message, version, ErrorCode.INVALID_REQUIRED_ACKS)
-    if _is_transactional(message):
+    named, is_transactional = await _last_named(message.topic_data)
+    if is_transactional:
         anonymous = message.transactional_id is None
         code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if anonymous else ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
         return error(message, version, code)
     produced = _Produced(broker, message.acks, version)
     response = ProduceResponse()
     spent = 0
-    for name, topic_id, partitions in _last_named(message.topic_data):
+    for name, topic_id, partitions in named.values():
         answers = TopicProduceResponse(name, topic_id)
         response.responses.append(answers)
         for data in partitions.values():
@@ -114,24 +116,26 @@ async def _later(
     return response
 
 
-def _last_named(topics: list[TopicProduceData]) -> Iterable[tuple[str, UUID, dict[int, PartitionProduceData]]]:
-    """Return each topic and each partition once. Of a partition that is named again only the last batch counts, as in
-    Apache's ``KafkaApis.handleProduceRequest``.
+_Named = dict[str | UUID, tuple[str, UUID, dict[int, PartitionProduceData]]]
+
+
+async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
+    """Return each topic and each partition once, and whether any batch is transactional.
+
+    Of a partition that is named again only the last batch counts, as in Apache's ``KafkaApis.handleProduceRequest``.
     """
-    named: dict[str | UUID, tuple[str, UUID, dict[int, PartitionProduceData]]] = {}
+    named: _Named = {}
+    transactional, spent = False, 0
     for topic in topics:
         _, _, partitions = named.setdefault(topic.name or topic.topic_id, (topic.name, topic.topic_id, {}))
         for data in topic.partition_data:
+            transactional = transactional or is_transactional(data.records)
             partitions[data.index] = data
-    return named.values()
-
-
-def _is_transactional(message: ProduceRequest) -> bool:
-    for topic in message.topic_data:
-        for data in topic.partition_data:
-            if is_transactional(data.records):
-                return True
-    return False
+            spent += 1
+            if spent == _SLICE_ELEMENTS:
+                spent = 0
+                await give_turn()
+    return named, transactional
 
 
 @attrs.frozen

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from kraft.api.describe_topic_partitions import at_broker
 from kraft.messages.describe_topic_partitions_request import Cursor, DescribeTopicPartitionsRequest, TopicRequest
 from kraft.messages.describe_topic_partitions_response import DescribeTopicPartitionsResponse
+from kraft.rpc.channel import ConnectionInfo, Request
 from kraft.rpc.client import Connection
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
+from tests.support.held import broker_in, serving
 from tests.support.nodes import connected
+from tests.support.steps import steps_of_this_task
 from tests.support.talk import create
 
 
@@ -70,3 +78,17 @@ async def test_an_empty_list_describes_all(broker: Connection, topic: str) -> No
 async def test_a_cursor_must_be_one(broker: Connection, topic: str) -> None:
     response = await _page(broker, topic, cursor=Cursor(topic, -1))
     assert response.topics[0].error_code == ErrorCode.INVALID_REQUEST
+
+
+async def test_many_names_leave_turns_to_other_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request may have 100,000 names. They are collected in slices, and sorted one by one as they are described."""
+    monkeypatch.setattr("kraft.api.describe_topic_partitions._SLICE_NAMES", 10)
+    context = serving(broker_in(tmp_path, 1).replicas)
+    info = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+    names = [f"t{number:03}" for number in range(100)]
+    message = DescribeTopicPartitionsRequest([TopicRequest(name) for name in [*reversed(names), *names]])
+    async with steps_of_this_task() as steps:
+        answer = await at_broker(context, Request(75, 0, 0, "test", b"", 0, info), message)
+    assert steps.count >= 200 // 10
+    assert isinstance(answer, DescribeTopicPartitionsResponse)
+    assert [topic.name for topic in answer.topics] == names

@@ -5,20 +5,26 @@ from __future__ import annotations
 import struct
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 import trio
 
+from kraft.api.produce import at_broker
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.messages.produce_response import ProduceResponse
 from kraft.records.batch import TimestampType, checksum, parse_header
 from kraft.records.compression import Compression
+from kraft.rpc.channel import ConnectionInfo, Request
 from kraft.rpc.client import Connection, connect
 from kraft.storage import segment
 from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.errors import ErrorCode
 from kraft.world.dial import dial_by_tcp
 from kraft.world.transport import Transport
+from tests.support.held import broker_in, serving
 from tests.support.nodes import connected
+from tests.support.steps import steps_of_this_task
 from tests.support.talk import batch, create, end_offset, fetch, produce, produce_request, topic_id_of, values
 
 
@@ -334,3 +340,24 @@ async def test_a_batch_that_a_thread_opens_keeps_its_place(broker: Connection, n
     large = batch(*(b"first %d" % n for n in range(5000)), compression=Compression.GZIP)
     await broker.send(produce_request(new_name, large, acks=0), 12)
     assert (await produce(broker, new_name, batch(b"last"))).base_offset == 5000
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+async def test_many_partitions_leave_turns_to_other_tasks_before_the_first_append(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transactional: bool
+) -> None:
+    """A request may name 100,000 partitions. A batch of a transaction in the last of them refuses all."""
+    monkeypatch.setattr("kraft.api.produce._SLICE_ELEMENTS", 10)
+    monkeypatch.setattr("kraft.api.produce._SLICE_BYTES", 1 << 40)
+    last = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=transactional)
+    data = [PartitionProduceData(index, last if index == 99 else b"") for index in range(100)]
+    message = ProduceRequest("t", -1, topic_data=[TopicProduceData("nowhere", partition_data=[*data, *data[:50]])])
+    info = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+    async with steps_of_this_task() as steps:
+        answer = await at_broker(serving(broker_in(tmp_path, 1).replicas), Request(0, 9, 0, "t", b"", 0, info), message)
+    assert steps.count >= 150 // 10
+    assert isinstance(answer, ProduceResponse)
+    codes = [each.error_code for each in answer.responses[0].partition_responses]
+    assert codes == (
+        [ErrorCode.TRANSACTIONAL_ID_NOT_FOUND] * 150 if transactional else [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 100
+    )
