@@ -13,12 +13,14 @@ import pytest
 from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
+from tests.support.writer import Writer
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
 
 APACHE_ID, OUR_ID = 1, 2
 TOPIC = "orders"
+NO_CONTROLLER = -1
 SETTINGS = {
     "replica_fetch_backoff_ms": "200",
     "replica_fetch_wait_max_ms": "200",
@@ -230,30 +232,43 @@ def test_brokers_outlive_a_restart_of_zookeeper(cluster: LegacyCluster) -> None:
     traffic.assert_all_is_there("later")
 
 
-def test_another_controller_takes_over(cluster: LegacyCluster) -> None:
-    """The controller is killed by ``kill -9``, and its successor is stopped: our broker follows whichever has the
-    higher controller epoch, and no acknowledged record is lost.
+def test_the_controller_changes_between_both_kinds_under_load(cluster: LegacyCluster) -> None:
+    """By kill -9 and by SIGTERM, both ways: each controller leads the brokers of the other kind, nothing
+    acknowledged is lost or there twice, and the replicas end alike.
     """
-    other_id = 3
-    cluster.add(other_id, APACHE)
-    everyone = {APACHE_ID, OUR_ID, other_id}
+    third_id = 3
+    cluster.add(third_id, APACHE)
+    everyone = {APACHE_ID, OUR_ID, third_id}
     traffic = Traffic(cluster.bootstrap_servers)
-    create(traffic, TOPIC, [OUR_ID, APACHE_ID, other_id], [APACHE_ID, other_id, OUR_ID], [other_id, OUR_ID, APACHE_ID])
+    create(traffic, "__consumer_offsets", [OUR_ID, APACHE_ID, third_id])
+    create(traffic, TOPIC, [OUR_ID, APACHE_ID, third_id], [APACHE_ID, third_id, OUR_ID], [third_id, OUR_ID, APACHE_ID])
     wait_until_in_sync(traffic, everyone)
-    ours = cluster.brokers[OUR_ID]
-    for number, lost in enumerate((APACHE_ID, other_id), 2):
-        traffic.write(TOPIC, 200)
-        if lost == APACHE_ID:
-            cluster.brokers[lost].kill()
-        else:
-            cluster.brokers[lost].stop()
-        wait_until_in_sync(Traffic(ours.bootstrap_servers), everyone - {lost})
-        traffic.write(TOPIC, 200)
-        assert any(f"is the controller, in epoch {number}" in line for line in ours.output)
-        cluster.brokers[lost].start()
-        wait_until_in_sync(traffic, everyone)
+    kinds = []
+    with Writer(cluster.bootstrap_servers, TOPIC, 3) as writer:
+        for by_kill in (True, True, False, False):
+            writer.wait_for_more(200)
+            former = controller_of(cluster)
+            kinds.append(former == OUR_ID)
+            lost = {former} if former == OUR_ID else everyone - {OUR_ID}
+            for follower in lost - {former}:  # the broker that is left is elected
+                cluster.brokers[follower].stop()
+            broker = cluster.brokers[former]
+            broker.kill() if by_kill else broker.stop()
+            eventually(lambda former=former: controller_of(cluster) not in (former, NO_CONTROLLER), TIMEOUT_S)
+            writer.wait_for_more(200)
+            for node_id in lost:
+                cluster.brokers[node_id].start()
+            wait_until_in_sync(traffic, everyone)
+    assert kinds == [False, True, False, True]
+    assert writer.failures == []
+    traffic.written[TOPIC] = [str(number) for number in range(writer.written)]
     traffic.assert_all_is_there(TOPIC)
-    eventually(lambda: logs(cluster, OUR_ID, 3) == logs(cluster, APACHE_ID, 3) == logs(cluster, other_id, 3), TIMEOUT_S)
+    eventually(lambda: logs(cluster, OUR_ID, 3) == logs(cluster, APACHE_ID, 3) == logs(cluster, third_id, 3), TIMEOUT_S)
+
+
+def controller_of(cluster: LegacyCluster) -> int:
+    found = cluster.controller()
+    return NO_CONTROLLER if found is None else found.broker_id
 
 
 def test_a_broker_creates_topics_through_the_controller(cluster: LegacyCluster) -> None:
