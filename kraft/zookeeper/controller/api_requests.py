@@ -19,7 +19,6 @@ from kraft.messages.create_partitions_request import CreatePartitionsRequest
 from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
-from kraft.messages.elect_leaders_response import ElectLeadersResponse
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from kraft.wire.errors import ErrorCode
@@ -34,7 +33,7 @@ from kraft.zookeeper.controller.change_topics import (
 from kraft.zookeeper.controller.controlled_shutdown import controlled_shutdown
 from kraft.zookeeper.controller.create_topics import create_topics, creation_not_controller
 from kraft.zookeeper.controller.effects import Steps
-from kraft.zookeeper.controller.preferred import elect_leaders, elected_response
+from kraft.zookeeper.controller.preferred import elect_leaders, election_not_controller
 from kraft.zookeeper.controller.producer_ids import allocate_producer_ids
 from kraft.zookeeper.controller.reassignment import alter_reassignments, list_reassignments
 
@@ -50,15 +49,6 @@ def _with_code(response: type) -> Callable[[Any, int], Any]:
     return lambda message, version: response(error_code=ErrorCode.NOT_CONTROLLER)
 
 
-def _for_each_partition(message: ElectLeadersRequest, version: int) -> ElectLeadersResponse:
-    """Version 0 has no error of the whole response."""
-    named = [(topic.topic, index) for topic in message.topic_partitions or () for index in topic.partitions]
-    response = elected_response(dict.fromkeys(named, ErrorCode.NOT_CONTROLLER))
-    if version > 0:
-        response.error_code = ErrorCode.NOT_CONTROLLER
-    return response
-
-
 LEGACY_HANDLERS: dict[type, LegacyHandler] = {
     AllocateProducerIdsRequest: LegacyHandler(allocate_producer_ids, _with_code(AllocateProducerIdsResponse)),
     AlterPartitionReassignmentsRequest: LegacyHandler(
@@ -69,7 +59,7 @@ LEGACY_HANDLERS: dict[type, LegacyHandler] = {
     CreatePartitionsRequest: LegacyHandler(create_partitions, growth_not_controller),
     CreateTopicsRequest: LegacyHandler(create_topics, creation_not_controller),
     DeleteTopicsRequest: LegacyHandler(delete_topics, deletion_not_controller),
-    ElectLeadersRequest: LegacyHandler(elect_leaders, _for_each_partition),
+    ElectLeadersRequest: LegacyHandler(elect_leaders, election_not_controller),
     ListPartitionReassignmentsRequest: LegacyHandler(
         list_reassignments, _with_code(ListPartitionReassignmentsResponse)
     ),

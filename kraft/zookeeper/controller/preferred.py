@@ -15,7 +15,7 @@ from kraft.zookeeper.operations import Delete
 from kraft.zookeeper.znodes.admin import PREFERRED_REPLICA_ELECTION, TopicPartition, decode_preferred_election
 from kraft.zookeeper.znodes.fields import MalformedZnode
 
-_PREFERRED = 0
+_PREFERRED, _UNCLEAN = 0, 1
 
 
 def preferred_election(active: ActiveController) -> Steps[None]:
@@ -45,30 +45,54 @@ def rebalance(active: ActiveController) -> Steps[None]:
 
 
 def elect_leaders(active: ActiveController, request: ElectLeadersRequest, version: int) -> Steps[ElectLeadersResponse]:
-    """KIP-183 and KIP-460: preferred leaders, or unclean ones where no in-sync replica is online."""
-    cluster, is_preferred = active.cluster, request.election_type == _PREFERRED
-    if request.topic_partitions is None:
-        named = [partition for partition, _ in cluster.partitions()]
-    else:
-        named = [(topic.topic, index) for topic in request.topic_partitions for index in topic.partitions]
+    """KIP-183 and KIP-460: preferred leaders, or unclean ones where no in-sync replica is online.
+
+    For all partitions, the response has only those that needed an election.
+    """
+    cluster, for_all = active.cluster, request.topic_partitions is None
+    named = [partition for partition, _ in cluster.partitions()] if for_all else _named(request)
+    if request.election_type not in (_PREFERRED, _UNCLEAN):
+        response = elected_response(dict.fromkeys(named, ErrorCode.INVALID_REQUEST))
+        response.error_code = ErrorCode.INVALID_REQUEST
+        return response
     codes: dict[TopicPartition, ErrorCode] = {}
     wanted = []
     for partition in dict.fromkeys(named):
-        if cluster.assignment(partition) is None or partition not in cluster.states:
-            codes[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        elif partition[0] in cluster.deletions:
-            codes[partition] = ErrorCode.INVALID_TOPIC_EXCEPTION
-        elif not (_is_elsewhere(active, partition) if is_preferred else _is_leaderless(active, partition)):
-            codes[partition] = ErrorCode.ELECTION_NOT_NEEDED
-        else:
+        codes[partition] = _electable(active, partition, request.election_type)
+        if codes[partition] is ErrorCode.NONE:
             wanted.append(partition)
-            codes[partition] = (
-                ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if is_preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-            )
+    is_preferred = request.election_type == _PREFERRED
     choose = elections.preferred if is_preferred else elections.offline({topic for topic, _ in wanted})
-    for partition in (yield from elect(active, wanted, choose)):
-        codes[partition] = ErrorCode.NONE
+    changed = yield from elect(active, wanted, choose)
+    failed = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if is_preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    codes |= {partition: failed for partition in wanted if partition not in changed}
+    if for_all:
+        codes = {partition: code for partition, code in codes.items() if code is not ErrorCode.ELECTION_NOT_NEEDED}
     return elected_response(codes)
+
+
+def election_not_controller(request: ElectLeadersRequest, version: int) -> ElectLeadersResponse:
+    """Each partition has the error, as in Kafka. For all partitions, which this broker does not know, the response has.
+
+    The handler of the request replaces that: version 0 has no error of the whole response.
+    """
+    if request.topic_partitions is None:
+        return ElectLeadersResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    return elected_response(dict.fromkeys(_named(request), ErrorCode.NOT_CONTROLLER))
+
+
+def _named(request: ElectLeadersRequest) -> list[TopicPartition]:
+    return [(topic.topic, index) for topic in request.topic_partitions or () for index in topic.partitions]
+
+
+def _electable(active: ActiveController, partition: TopicPartition, election_type: int) -> ErrorCode:
+    cluster = active.cluster
+    if cluster.assignment(partition) is None or partition not in cluster.states:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if partition[0] in cluster.deletions:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    needed = _is_elsewhere if election_type == _PREFERRED else _is_leaderless
+    return ErrorCode.NONE if needed(active, partition) else ErrorCode.ELECTION_NOT_NEEDED
 
 
 def elected_response(codes: dict[TopicPartition, ErrorCode]) -> ElectLeadersResponse:

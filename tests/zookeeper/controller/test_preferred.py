@@ -6,7 +6,7 @@ from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicParti
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller.effects import RebalanceDue
 from kraft.zookeeper.operations import Create
-from kraft.zookeeper.znodes.admin import PREFERRED_REPLICA_ELECTION, encode_preferred_election
+from kraft.zookeeper.znodes.admin import PREFERRED_REPLICA_ELECTION, delete_topic_path, encode_preferred_election
 from tests.support.legacy_cluster import LegacyClusterModel
 from tests.zookeeper.controller.test_alter_partition import propose
 
@@ -68,13 +68,47 @@ def test_the_api_elects_an_unclean_leader_only_without_an_in_sync_one() -> None:
     assert (cluster.state("t").leader, cluster.state("t").isr, cluster.state("t").recovery_state) == (1, (1,), 1)
 
 
-def test_only_the_controller_elects() -> None:
+def test_an_election_for_all_partitions_returns_those_that_needed_one() -> None:
+    """KafkaApis: "partitions that didn't need election because they ready have the correct leader are not returned"."""
     cluster = led_by_2()
-    request = ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0])])
-    response = cluster.request(request, 0, broker_id=2)
-    assert response.error_code == ErrorCode.NONE
-    assert response.replica_election_results[0].partition_result[0].error_code == ErrorCode.NOT_CONTROLLER
-    assert cluster.request(request, 1, broker_id=2).error_code == ErrorCode.NOT_CONTROLLER
+    cluster.create_topic("u", (3,))
+    response = cluster.request(ElectLeadersRequest(topic_partitions=None), 2)
+    assert [each.topic for each in response.replica_election_results] == ["t"]
+    assert cluster.request(ElectLeadersRequest(topic_partitions=None), 2).replica_election_results == []
+
+
+def test_an_unknown_type_of_election_is_refused() -> None:
+    cluster = led_by_2()
+    cluster.stop(1)
+    cluster.stop(2)
+    cluster.start(1)
+    named = [TopicPartitions(topic="t", partitions=[0])]
+    response = cluster.request(ElectLeadersRequest(election_type=2, topic_partitions=named), 2)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert response.replica_election_results[0].partition_result[0].error_code == ErrorCode.INVALID_REQUEST
+    assert cluster.state("t").leader == -1
+
+
+def test_a_topic_that_is_being_deleted_has_no_election() -> None:
+    """KafkaController: "The topic is being deleted"."""
+    cluster = led_by_2()
+    cluster.brokers[2].holds_responses = True
+    cluster.tree.create_all([delete_topic_path("t")])
+    cluster.settle()
+    assert elect(cluster, PREFERRED, ("t", 0)) == [ErrorCode.INVALID_TOPIC_EXCEPTION]
+
+
+def test_only_the_controller_elects() -> None:
+    """KafkaController.processReplicaLeaderElection: the error is that of each partition, and never of the response. An
+    election for all has no partitions here, so the handler of the request adds them."""
+    cluster = led_by_2()
+    for version in (0, 2):
+        request = ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0])])
+        response = cluster.request(request, version, broker_id=2)
+        assert response.error_code == ErrorCode.NONE
+        assert response.replica_election_results[0].partition_result[0].error_code == ErrorCode.NOT_CONTROLLER
+    request = ElectLeadersRequest(topic_partitions=None)
+    assert cluster.request(request, 2, broker_id=2).error_code == ErrorCode.NOT_CONTROLLER
 
 
 def test_the_controller_balances_leaders_by_itself() -> None:
