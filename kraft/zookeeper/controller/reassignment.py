@@ -7,7 +7,7 @@ finish the work of another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from kraft.messages.alter_partition_reassignments_response import (
@@ -23,11 +23,11 @@ from kraft.messages.list_partition_reassignments_response import (
 )
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.zookeeper.controller import elections
-from kraft.zookeeper.controller.active import ActiveController, shown
+from kraft.zookeeper.controller.active import MAX_ATTEMPTS, ActiveController, shown
 from kraft.zookeeper.controller.deletion import resume_deletions
 from kraft.zookeeper.controller.effects import Steps
-from kraft.zookeeper.controller.topics import write_topic
-from kraft.zookeeper.operations import Delete, Set
+from kraft.zookeeper.controller.topics import fits, topic_changed, write_topic
+from kraft.zookeeper.operations import Delete, Set, Znode
 from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, TopicPartition, decode_reassignment, encode_reassignment
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.topics import ReplicaAssignment
@@ -47,41 +47,48 @@ def reassign_partitions(active: ActiveController) -> Steps[None]:
     for partition, target in targets.items():
         try:
             _check_target(active, partition, target)
+            yield from _reassign(active, partition, target)
         except KafkaError as error:
             active.note(f"{shown(partition)} is not reassigned to {target}: {error.message}")
-            continue
-        if not (yield from _reassign(active, partition, target)):
             continue
         assignment = active.cluster.assignment(partition)
         if assignment is not None and assignment.is_reassigned:
             open_targets[partition] = target
-    if open_targets and open_targets == targets:
-        return
-    if open_targets:
-        yield from active.write([Set(REASSIGN_PARTITIONS, encode_reassignment(open_targets), node.version)])
-    else:
-        yield from active.write([Delete(REASSIGN_PARTITIONS, node.version)])
+    if open_targets != targets or not targets:
+        yield from _keep(active, node, open_targets)
 
 
 def alter_reassignments(
     active: ActiveController, request: AlterPartitionReassignmentsRequest, version: int
 ) -> Steps[AlterPartitionReassignmentsResponse]:
     """Begin, replace or (without replicas) cancel the reassignment of each partition, or refuse it by itself."""
-    topics = []
-    for topic in request.topics:
-        results = []
-        for wanted in topic.partitions:
-            partition = topic.name, wanted.partition_index
-            result = ReassignablePartitionResponse(partition_index=wanted.partition_index, error_message=None)
-            try:
-                target = _target(active, partition, wanted.replicas)
-                if not (yield from _reassign(active, partition, target)):
-                    raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            except KafkaError as error:
-                result.error_code, result.error_message = error.code, error.message
-            results.append(result)
-        topics.append(ReassignableTopicResponse(name=topic.name, partitions=results))
-    return AlterPartitionReassignmentsResponse(error_code=ErrorCode.NONE, error_message=None, responses=topics)
+    wanted = {
+        (topic.name, each.partition_index): each.replicas for topic in request.topics for each in topic.partitions
+    }
+    targets: dict[TopicPartition, tuple[int, ...]] = {}
+    refused: dict[TopicPartition, KafkaError] = {}
+    for partition, replicas in wanted.items():
+        try:
+            targets[partition] = _target(active, partition, replicas)
+        except KafkaError as error:
+            refused[partition] = error
+    yield from _take_over(active, targets)
+    for partition, target in targets.items():
+        try:
+            yield from _reassign(active, partition, target)
+        except KafkaError as error:
+            refused[partition] = error
+    topics: dict[str, ReassignableTopicResponse] = {}
+    for name, index in wanted:
+        failure = refused.get((name, index))
+        topics.setdefault(name, ReassignableTopicResponse(name=name)).partitions.append(
+            ReassignablePartitionResponse(index, ErrorCode.NONE, None)
+            if failure is None
+            else ReassignablePartitionResponse(index, failure.code, failure.message)
+        )
+    return AlterPartitionReassignmentsResponse(
+        error_code=ErrorCode.NONE, error_message=None, responses=list(topics.values())
+    )
 
 
 def list_reassignments(
@@ -130,59 +137,90 @@ def resume_reassignments(active: ActiveController) -> Steps[None]:
                 yield from _send_assignment(active, partition, assignment)
 
 
+def _take_over(active: ActiveController, partitions: Collection[TopicPartition]) -> Steps[None]:
+    """Remove these partitions from the znode: the API has newer targets for them."""
+    (node,) = yield from active.read((REASSIGN_PARTITIONS,), watch=True)
+    try:
+        targets = {} if node is None else decode_reassignment(node.data)
+    except MalformedZnode:
+        return  # It is deleted when its change is reported.
+    kept = {partition: target for partition, target in targets.items() if partition not in partitions}
+    if node is not None and kept != targets:
+        yield from _keep(active, node, kept)
+
+
+def _keep(active: ActiveController, node: Znode, targets: Mapping[TopicPartition, tuple[int, ...]]) -> Steps[None]:
+    """Leave only these reassignments in the znode, and without any delete it. If it has changed, it is read again."""
+    write = Set(REASSIGN_PARTITIONS, encode_reassignment(targets), node.version) if targets else None
+    yield from active.write([write or Delete(REASSIGN_PARTITIONS, node.version)])
+
+
 def _target(active: ActiveController, partition: TopicPartition, replicas: Sequence[int] | None) -> tuple[int, ...]:
     if replicas is not None:
         _check_target(active, partition, tuple(replicas))
         return tuple(replicas)
     assignment = active.cluster.assignment(partition)
-    if assignment is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
-    if not assignment.is_reassigned:
+    if assignment is None or not assignment.is_reassigned:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     return assignment.origin
 
 
 def _check_target(active: ActiveController, partition: TopicPartition, target: tuple[int, ...]) -> None:
-    """KafkaController.validateReplicas. Raises KafkaError."""
+    """KafkaController.validateReplicas and maybeTriggerPartitionReassignment. Raises KafkaError."""
+    if not target:
+        _refuse("Empty replica list specified in partition reassignment.")
+    if len(set(target)) != len(target):
+        _refuse(f"Duplicate replica ids in partition reassignment replica list: {list(target)}")
+    if min(target) < 0:
+        _refuse(f"Invalid broker id in replica list: {list(target)}")
     assignment = active.cluster.assignment(partition)
+    adding = (assignment or ReplicaAssignment(())).reassigned_to(target).adding
+    dead = [each for each in adding if not active.cluster.is_live(each)]
+    if dead:
+        _refuse(f"Replica assignment has brokers that are not alive: {dead}")
     if assignment is None or partition not in active.cluster.states or partition[0] in active.cluster.deletions:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
-    if not target or len(set(target)) != len(target) or min(target) < 0:
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{list(target)} are no replicas.")
-    dead = [each for each in assignment.reassigned_to(target).adding if not active.cluster.is_live(each)]
-    if dead:
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The brokers {dead} are not alive.")
 
 
-def _reassign(active: ActiveController, partition: TopicPartition, target: tuple[int, ...]) -> Steps[bool]:
+def _refuse(message: str) -> None:
+    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+
+
+def _reassign(active: ActiveController, partition: TopicPartition, target: tuple[int, ...]) -> Steps[None]:
     """Write the new assignment, stop replicas that a replaced one had added, and begin or complete it.
 
-    Return False if another process changed the topic at the same time.
+    Raises KafkaError if the assignment cannot be written.
     """
-    current = active.cluster.assignment(partition)
-    assert current is not None
-    wanted = current.reassigned_to(target)
+    current, wanted = yield from _written(active, partition, target)
     if wanted != current:
-        if not (yield from _write_assignment(active, partition, wanted)):
-            return False
         unneeded = [each for each in current.replicas if each not in wanted.replicas]
         yield from _stop_replicas(active, partition, unneeded)
     if wanted.is_reassigned and _is_complete(active, partition, wanted):
         yield from _complete(active, partition, wanted)
     elif wanted != current:
         yield from _send_assignment(active, partition, wanted)
-    return True
 
 
-def _write_assignment(active: ActiveController, partition: TopicPartition, wanted: ReplicaAssignment) -> Steps[bool]:
-    topic = active.cluster.topics[partition[0]]
-    before = topic.partitions[partition[1]]
-    topic.partitions[partition[1]] = wanted
-    written = yield from write_topic(active, partition[0])
-    if not written:
-        topic.partitions[partition[1]] = before
-        active.note(f"{shown(partition)} is not reassigned now: another process has changed the topic")
-    return written
+def _written(
+    active: ActiveController, partition: TopicPartition, target: tuple[int, ...]
+) -> Steps[tuple[ReplicaAssignment, ReplicaAssignment]]:
+    """Return the assignment before, and the one that was written. Raises KafkaError."""
+    name, index = partition
+    for _ in range(MAX_ATTEMPTS):
+        topic, current = active.cluster.topics.get(name), active.cluster.assignment(partition)
+        if topic is None or current is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+        wanted = current.reassigned_to(target)
+        if not fits(topic.topic_id, {**topic.partitions, index: wanted}):
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "The topic is larger than ZooKeeper accepts.")
+        if wanted == current:
+            return current, wanted
+        topic.partitions[index] = wanted
+        if (yield from write_topic(active, name)):
+            return current, wanted
+        topic.partitions[index] = current
+        yield from topic_changed(active, name)  # Another process has changed it at the same time.
+    raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _is_complete(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> bool:

@@ -78,12 +78,9 @@ def fits(topic_id: UUID, partitions: Mapping[int, ReplicaAssignment]) -> bool:
 
 
 def write_topic(active: ActiveController, topic: str) -> Steps[bool]:
-    """Write the known assignment; return False if another process has just changed the znode, or it is too large."""
+    """Write the known assignment; return False if another process has just changed the znode."""
     known = active.cluster.topics[topic]
     data = encode_topic(TopicAssignment(known.topic_id, known.partitions))
-    if len(data) > MAX_ZNODE_BYTES:
-        active.note(f"the assignment of {topic} has {len(data)} bytes, which is more than ZooKeeper accepts")
-        return False
     (result,) = yield from active.write([Set(topic_path(topic), data, known.version)])
     if isinstance(result, int):
         known.version = result

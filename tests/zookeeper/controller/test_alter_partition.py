@@ -27,7 +27,8 @@ def led_by_1() -> LegacyClusterModel:
 
 def propose(cluster: LegacyClusterModel, *isr: int, **fields: Any) -> PartitionData:
     """The response for one partition. ``fields`` replace those of a proposal that is right."""
-    state = cluster.state("t")
+    topic, topic_id = fields.pop("topic", ("t", TOPIC_ID))
+    state = cluster.state(topic)
     epochs = fields.pop("epochs", {})
     leader = fields.pop("leader", 1)
     proposal = PartitionData(
@@ -41,7 +42,7 @@ def propose(cluster: LegacyClusterModel, *isr: int, **fields: Any) -> PartitionD
     request = AlterPartitionRequest(
         broker_id=leader,
         broker_epoch=cluster.epoch(leader),
-        topics=[TopicData(topic_id=TOPIC_ID, partitions=[proposal])],
+        topics=[TopicData(topic_id=topic_id, partitions=[proposal])],
     )
     response = cluster.request(request, 3)
     assert response.error_code == ErrorCode.NONE

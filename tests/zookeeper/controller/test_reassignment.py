@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
+import pytest
+
 from kraft.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -11,9 +15,10 @@ from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.stop_replica_request import StopReplicaRequest
 from kraft.wire.errors import ErrorCode
-from kraft.zookeeper.operations import Create
+from kraft.zookeeper.controller.effects import ApiRequest, OperationsPerformed
+from kraft.zookeeper.operations import Create, Multi
 from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, decode_reassignment, encode_reassignment
-from kraft.zookeeper.znodes.topics import ReplicaAssignment, decode_topic, topic_path
+from kraft.zookeeper.znodes.topics import ReplicaAssignment, TopicAssignment, decode_topic, encode_topic, topic_path
 from tests.support.legacy_cluster import LegacyClusterModel
 from tests.zookeeper.controller.test_alter_partition import propose
 
@@ -112,6 +117,9 @@ def test_bad_targets_are_refused() -> None:
     for replicas in ([], [1, 1], [-1], [1, 4], [9]):
         assert reassign(cluster, replicas) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert reassign(cluster, [1], topic="gone") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert reassign(cluster, [], topic="gone") == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert reassign(cluster, [9], topic="gone") == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert reassign(cluster, None, topic="gone") == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
     assert assigned(cluster) == ReplicaAssignment((1, 2))
 
 
@@ -122,3 +130,60 @@ def test_a_topic_is_not_deleted_while_it_is_reassigned() -> None:
     cluster.tree.create_all(["/admin/delete_topics/t"])
     cluster.settle()
     assert topic_path("t") in cluster.tree.znodes
+
+
+@pytest.mark.parametrize("wanted", [[4, 1], None])
+def test_the_api_takes_a_partition_over_from_the_znode(wanted: list[int] | None) -> None:
+    """KafkaController: "The latest reassignment (whether by API or through zk) always takes precedence, so remove from
+    active zk reassignment". The end of another reassignment reads the znode again."""
+    cluster = running()
+    cluster.create_topic("u", (1, 2))
+    targets = {("t", 0): (3, 1), ("u", 0): (3, 1)}
+    cluster.tree.perform(None, Create(REASSIGN_PARTITIONS, encode_reassignment(targets)))
+    cluster.settle()
+    assert reassign(cluster, wanted) == ErrorCode.NONE
+    assert decode_reassignment(cluster.tree.data(REASSIGN_PARTITIONS)) == {("u", 0): (3, 1)}
+    before = assigned(cluster)
+    propose(cluster, 1, 2, 3, topic=("u", UUID(int=2)))
+    assert REASSIGN_PARTITIONS not in cluster.tree.znodes
+    assert assigned(cluster) == before
+    assert before.adding == ((4,) if wanted else ())
+
+
+def test_a_refused_reassignment_leaves_the_znode() -> None:
+    cluster = running()
+    targets = {("t", 0): (3, 1)}
+    cluster.tree.perform(None, Create(REASSIGN_PARTITIONS, encode_reassignment(targets)))
+    cluster.settle()
+    assert reassign(cluster, [9]) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert decode_reassignment(cluster.tree.data(REASSIGN_PARTITIONS)) == targets
+
+
+def test_the_last_of_two_targets_in_a_request_counts() -> None:
+    """KafkaApis makes a map of the request's partitions."""
+    cluster = running()
+    twice = [ReassignablePartition(partition_index=0, replicas=each) for each in ([3, 1], [4, 1])]
+    request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name="t", partitions=twice)])
+    (topic,) = cluster.request(request, 0).responses
+    assert [(each.partition_index, each.error_code) for each in topic.partitions] == [(0, ErrorCode.NONE)]
+    assert (assigned(cluster).adding, assigned(cluster).target) == ((4,), (4, 1))
+
+
+def test_partitions_that_a_tool_adds_at_the_same_time_stay() -> None:
+    """The write is conditional on the version of the topic's znode, and repeated with what the tool wrote."""
+    cluster = running()
+    controller, token = cluster.controller, object()
+    named = [ReassignableTopic(name="t", partitions=[ReassignablePartition(partition_index=0, replicas=[3, 1])])]
+    effects = controller.core.step(0.0, ApiRequest(token, AlterPartitionReassignmentsRequest(topics=named), 0))
+    while not any(isinstance(each, Multi) for each in effects.operations):
+        results = tuple(cluster.tree.perform(controller.session, each) for each in effects.operations)
+        effects = controller.core.step(0.0, OperationsPerformed(results))
+    known = decode_topic("t", cluster.tree.data(topic_path("t")))
+    more = {**known.partitions, 1: ReplicaAssignment((4, 1))}
+    cluster.tree.put(topic_path("t"), encode_topic(TopicAssignment(known.topic_id, more)))
+    cluster.perform(controller, effects)
+    cluster.settle()
+    assert cluster.responses[token].responses[0].partitions[0].error_code == ErrorCode.NONE
+    assert assigned(cluster).adding == (3,)
+    assert decode_topic("t", cluster.tree.data(topic_path("t"))).partitions[1] == ReplicaAssignment((4, 1))
+    assert cluster.state("t", 1).leader == 4
