@@ -2,14 +2,16 @@
 
 Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may request share groups.
 
-The first request begins to create ``__consumer_offsets``. Until the topic exists, its response and others have
-COORDINATOR_NOT_AVAILABLE, which clients retry. Transactions are not served: a request for their coordinator gets
-INVALID_REQUEST, so that a client fails at once and does not wait.
+The first request begins to create ``__consumer_offsets``, and waits for CREATION_WAIT_S at most. Until the topic
+exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry. Transactions are not served: a request for their
+coordinator gets INVALID_REQUEST, so that a client fails at once and does not wait.
 """
 
 from __future__ import annotations
 
 import enum
+
+import trio
 
 from kraft.api.context import BrokerContext
 from kraft.api.mapped import mapped
@@ -18,7 +20,7 @@ from kraft.coordinator.core import HASHED_CHARACTERS, coordinator_partition
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
 from kraft.world.turns import Turns
@@ -30,6 +32,10 @@ ROW = Api(
 )
 
 KEYS_VERSION = 4
+CREATION_WAIT_S = 0.2
+"""Not a Kafka setting. The first request waits for the new topic, because librdkafka repeats it only after a second.
+Others do not wait, so a lost controller holds no connection. Apache Kafka does not wait.
+"""
 _SLICE_KEYS = 300
 
 
@@ -42,8 +48,21 @@ class KeyType(enum.IntEnum):
 async def at_broker(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> Reply:
     if message.key_type != KeyType.GROUP:
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
-    if not broker.replicas.partition_count(OFFSETS_TOPIC):
-        broker.auto_topics.create([OFFSETS_TOPIC])
+    if broker.replicas.partition_count(OFFSETS_TOPIC) or not (creation := broker.auto_topics.create([OFFSETS_TOPIC])):
+        return await _answer(broker, request, message)
+
+    async def wait_then_answer() -> FindCoordinatorResponse:
+        with trio.move_on_after(CREATION_WAIT_S):
+            await creation.answered.wait()
+        return await _answer(broker, request, message)
+
+    return Parked(wait_then_answer)
+
+
+at_zk_broker = at_broker
+
+
+async def _answer(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> FindCoordinatorResponse:
     keys = message.coordinator_keys if request.api_version >= KEYS_VERSION else [message.key]
     turns = Turns(_SLICE_KEYS)
     found = []
@@ -51,9 +70,6 @@ async def at_broker(broker: BrokerContext, request: Request, message: FindCoordi
         found.append(_find(broker, key, request.connection.listener))
         await turns.spend(1 + len(key) // HASHED_CHARACTERS)
     return _shaped(request.api_version, found)
-
-
-at_zk_broker = at_broker
 
 
 def _find(broker: BrokerContext, group_id: str, listener: str) -> Coordinator:

@@ -33,6 +33,14 @@ _BROKER_DEFAULT = -1
 _TIMEOUT_MS = 30_000
 
 
+@attrs.frozen(eq=False)
+class Creation:
+    """One request. ``answered`` is set once the broker has applied what it could, or the controller did not answer."""
+
+    names: list[str] = attrs.Factory(list)
+    answered: trio.Event = attrs.Factory(trio.Event)
+
+
 @attrs.define(eq=False)
 class AutoTopicCreation:
     """Creates each topic with one request at a time. ``catch_up`` is that of the broker's context."""
@@ -41,48 +49,58 @@ class AutoTopicCreation:
     channel: ControllerChannel
     catch_up: Callable[[], Awaitable[None]]
     _in_flight: set[str] = attrs.Factory(set)
-    _requests: trio.MemorySendChannel[list[str]] = attrs.field(init=False)
-    _inbox: trio.MemoryReceiveChannel[list[str]] = attrs.field(init=False)
+    _requests: trio.MemorySendChannel[Creation] = attrs.field(init=False)
+    _inbox: trio.MemoryReceiveChannel[Creation] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._requests, self._inbox = trio.open_memory_channel[list[str]](MAX_TOPICS)
+        self._requests, self._inbox = trio.open_memory_channel[Creation](MAX_TOPICS)
 
-    def create(self, names: Iterable[str]) -> None:
-        """Begin to create topics that have valid names, with one request.
+    def create(self, names: Iterable[str]) -> Creation | None:
+        """Begin to create topics that have valid names, with one request; return it.
 
-        Topics in flight are left out, and so are those beyond MAX_TOPICS: their clients retry.
+        Topics in flight are left out, and so are those beyond MAX_TOPICS: their clients retry. Returns None if no
+        other topic is wanted.
         """
-        wanted: list[str] = []
+        creation = Creation()
         for name in names:
             if len(self._in_flight) >= MAX_TOPICS:
                 break
             if name not in self._in_flight:
                 self._in_flight.add(name)
-                wanted.append(name)
-        if wanted:
-            self._requests.send_nowait(wanted)  # has room, because each queued request has a topic in flight
+                creation.names.append(name)
+        if not creation.names:
+            return None
+        self._requests.send_nowait(creation)  # has room, because each queued request has a topic in flight
+        return creation
 
     async def run(self) -> None:
         """Send the requests, for as long as the node lives. No answer of a controller raises here."""
         async with trio.open_nursery() as nursery:
-            async for names in self._inbox:
-                nursery.start_soon(self._create, names, name=f"creates {names[0]}")
+            async for creation in self._inbox:
+                nursery.start_soon(self._create, creation, name=f"creates {creation.names[0]}")
 
-    async def _create(self, names: list[str]) -> None:
+    async def _create(self, creation: Creation) -> None:
+        names = creation.names
+        is_refused = await self._request(names)
+        creation.answered.set()
+        if is_refused:
+            await trio.sleep(_RETRY_AFTER_S)
+        self._in_flight.difference_update(names)
+
+    async def _request(self, names: list[str]) -> bool:
+        """Return whether the controller refused any of the topics."""
         request = CreateTopicsRequest(topics=[_creatable(self.config, name) for name in names], timeout_ms=_TIMEOUT_MS)
         try:
             response: CreateTopicsResponse = await self.channel.request(request)
         except KafkaError as failure:
             logger.warning("cannot create %s: %s; a client that needs the topic retries", _listed(names), failure)
-        else:
-            await self.catch_up()
-            refused = [each for each in response.topics if each.error_code not in _CREATED]
-            for topic in refused:
-                text = topic.error_message or ErrorCode(topic.error_code).name
-                logger.warning("the controller does not create topic %s, which a client needs: %s", topic.name, text)
-            if refused:
-                await trio.sleep(_RETRY_AFTER_S)
-        self._in_flight.difference_update(names)
+            return False
+        await self.catch_up()
+        refused = [each for each in response.topics if each.error_code not in _CREATED]
+        for topic in refused:
+            text = topic.error_message or ErrorCode(topic.error_code).name
+            logger.warning("the controller does not create topic %s, which a client needs: %s", topic.name, text)
+        return bool(refused)
 
 
 def _listed(names: list[str]) -> str:

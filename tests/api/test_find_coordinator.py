@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
 
+import attrs
 import pytest
 import trio
+import trio.testing
+from trio.testing import wait_all_tasks_blocked
 
+from kraft.api import find_coordinator
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.messages.find_coordinator_response import FindCoordinatorResponse
+from kraft.rpc.channel import Parked, Request
 from kraft.rpc.client import Connection
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
 from tests.api.test_metadata import ask
+from tests.coordination.creation import creation
+from tests.coordination.desk import topic_records
 from tests.support.clusters import QUICK_LEASES, cluster_in, eventually
+from tests.support.held import broker_in, registration, serving
 from tests.support.nodes import connected
 
 
@@ -32,29 +43,64 @@ async def test_the_coordinator_of_a_group(broker: Connection, group: str, versio
 
 
 async def test_the_first_request_creates_the_offsets_topic() -> None:
-    """AutoTopicCreationManager: the first response has COORDINATOR_NOT_AVAILABLE, and the client retries."""
     async with embedded_node(settings={"offsets.topic.num.partitions": "4"}) as node, connected(node) as broker:
         assert (await ask(broker, None)).topics == []
 
-        async def errors() -> list[int]:
-            response = await broker.request(FindCoordinatorRequest(coordinator_keys=["g", "h", ""]), 4)
-            return [each.error_code for each in response.coordinators]
-
         async def are_found() -> bool:
-            return await errors() == [0, 0, 0]
+            response = await broker.request(FindCoordinatorRequest(coordinator_keys=["g", "h", ""]), 4)
+            return [each.error_code for each in response.coordinators] == [0, 0, 0]
 
-        assert await errors() == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
         await eventually(are_found)
         (topic,) = (await ask(broker, None)).topics
         assert (topic.name, topic.is_internal, len(topic.partitions)) == ("__consumer_offsets", True, 4)
 
 
+async def test_the_first_request_waits_for_the_controller_a_little(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """CREATION_WAIT_S; a request that finds the topic in flight does not wait."""
+    held = broker_in(tmp_path, 1)
+    await held.hear(registration(1, 10))
+    async with creation() as (topics, controller):
+        broker = attrs.evolve(serving(held.replicas), auto_topics=topics)
+
+        async def code_and_wait() -> tuple[int, float]:
+            began = trio.current_time()
+            request = Request(0, 4, 0, "c", b"", 0, cast(Any, Loopback()))
+            reply = await find_coordinator.at_broker(broker, request, FindCoordinatorRequest(coordinator_keys=["g"]))
+            response = await reply.wait() if isinstance(reply, Parked) else reply
+            assert isinstance(response, FindCoordinatorResponse)
+            return response.coordinators[0].error_code, trio.current_time() - began
+
+        assert await code_and_wait() == (ErrorCode.COORDINATOR_NOT_AVAILABLE, find_coordinator.CREATION_WAIT_S)
+        assert await code_and_wait() == (ErrorCode.COORDINATOR_NOT_AVAILABLE, 0)
+        await controller.answer(ErrorCode.INVALID_REPLICATION_FACTOR)
+        await trio.sleep(2)
+        found: list[tuple[int, float]] = []
+        async with trio.open_nursery() as nursery:
+
+            async def ask_again() -> None:
+                found.append(await code_and_wait())
+
+            nursery.start_soon(ask_again)
+            await wait_all_tasks_blocked()
+            await held.hear(*topic_records("__consumer_offsets", UUID(int=50), 1))
+            await controller.answer(ErrorCode.NONE)
+        assert found == [(0, 0)]
+    await held.replicas.close()
+
+
+@attrs.frozen
+class Loopback:
+    listener: str = "PLAINTEXT"
+
+
 async def test_a_lost_controller_delays_no_request(tmp_path: Path) -> None:
-    """A response leaves before the next request of its connection is handled, so it must not wait for a controller."""
+    """DefaultAutoTopicCreationManager: the creation, whose limit is 30 s, holds no connection."""
     async with cluster_in(tmp_path, QUICK_LEASES) as cluster, cluster.connected(1) as broker:
         for lost in (2, 3):
             await cluster.members[lost].kill()
-        with trio.fail_after(10):
+        with trio.fail_after(20):
             for version in range(7):
                 response = await broker.request(_find("g", 0, version), version)
                 found = response.coordinators[0] if version >= 4 else response
