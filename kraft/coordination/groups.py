@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 
 import attrs
 import trio
@@ -17,7 +17,7 @@ from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
-from kraft.world.turns import in_slices
+from kraft.world.turns import SLICE_BYTES, Turns, in_slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.coordinator")
@@ -163,9 +163,7 @@ class Groups:
             else:
                 shard.deleted |= names
         for shard in active:
-            await in_slices(
-                _step_all(shard, (ForgetTopics(each, names.__contains__) for each in _offset_groups(shard)))
-            )
+            await _perform_all(shard, (ForgetTopics(each, names.__contains__) for each in _offset_groups(shard)))
 
     async def run(self) -> None:
         """Run the shards, delete the offsets of deleted topics, and expire offsets every
@@ -234,7 +232,7 @@ class Groups:
 
         while True:
             deleted, shard.deleted = shard.deleted, set()
-            await in_slices(_step_all(shard, (ForgetTopics(each, is_gone) for each in _offset_groups(shard))))
+            await _perform_all(shard, (ForgetTopics(each, is_gone) for each in _offset_groups(shard)))
             if not shard.deleted:
                 return
 
@@ -243,7 +241,7 @@ class Groups:
             await trio.sleep(self.retention_check_interval_ms / 1000)
             for shard in list(self._shards.values()):
                 if shard.is_active:
-                    await in_slices(_step_all(shard, map(ExpireOffsets, list(shard.core.groups))))
+                    await _perform_all(shard, map(ExpireOffsets, list(shard.core.groups)))
 
 
 def _has_enough_in_sync(partition: HostedPartition) -> bool:
@@ -256,10 +254,12 @@ def _offset_groups(shard: Shard) -> list[str]:
     return list({**shard.core.offsets.by_group, **shard.core.offsets.pending})
 
 
-def _step_all(shard: Shard, events: Iterable[ForgetTopics | ExpireOffsets]) -> Generator[int, None, None]:
-    """Repeat each event until it appends nothing more or the shard resigned. Yields the cost of each step."""
+async def _perform_all(shard: Shard, events: Iterable[ForgetTopics | ExpireOffsets]) -> None:
+    """Repeat each event until it appends nothing more or the shard resigned, with turns for other tasks."""
+    turns = Turns(SLICE_BYTES)
     for event in events:
         appended = 1
         while appended and not shard.scope.cancel_called:
-            appended = shard.step(event)
-            yield _STEP_BYTES * (1 + appended) + _SCANNED_BYTES * len(shard.core.offsets.of(event.group_id))
+            appended = await shard.perform(event)
+            scanned = len(shard.core.offsets.of(event.group_id))
+            await turns.spend(_STEP_BYTES * (1 + appended) + _SCANNED_BYTES * scanned)

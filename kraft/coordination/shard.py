@@ -1,8 +1,9 @@
 """One coordinated partition: load, decide, append, wait for the commit, then replay and reply.
 
-The task of a request steps the core and appends without an ``await`` in between. So no other task sees a decision that
-is not in the log. Records that are not committed wait in a queue in log order. The shard's own task replays them once
-the high watermark has passed them, and steps the core at its deadlines.
+A shard does one piece of work at a time, in the order of arrival, as Apache's ``CoordinatorRuntime`` does: it decides
+on an event, encodes and appends the records, and replays what is committed. The task of a request does its work at
+once. If that is longer than a slice, or if other work waits, the shard's own task does it, in slices. Records that are
+not committed wait in a queue in log order.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -20,14 +21,18 @@ from kraft.broker.leadership import Leadership
 from kraft.coordinator.core import Committed, Event, GroupCoordinator, GroupDeadlineReached
 from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.records import CoordinatorRecord
-from kraft.records.record import Record, encode_batch
+from kraft.metadata.steps import Steps
+from kraft.records.record import encode_pairs
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
-from kraft.world.turns import in_slices
+from kraft.world.turns import Turns, in_slices
 
 logger = logging.getLogger("kraft.coordinator")
+
+_SLICE = 400
+"""Not a Kafka setting. The cost of the steps of a shard before other tasks run: a few milliseconds of work."""
 
 
 class ReplySlot:
@@ -76,6 +81,31 @@ class Written:
 
 
 @attrs.define(eq=False)
+class Work:
+    """The steps of one event, or of the replay of committed records if ``event`` is None.
+
+    ``effects`` are those of the event, then those of the commits that were replayed.
+    """
+
+    event: Event | None
+    effects: list[CoordinatorEffects]
+    steps: Steps[None]
+    finished: trio.Event | None = None
+
+    def refuse(self, reason: KafkaError) -> None:
+        """Fail the requests whose responses wait for the end of the work."""
+        if isinstance(self.event, GroupRequest):
+            _refuse([self.event.token], reason)
+        for effects in self.effects:
+            _refuse_all(effects, reason)
+        self.end()
+
+    def end(self) -> None:
+        if self.finished is not None:
+            self.finished.set()
+
+
+@attrs.define(eq=False)
 class Shard:
     """One partition, from this broker's election until another replica leads.
 
@@ -91,11 +121,13 @@ class Shard:
     deleted: set[str] = attrs.Factory(set)
     scope: trio.CancelScope = attrs.Factory(trio.CancelScope)
     _leadership: Leadership | None = attrs.field(init=False)
+    _works: deque[Work] = attrs.Factory(deque)
+    """The work under way, and the work that waits for its end."""
     _uncommitted: deque[Written] = attrs.Factory(deque)
     _deadline: float = 0.0
     _woken: trio.Event = attrs.Factory(trio.Event)
-    """Wakes :meth:`serve`: when the high watermark advances, while records are uncommitted, and for an earlier
-    deadline.
+    """Wakes :meth:`serve`: when the high watermark advances, while records are uncommitted, for an earlier deadline,
+    and for work.
     """
     _stop_watching: Callable[[], None] = lambda: None
 
@@ -123,53 +155,69 @@ class Shard:
     # Serving.
 
     def submit(self, request: Request, message: Any) -> Reply:
-        """Step the core with one request. Return its response, or Parked until its records are committed or a rebalance
-        ends.
+        """Perform a request. Return its response, or Parked until its records are committed or a rebalance ends.
 
         Raises:
             KafkaError: COORDINATOR_NOT_AVAILABLE if the append failed.
         """
         slot = ReplySlot()
-        self.step(
+        self.take(
             GroupRequest(slot, message, request.api_version, request.client_id or "", f"/{request.connection.host}")
         )
         return Parked(slot.wait) if slot.answer is None else slot.get()
 
-    def step(self, event: Event) -> int:
-        """Step the core and perform its effects. Return the number of records appended."""
-        effects = self.core.step(self.clock.now_s(), event)
+    def take(self, event: Event) -> Work:
+        """Perform an event behind those before it: its first slice at once, if there are none."""
+        effects = [CoordinatorEffects()]
+        work = Work(event, effects, self._perform(event, effects))
+        self._take(work)
+        return work
+
+    def _take(self, work: Work) -> None:
+        if self._works or not _ends_soon(work.steps):
+            self._works.append(work)
+            self._woken.set()
+
+    async def perform(self, event: Event) -> int:
+        """Perform an event of the broker, and return the number of records that it appended."""
+        work = self.take(event)
+        if not self.is_active:  # the caller is the task that loads the partition, and nobody else has work
+            await self._work_off()
+        elif work in self._works:
+            work.finished = trio.Event()
+            await work.finished.wait()
+        return len(work.effects[0].append)
+
+    def _perform(self, event: Event, done: list[CoordinatorEffects]) -> Steps[None]:
+        """Step the core and perform its effects."""
+        effects = done[0]
+        yield from self.core.in_steps(self.clock.now_s(), event, effects)
         if effects.append:
             try:
-                self._append(effects)
+                yield from self._append(effects)
             except (KafkaError, OSError) as error:
                 self._append_failed(effects, error)
-                return 0
+                return
+            yield from self._replay(done)
         else:
-            _answer(effects.replies_once_committed)
-        _answer(effects.replies)
+            yield from _answered(effects.replies_once_committed)
+        yield from _answered(effects.replies)
         if self.core.deadline < self._deadline:
             self._woken.set()
-        return len(effects.append)
 
-    def _append(self, effects: CoordinatorEffects) -> None:
-        """Append the records of a step as one batch.
+    def _append(self, effects: CoordinatorEffects) -> Steps[None]:
+        """Encode the records of a decision, then append them as one batch.
 
         Raises:
             KafkaError: NOT_LEADER_OR_FOLLOWER if the leadership ended, or an error of the log.
             OSError: the log cannot be written.
         """
+        now_ms = self.clock.now_ms()
+        pairs = ((each.key, each.value) for each in effects.append)
+        batch = yield from encode_pairs(pairs, base_offset=0, leader_epoch=0, timestamp_ms=now_ms)
         if self.partition.leadership is not self._leadership:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        now_ms = self.clock.now_ms()
-        records = [
-            Record(offset=i, timestamp=now_ms, key=each.key, value=each.value, headers=())
-            for i, each in enumerate(effects.append)
-        ]
-        end_offset = self.partition.append(bytearray(encode_batch(records)), now_ms).last_offset + 1
-        if not self._uncommitted and self.partition.high_watermark >= end_offset:
-            self.step(Committed(effects.append))
-            _answer(effects.replies_once_committed)
-            return
+        end_offset = self.partition.append(bytearray(batch), now_ms).last_offset + 1
         deadline_s = trio.current_time() + self.core.settings.offsets_commit_timeout_s
         for slot, _ in effects.replies_once_committed:
             assert isinstance(slot, ReplySlot)
@@ -183,10 +231,12 @@ class Shard:
         logger.error(
             "cannot append to %s: %s; its groups are unavailable until it is loaded again", self.partition.name, error
         )
+        self._reload(effects)
+
+    def _reload(self, *unanswered: CoordinatorEffects) -> None:
         refused = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        for slot, _ in (*effects.replies, *effects.replies_once_committed):
-            assert isinstance(slot, ReplySlot)
-            slot.put(refused)
+        for effects in unanswered:
+            _refuse_all(effects, refused)
         self.resign(refused)
         self.must_reload = True
 
@@ -195,43 +245,91 @@ class Shard:
         self.is_active = False
         self.scope.cancel()
         self._stop_watching()
-        for slot in self.core.waiting():
-            assert isinstance(slot, ReplySlot)
-            slot.put(reason)
+        for work in self._works:
+            work.refuse(reason)
+        self._works.clear()
+        _refuse(self.core.waiting(), reason)
         for written in self._uncommitted:
-            _answer([(slot, reason) for slot, _ in written.replies])
+            _refuse([slot for slot, _ in written.replies], reason)
         self._uncommitted.clear()
 
     async def serve(self) -> None:
-        """Replay committed records, and step the core when its deadline passes."""
+        """Do the work that waits, replay committed records, and step the core when its deadline passes."""
         while True:
             self._stop_watching()
             self._woken = trio.Event()
-            self._replay_committed()
+            await self._work_off()
+            effects: list[CoordinatorEffects] = []
+            self._take(Work(None, effects, self._replay(effects)))
             if self._uncommitted:
                 self._stop_watching = self.partition.watch(self._woken)
             if self.core.deadline <= self.clock.now_s():
-                self.step(GroupDeadlineReached())
+                self.take(GroupDeadlineReached())
             self._deadline = self.core.deadline
             with trio.move_on_after(max(self._deadline - self.clock.now_s(), 0.0)):
                 await self._woken.wait()
 
-    def _replay_committed(self) -> None:
+    async def _work_off(self) -> None:
+        """Do the work that waits, with turns for other tasks.
+
+        Error handling: as after a failed append, if a step raises an error that nobody foresaw. It may have changed a
+        part of its group.
+        """
+        turns = Turns(_SLICE)
+        while self._works:
+            try:
+                await in_slices(self._works[0].steps, turns)
+            except Exception:
+                logger.exception("%s: an event failed; its groups are loaded again", self.partition.name)
+                self._reload()
+            if self._works:  # otherwise it failed, and the shard resigned
+                self._works.popleft().end()
+
+    def _replay(self, done: list[CoordinatorEffects]) -> Steps[None]:
         """Replay records below the high watermark. After the leadership ended it replays none: another leader may have
         replaced them.
         """
-        if self.partition.leadership is not self._leadership:
-            return
-        while self._uncommitted and self._uncommitted[0].end_offset <= self.partition.high_watermark:
-            written = self._uncommitted.popleft()
-            self.step(Committed(written.records))
-            _answer(written.replies)
+        while (
+            self._uncommitted
+            and self._uncommitted[0].end_offset <= self.partition.high_watermark
+            and self.partition.leadership is self._leadership
+        ):
+            written = self._uncommitted[0]
+            effects = CoordinatorEffects()
+            done.append(effects)
+            yield from self.core.in_steps(self.clock.now_s(), Committed(written.records), effects)
+            yield from _answered(effects.replies)
+            self._uncommitted.popleft()
+            yield from _answered(written.replies)
 
 
-def _answer(replies: list[tuple[object, Any]]) -> None:
+def _ends_soon(steps: Steps[None]) -> bool:
+    """Run the first slice. Return whether it was the only one."""
+    spent = 0
+    for cost in steps:
+        spent += cost
+        if spent >= _SLICE:
+            return False
+    return True
+
+
+def _answered(replies: list[tuple[object, Any]]) -> Steps[None]:
     for slot, answer in replies:
         assert isinstance(slot, ReplySlot)
         slot.put(answer)
+        yield 1
+
+
+def _refuse_all(effects: CoordinatorEffects, reason: KafkaError) -> None:
+    _refuse([slot for slot, _ in (*effects.replies, *effects.replies_once_committed)], reason)
+
+
+def _refuse(slots: Iterable[object], reason: KafkaError) -> None:
+    """Fail the requests that have no response yet."""
+    for slot in slots:
+        assert isinstance(slot, ReplySlot)
+        if slot.answer is None:
+            slot.put(reason)
 
 
 def _pairs(partition: HostedPartition) -> Iterator[tuple[bytes | None, bytes | None]]:

@@ -10,6 +10,7 @@ from kraft.coordinator.effects import GroupRequest
 from kraft.coordinator.group import CONSUMER_PROTOCOL, Group, GroupState
 from kraft.coordinator.offsets import Offsets, delete_group, forget
 from kraft.coordinator.rebalance import Step
+from kraft.coordinator.records import OffsetRecord
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
@@ -22,6 +23,7 @@ from kraft.messages.offset_delete_response import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, shortened
 
 NOT_FOUND_SAID_VERSION = 6
@@ -111,7 +113,7 @@ def listed(groups: dict[str, Group], wanted: GroupFilter) -> Generator[int, None
     return answer
 
 
-def delete(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
+def delete(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> Steps[None]:
     """Delete groups without members, with all their offsets."""
     message: DeleteGroupsRequest = request.message
     results = []
@@ -125,13 +127,14 @@ def delete(step: Step, groups: dict[str, Group], offsets: Offsets, request: Grou
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         else:
             code = ErrorCode.NONE
-            forget(step, offsets, group_id, offsets.written(group_id))
+            yield from forget(step, offsets, group_id, offsets.written(group_id))
             delete_group(step, groups, group_id)
         results.append(DeletableGroupResult(group_id=group_id, error_code=code))
+        yield 1
     step.reply_once_committed(request.token, DeleteGroupsResponse(results=results))
 
 
-def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
+def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> Steps[None]:
     """Delete single offsets, except those of topics to which the group's members subscribe (KIP-496)."""
     message: OffsetDeleteRequest = request.message
     group = groups.get(message.group_id)
@@ -151,17 +154,13 @@ def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, reque
     written = offsets.written(message.group_id)
     for topic in message.topics:
         code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.subscribes_to(topic.name) else ErrorCode.NONE
-        indexes = [partition.partition_index for partition in topic.partitions]
-        if code is ErrorCode.NONE:
-            named = dict.fromkeys((topic.name, i) for i in indexes)
-            deleted = [key for key in named if key in written]
-            forget(step, offsets, message.group_id, deleted)
-            for key in deleted:  # a partition that is named again has no second tombstone
-                del written[key]
-        response.topics.append(
-            OffsetDeleteResponseTopic(
-                name=topic.name,
-                partitions=[OffsetDeleteResponsePartition(partition_index=i, error_code=code) for i in indexes],
-            )
-        )
+        answer = OffsetDeleteResponseTopic(name=topic.name)
+        for partition in topic.partitions:
+            index = partition.partition_index
+            if code is ErrorCode.NONE and (topic.name, index) in written:
+                offsets.write(step, OffsetRecord(message.group_id, topic.name, index, None))
+                del written[topic.name, index]  # a partition that is named again has no second tombstone
+            answer.partitions.append(OffsetDeleteResponsePartition(partition_index=index, error_code=code))
+            yield 1
+        response.topics.append(answer)
     step.reply_once_committed(request.token, response)

@@ -29,6 +29,7 @@ from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.sync_group_request import SyncGroupRequest
+from kraft.metadata.steps import Steps, finished
 
 
 @attrs.frozen
@@ -106,34 +107,45 @@ class GroupCoordinator:
     _timer_of: dict[str, float] = attrs.Factory(dict)
 
     def step(self, now: float, event: Event) -> CoordinatorEffects:
-        step = Step(now, self.settings, self.new_uuid, self.may_write, self.max_batch_bytes)
+        """Run all steps of :meth:`in_steps` at once."""
+        effects = CoordinatorEffects()
+        finished(self.in_steps(now, event, effects))
+        return effects
+
+    def in_steps(self, now: float, event: Event, effects: CoordinatorEffects) -> Steps[None]:
+        """Decide on one event, and add its effects to ``effects``.
+
+        The groups change with each step. So the next event must wait for the last one. A driver that cannot go on
+        discards this coordinator, and refuses the requests of ``effects``, too.
+        """
+        step = Step(now, self.settings, self.new_uuid, self.may_write, self.max_batch_bytes, effects)
         match event:
             case GroupRequest():
-                self._request(step, event)
+                yield from self._request(step, event)
             case Committed():
                 for record in event.records:
                     self._committed(step, record)
+                    yield 1
             case ExpireOffsets():
-                offsets.expire(step, self.groups, self.offsets, event.group_id)
+                yield from offsets.expire(step, self.groups, self.offsets, event.group_id)
             case ForgetTopics():
-                offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
+                yield from offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
             case GroupDeadlineReached():
                 self._fire_timers(step)
-        step.effects.deadline = self.deadline
-        return step.effects
+        effects.deadline = self.deadline
 
     @property
     def deadline(self) -> float:
         """When the next :class:`GroupDeadlineReached` is due."""
         return self._timers[0][0] if self._timers else NO_DEADLINE
 
-    def _request(self, step: Step, request: GroupRequest) -> None:
+    def _request(self, step: Step, request: GroupRequest) -> Steps[None]:
         message = request.message
         match message:
             case HeartbeatRequest():
                 session.heartbeat(step, self.groups, request)
             case OffsetCommitRequest():
-                offsets.commit(step, self.groups, self.offsets, request)
+                yield from offsets.commit(step, self.groups, self.offsets, request)
             case JoinGroupRequest():
                 join(step, self.groups, request)
             case SyncGroupRequest():
@@ -143,9 +155,9 @@ class GroupCoordinator:
             case DescribeGroupsRequest():
                 step.reply(request.token, admin.describe(self.groups, request))
             case DeleteGroupsRequest():
-                admin.delete(step, self.groups, self.offsets, request)
+                yield from admin.delete(step, self.groups, self.offsets, request)
             case OffsetDeleteRequest():
-                admin.delete_offsets(step, self.groups, self.offsets, request)
+                yield from admin.delete_offsets(step, self.groups, self.offsets, request)
             case _:
                 raise TypeError(f"not a request of the group coordinator: {type(message).__name__}")
         self._set_timer(getattr(message, "group_id", ""))

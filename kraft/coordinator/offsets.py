@@ -29,6 +29,7 @@ from kraft.messages.offset_fetch_response import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 TopicPartition = tuple[str, int]
@@ -41,6 +42,8 @@ repeats the event for the rest.
 NO_OFFSET = -1
 _RECORD_BYTES = 42
 """The size of a commit's record without its texts."""
+_MEASURED_AT_ONCE, _MEASURING_COST = 1000, 10
+"""The offsets whose metadata is measured in a step, and its cost."""
 _LAST_TIMESTAMP = 2**63 - 1
 _NOTHING_COMMITTED = CommittedOffset(NO_OFFSET, -1, "", NO_TIMESTAMP)
 
@@ -132,14 +135,14 @@ def _named(topics: Iterable[WantedTopic]) -> Iterator[tuple[str, Sequence[int]]]
         yield topic.name, topic.partition_indexes
 
 
-def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> None:
+def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> Steps[None]:
     """Append the offsets if the sender may commit for the group. Otherwise every partition gets the error."""
     message: OffsetCommitRequest = request.message
     try:
         _check_committer(step, groups, request)
         if not step.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if _batch_bytes(message) > step.max_batch_bytes():
+        if (yield from _batch_bytes(message)) > step.max_batch_bytes():
             raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
         if message.group_id not in groups:
             groups[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
@@ -155,17 +158,21 @@ def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: Grou
             told.partitions.append(
                 OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
             )
+            yield 1
+        yield 1
     step.reply_once_committed(request.token, response)
 
 
-def _batch_bytes(message: OffsetCommitRequest) -> int:
+def _batch_bytes(message: OffsetCommitRequest) -> Steps[int]:
     """Return the size of a commit's batch: each record has the group's id, which the request has once."""
-    texts = sum(
-        len(topic.partitions) * len(topic.name) + sum(len(each.committed_metadata or "") for each in topic.partitions)
-        for topic in message.topics
-    )
-    count = sum(len(topic.partitions) for topic in message.topics)
-    return texts + count * (len(message.group_id) + _RECORD_BYTES)
+    size = 0
+    for topic in message.topics:
+        size += len(topic.partitions) * (len(message.group_id) + len(topic.name) + _RECORD_BYTES)
+        rest = iter(topic.partitions)
+        while some := list(islice(rest, _MEASURED_AT_ONCE)):
+            size += sum(len(each.committed_metadata or "") for each in some)
+            yield _MEASURING_COST
+    return size
 
 
 def _check_committer(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
@@ -213,19 +220,20 @@ def _commit_one(
     return ErrorCode.NONE
 
 
-def forget(step: Step, offsets: Offsets, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+def forget(step: Step, offsets: Offsets, group_id: str, partitions: Iterable[TopicPartition]) -> Steps[None]:
     """Append tombstones for some of a group's offsets."""
     for topic, partition in partitions:
         offsets.write(step, OffsetRecord(group_id, topic, partition, None))
+        yield 1
 
 
-def forget_topics(step: Step, offsets: Offsets, group_id: str, is_gone: Callable[[str], bool]) -> None:
+def forget_topics(step: Step, offsets: Offsets, group_id: str, is_gone: Callable[[str], bool]) -> Steps[None]:
     """Append tombstones for the group's offsets of deleted topics, at most ``MAX_TOMBSTONES``."""
     gone = (each for each in offsets.written(group_id) if is_gone(each[0]))
-    forget(step, offsets, group_id, islice(gone, MAX_TOMBSTONES))
+    yield from forget(step, offsets, group_id, islice(gone, MAX_TOMBSTONES))
 
 
-def expire(step: Step, groups: dict[str, Group], offsets: Offsets, group_id: str) -> None:
+def expire(step: Step, groups: dict[str, Group], offsets: Offsets, group_id: str) -> Steps[None]:
     """Append tombstones for offsets older than ``offsets.retention.minutes``, at most ``MAX_TOMBSTONES``.
 
     Delete the group, too, if it has neither members nor offsets left.
@@ -235,7 +243,7 @@ def expire(step: Step, groups: dict[str, Group], offsets: Offsets, group_id: str
         return
     table, pending = offsets.of(group_id), offsets.pending.get(group_id, {})
     old = (each for each in table if each not in pending and _expired(step, group, each[0], table[each]))
-    forget(step, offsets, group_id, islice(old, MAX_TOMBSTONES))
+    yield from forget(step, offsets, group_id, islice(old, MAX_TOMBSTONES))
     # A group with pending member ids is about to have members.
     if group.state is GroupState.EMPTY and not group.pending and not offsets.written(group_id):
         delete_group(step, groups, group_id)

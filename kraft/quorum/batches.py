@@ -18,7 +18,7 @@ from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
 from kraft.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, CorruptBatch, check_batch, parse_header
 from kraft.records.control import ControlType, control_record
-from kraft.records.record import encode_batch, encode_values, read_records
+from kraft.records.record import encode_batch, encode_pairs, read_records
 from kraft.storage.segment import AppendedBatch
 from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
 from kraft.wire.codec import encode
@@ -72,9 +72,8 @@ def encoded_batches(
         yield 1
     batches: list[tuple[Sequence[Any], bytes]] = []
     for start, end in _parts([len(value) for value in values]):
-        encoded = encode_values(
-            values[start:end], base_offset=offset + start, leader_epoch=epoch, timestamp_ms=timestamp_ms
-        )
+        pairs = ((None, value) for value in values[start:end])
+        encoded = encode_pairs(pairs, base_offset=offset + start, leader_epoch=epoch, timestamp_ms=timestamp_ms)
         batches.append((records[start:end], (yield from encoded)))
     return batches
 

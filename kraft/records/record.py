@@ -9,7 +9,8 @@ Varints of one byte are decoded inline: six of the seven fields of a record are 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from kraft.records.batch import (
@@ -108,20 +109,29 @@ def encode_batch(
     return _join(base_offset, leader_epoch, checked, compress(compression, payload, compression_level))
 
 
-def encode_values(
-    values: Sequence[bytes], *, base_offset: int, leader_epoch: int, timestamp_ms: int
+def encode_pairs(
+    pairs: Iterable[tuple[bytes | None, bytes | None]], *, base_offset: int, leader_epoch: int, timestamp_ms: int
 ) -> Generator[int, None, bytes]:
-    """Encode one batch of records that have only a value, and share one timestamp. Yield the records of each step."""
+    """Encode one batch of records that have a key and a value, share one timestamp, and have no headers.
+
+    ``pairs`` is iterated as the batch grows. Yield the records of each step.
+    """
     payload = bytearray()
-    last_offset = base_offset + len(values) - 1
-    for start in range(0, len(values), _ENCODED_AT_ONCE):
-        first = base_offset + start
-        part = values[start : start + _ENCODED_AT_ONCE]
-        records = [Record(offset, timestamp_ms, None, value) for offset, value in enumerate(part, first)]
-        payload += _encode_records(records, base_offset, first - 1, last_offset, timestamp_ms)
+    count, rest = 0, iter(pairs)
+    while part := list(islice(rest, _ENCODED_AT_ONCE)):
+        parts: list[bytes] = []
+        for delta, (key, value) in enumerate(part, count):
+            fields = [b"\0\0", varint(delta)]  # no attributes, and no distance from the first timestamp
+            _append_bytes(fields, key)
+            _append_bytes(fields, value)
+            fields.append(b"\0")
+            body = b"".join(fields)
+            parts += (varint(len(body)), body)
+        payload += b"".join(parts)
+        count += len(part)
         yield len(part)
     no_producer = NO_PRODUCER_ID, -1, NO_SEQUENCE
-    checked = CHECKED.pack(0, last_offset - base_offset, timestamp_ms, timestamp_ms, *no_producer, len(values))
+    checked = CHECKED.pack(0, count - 1, timestamp_ms, timestamp_ms, *no_producer, count)
     return _join(base_offset, leader_epoch, checked, payload)
 
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import trio
 import trio.testing
 
-from kraft.api import delete_groups, offset_delete
-from kraft.coordinator.core import ForgetTopics
+from kraft.api import delete_groups, heartbeat, offset_delete
+from kraft.coordinator.core import ForgetTopics, GroupCoordinator
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
+from kraft.messages.heartbeat_request import HeartbeatRequest
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kraft.messages.offset_commit_response import OffsetCommitResponse
 from kraft.messages.offset_delete_request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.storage.log import Log
-from kraft.wire.errors import ErrorCode
-from tests.coordination.desk import FOLLOWER, GROUP, LEADER, Later, desk_in, settle
+from kraft.wire.errors import ErrorCode, KafkaError
+from tests.coordination.desk import FOLLOWER, GROUP, LEADER, Connection, Desk, Later, desk_in, settle
 
 
 @pytest.fixture
@@ -202,6 +212,179 @@ class TestAssignments:
             assert (await desk.sync(joined)).assignment == b"part"
 
 
+MANY = 10_000
+
+
+async def commit_all(desk: Desk, offset: int, **member: Any) -> ErrorCode:
+    """Commit an offset for many partitions, and return the one error code of all of them."""
+    partitions = [OffsetCommitRequestPartition(index, offset) for index in range(MANY)]
+    message = OffsetCommitRequest(GROUP, topics=[OffsetCommitRequestTopic("t", partitions=partitions)], **member)
+    request = Request(0, 8, 0, "c", b"", 0, cast(ConnectionInfo, Connection()))
+    try:
+        reply = desk.groups.shard_of(GROUP).submit(request, message)
+        response = await reply.wait() if isinstance(reply, Parked) else reply
+    except KafkaError as refused:
+        return refused.code
+    assert isinstance(response, OffsetCommitResponse)
+    [code] = {each.error_code for each in response.topics[0].partitions}
+    return ErrorCode(code)
+
+
+async def begun(nursery: trio.Nursery, desk: Desk, **member: Any) -> Later:
+    """Let a client commit offset 5 for many partitions. Return when its first slice is over."""
+    large = Later(nursery, partial(commit_all, desk, 5, **member))
+    pending = desk.groups.shard_of(GROUP).core.offsets.pending
+    for _ in range(10):
+        if not pending:
+            await trio.lowlevel.checkpoint()
+    assert 0 < len(pending[GROUP]) < MANY
+    return large
+
+
+class TestLongWork:
+    """One request holds the event loop for one slice. All events of a shard are in the order of their arrival, as in
+    Apache's ``CoordinatorRuntime``.
+    """
+
+    async def test_other_tasks_run_meanwhile(self, tmp_path: Path) -> None:
+        """The decision, the encoding and the replay have slices of 400 to 500 offsets."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            waiting = Later(nursery, commit_all, desk, 5)
+            turns = 0
+            while not waiting.is_done:
+                await trio.lowlevel.checkpoint()
+                turns += 1
+            assert turns >= 3 * MANY // 500
+            assert await waiting.wait() == ErrorCode.NONE
+
+    async def test_nothing_shows_before_it_is_committed(self, tmp_path: Path) -> None:
+        async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            waiting = Later(nursery, commit_all, desk, 5)
+            before = desk.partition.log.log_end_offset
+            while desk.partition.log.log_end_offset == before:
+                await trio.lowlevel.checkpoint()
+                assert await desk.committed() == {}
+            await settle()
+            assert await desk.committed() == {}
+            assert not waiting.is_done
+            desk.follower_fetches()
+            assert await waiting.wait() == ErrorCode.NONE
+            assert len(desk.groups.shard_of(GROUP).core.offsets.of(GROUP)) == MANY
+            assert await desk.committed() == {"t": 5}
+
+    async def test_a_request_waits_for_those_before_it(self, tmp_path: Path) -> None:
+        """Otherwise a small commit would be in the log before a large one that came earlier."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            large = await begun(nursery, desk)
+            small = Later(nursery, desk.commit, 6)
+            assert (await large.wait(), await small.wait()) == (ErrorCode.NONE, ErrorCode.NONE)
+            assert await desk.committed() == {"t": 6}
+            [*_, last] = desk.partition.records()
+            assert last.offset == MANY, "the small one is behind"
+
+    async def test_a_leader_that_goes_meanwhile_appends_nothing(self, tmp_path: Path) -> None:
+        """The request under way and those behind it get NOT_COORDINATOR, and their clients ask the next leader."""
+        async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            before = desk.partition.log.log_end_offset
+            large, small = await begun(nursery, desk), Later(nursery, desk.commit, 6)
+            joining = Later(nursery, desk.join)
+            await desk.change(leader=FOLLOWER)
+            codes = await large.wait(), await small.wait()
+            assert codes == (ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR)
+            assert (await joining.wait()).error_code == ErrorCode.NOT_COORDINATOR
+            await settle()
+            assert desk.partition.log.log_end_offset == before
+            await desk.change(leader=LEADER)
+            desk.follower_fetches()
+            await settle()
+            assert await desk.committed() == {}
+
+    async def test_a_leader_that_goes_during_the_replay_answers(self, tmp_path: Path) -> None:
+        """The next leader loads the committed records and serves all of them."""
+        async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            waiting = Later(nursery, commit_all, desk, 5)
+            await settle()
+            desk.follower_fetches()
+            offsets = desk.groups.shard_of(GROUP).core.offsets
+            for _ in range(10):
+                if not offsets.of(GROUP):
+                    await trio.lowlevel.checkpoint()
+            assert 0 < len(offsets.of(GROUP)) < MANY
+            await desk.change(leader=FOLLOWER)
+            assert await waiting.wait() == ErrorCode.NOT_COORDINATOR
+            await desk.change(leader=LEADER)
+            desk.follower_fetches()
+            await settle()
+            assert len(desk.groups.shard_of(GROUP).core.offsets.of(GROUP)) == MANY
+
+    @pytest.mark.parametrize(
+        ("target", "error", "after_it"),
+        [
+            ((Log, "append_as_leader"), OSError("no space"), {}),
+            ((GroupCoordinator, "_committed"), ValueError("a bug"), {"t": 5}),
+        ],
+        ids=["disk", "bug"],
+    )
+    async def test_a_failure_refuses_those_behind_it_too(
+        self,
+        tmp_path: Path,
+        autojump_clock: object,
+        monkeypatch: pytest.MonkeyPatch,
+        target: tuple[type, str],
+        error: Exception,
+        after_it: dict[str, int],
+    ) -> None:
+        """The core may be ahead of the log: the partition is loaded again. So it is after an error that nobody
+        foresaw: a step may have changed a part of its group.
+        """
+
+        def fail(*_: object) -> None:
+            raise error
+
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            with monkeypatch.context() as broken:
+                broken.setattr(*target, fail)
+                large = await begun(nursery, desk)
+                assert await desk.commit(6) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+                assert await large.wait() == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            await trio.sleep(2)
+            assert await desk.committed() == after_it
+            assert await desk.commit(7) == ErrorCode.NONE
+
+    async def test_a_client_that_goes_does_not_stop_it(self, tmp_path: Path) -> None:
+        """A decision changes its group step by step, so nobody may drop it."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.lead()
+            async with trio.open_nursery() as client:
+                await begun(client, desk)
+                client.cancel_scope.cancel()
+            await settle()
+            assert await desk.committed() == {"t": 5}
+
+    async def test_a_member_whose_heartbeat_waits_is_alive(
+        self, tmp_path: Path, autojump_clock: trio.testing.MockClock
+    ) -> None:
+        """The deadline of a session comes behind the requests that arrived before it."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            joined = await desk.join()
+            await desk.sync(joined, (joined.member_id, b""))
+            beat = HeartbeatRequest(GROUP, joined.generation_id, joined.member_id, "i")
+            member = {"member_id": joined.member_id, "generation_id_or_member_epoch": joined.generation_id}
+            await begun(nursery, desk, group_instance_id="i", **member)
+            waiting = Later(nursery, desk.send, heartbeat, beat, 4)
+            await trio.lowlevel.checkpoint()
+            autojump_clock.jump(11)
+            assert (await waiting.wait()).error_code == ErrorCode.NONE
+            assert (await desk.send(heartbeat, beat, 4)).error_code == ErrorCode.NONE
+
+
 async def test_after_a_failed_append_the_partition_is_loaded_again(
     tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +414,6 @@ async def test_nothing_is_appended_once_the_leadership_is_over(tmp_path: Path) -
         shard = desk.groups.shard_of(GROUP)
         before = desk.partition.log.log_end_offset
         desk.partition.follow(desk.partition.state)
-        shard.step(ForgetTopics(GROUP, {"t"}.__contains__))
+        shard.take(ForgetTopics(GROUP, {"t"}.__contains__))
         assert desk.partition.log.log_end_offset == before
         assert await waiting.wait() == ErrorCode.COORDINATOR_NOT_AVAILABLE

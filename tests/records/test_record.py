@@ -22,7 +22,7 @@ from kraft.records.record import (
     batch_payload,
     decode_times,
     encode_batch,
-    encode_values,
+    encode_pairs,
     read_records,
     recompress,
 )
@@ -53,11 +53,16 @@ def test_round_trip(records: list[Record], compression: Compression, base: int) 
     assert header.base_timestamp == records[0].timestamp
 
 
-@given(st.lists(st.binary(max_size=200), min_size=1, max_size=40), st.integers(0, 2**40), st.integers(1, 5))
-def test_a_batch_of_values_in_steps_is_the_same_batch(values: list[bytes], base_offset: int, at_once: int) -> None:
-    records = [Record(offset, 77, None, value) for offset, value in enumerate(values, base_offset)]
+some_bytes = st.none() | st.binary(max_size=200)
+
+
+@given(st.lists(st.tuples(some_bytes, some_bytes), min_size=1, max_size=40), st.integers(0, 2**40), st.integers(1, 5))
+def test_a_batch_in_steps_is_the_same_batch(
+    pairs: list[tuple[bytes | None, bytes | None]], base_offset: int, at_once: int
+) -> None:
+    records = [Record(offset, 77, *pair) for offset, pair in enumerate(pairs, base_offset)]
     with patch.object(record_module, "_ENCODED_AT_ONCE", at_once):
-        work = encode_values(values, base_offset=base_offset, leader_epoch=3, timestamp_ms=77)
+        work = encode_pairs(pairs, base_offset=base_offset, leader_epoch=3, timestamp_ms=77)
         assert finished(work) == encode_batch(records, base_offset=base_offset, leader_epoch=3)
 
 
