@@ -63,34 +63,6 @@ class Steps(trio.abc.Instrument):
         self.count += 1
 
 
-async def test_a_handler_takes_queued_requests_until_its_turn_is_over() -> None:
-    """HANDLER_TURN_S: "gives the event loop's turn away after this time, also if more requests are queued"."""
-    now_s, steps = 0.0, Steps()
-    release = trio.Event()
-    handled_in_step: list[int] = []
-
-    async def costly(request: Request) -> Reply:
-        nonlocal now_s
-        if not release.is_set():
-            await release.wait()
-        now_s += server.HANDLER_TURN_S * 0.4
-        handled_in_step.append(steps.count)
-        return HeartbeatResponse()
-
-    async with running(costly, a_plane(handlers=1), registry=Registry(clock=lambda: now_s)) as plane:
-        peers = [await plane.peer() for _ in range(10)]
-        for number, peer in enumerate(peers):
-            await peer.send(number)
-        await wait_all_tasks_blocked()
-        trio.lowlevel.add_instrument(steps)
-        release.set()
-        for number, peer in enumerate(peers):
-            assert await peer.receive() == (number, 0)
-            await peer.aclose()
-        trio.lowlevel.remove_instrument(steps)
-    assert list(Counter(handled_in_step).values()) == [3, 3, 3, 1]
-
-
 class Rounds(trio.abc.Instrument):
     """Counts the rounds of the scheduler."""
 
@@ -100,32 +72,43 @@ class Rounds(trio.abc.Instrument):
         self.count += 1
 
 
-async def test_one_of_the_handlers_with_long_turns_continues_in_each_round() -> None:
-    """LONG_TURN_S: "other tasks wait for one long request, and not for one of each handler"."""
-    now_s, rounds = 0.0, Rounds()
+async def handled_at_each(ticks: Steps | Rounds, *, requests: int, handlers: int, turn_s: float) -> list[int]:
+    """How many requests are handled at each tick that handles any, if one takes ``turn_s`` and all are queued first."""
+    now_s = 0.0
     release = trio.Event()
-    handled_in_round: list[int] = []
+    handled_at: list[int] = []
 
     async def costly(request: Request) -> Reply:
         nonlocal now_s
         if not release.is_set():
             await release.wait()
-        now_s += server.LONG_TURN_S * 1.1
-        handled_in_round.append(rounds.count)
+        now_s += turn_s
+        handled_at.append(ticks.count)
         return HeartbeatResponse()
 
-    async with running(costly, a_plane(handlers=4), registry=Registry(clock=lambda: now_s)) as plane:
-        peers = [await plane.peer() for _ in range(12)]
+    async with running(costly, a_plane(handlers=handlers), registry=Registry(clock=lambda: now_s)) as plane:
+        peers = [await plane.peer() for _ in range(requests)]
         for number, peer in enumerate(peers):
             await peer.send(number)
         await wait_all_tasks_blocked()
-        trio.lowlevel.add_instrument(rounds)
+        trio.lowlevel.add_instrument(ticks)
         release.set()
         for number, peer in enumerate(peers):
             assert await peer.receive() == (number, 0)
             await peer.aclose()
-        trio.lowlevel.remove_instrument(rounds)
-    first, *others = Counter(handled_in_round).values()
+        trio.lowlevel.remove_instrument(ticks)
+    return list(Counter(handled_at).values())
+
+
+async def test_a_handler_takes_queued_requests_until_its_turn_is_over() -> None:
+    """HANDLER_TURN_S: "gives the event loop's turn away after this time, also if more requests are queued"."""
+    handled = await handled_at_each(Steps(), requests=10, handlers=1, turn_s=server.HANDLER_TURN_S * 0.4)
+    assert handled == [3, 3, 3, 1]
+
+
+async def test_one_of_the_handlers_with_long_turns_continues_in_each_round() -> None:
+    """LONG_TURN_S: "other tasks wait for one long request, and not for one of each handler"."""
+    first, *others = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=server.LONG_TURN_S * 1.1)
     assert (first, set(others)) == (4, {1})
 
 
