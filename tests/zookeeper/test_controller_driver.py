@@ -6,7 +6,6 @@ import random
 import uuid
 from pathlib import Path
 
-import attrs
 import pytest
 import trio
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
@@ -30,8 +29,7 @@ from kraft.zookeeper.znodes.topics import (
     state_path,
     topic_path,
 )
-from tests.support.apache_process import APACHE_3
-from tests.support.node_process import NodeProcess
+from tests.support.zookeeper_era import APACHE, legacy_cluster
 from tests.support.zookeeper_process import ZooKeeperProcess
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
@@ -40,27 +38,6 @@ CONFIG = LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT")
 REQUEST = AllocateProducerIdsRequest(broker_id=1, broker_epoch=1)
 """From a broker that is not registered."""
 LIMIT_S = 120.0
-
-
-@attrs.define
-class FollowingBroker(NodeProcess):
-    """An Apache broker without ``process.roles``."""
-
-    broker_id: int = 0
-    zookeeper: str = ""
-
-    def format(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self.properties_path.write_text("".join(f"{key}={value}\n" for key, value in self.properties().items()))
-
-    def properties(self) -> dict[str, str]:
-        return {
-            "broker.id": str(self.broker_id),
-            "zookeeper.connect": self.zookeeper,
-            "zookeeper.session.timeout.ms": "6000",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.ports[0]}",
-            "log.dirs": str(self.log_directory),
-        }
 
 
 async def drive(driver: LegacyControllerDriver, opened: ZooKeeperSession) -> None:
@@ -111,50 +88,43 @@ def consume(servers: str, topic: str, count: int) -> list[bytes]:
 async def test_apache_brokers_follow_this_controller(tmp_path: Path) -> None:
     """They take LeaderAndIsr 7, UpdateMetadata 8 and StopReplica 4: a topic gets a leader, loses it and gets another,
     keeps what was acknowledged, and is deleted with its files."""
-    server = ZooKeeperProcess(tmp_path / "zookeeper")
-    kind = attrs.evolve(APACHE_3, ready_mark=r"\[KafkaServer id=\d+\] started")
-    brokers = {each: FollowingBroker(tmp_path / f"broker-{each}", kind=kind, broker_id=each) for each in (1, 2)}
     core = LegacyController(
         LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4, random.Random(1)
     )
     driver = LegacyControllerDriver(World(), core)
-    try:
-        server.start()
-        with trio.fail_after(LIMIT_S):
-            async with session(World(), server.address, 6.0, LIMIT_S) as opened, trio.open_nursery() as nursery:
-                await opened.create_all(PERSISTENT_PATHS)
-                nursery.start_soon(drive, driver, opened)
-                await elected(driver)
-                for broker in brokers.values():
-                    broker.zookeeper = server.address
-                    broker.launch()
-                for broker in brokers.values():
-                    await trio.to_thread.run_sync(broker.wait_ready)
-                topic = TopicAssignment(uuid.uuid4(), {0: ReplicaAssignment((1, 2))})
-                await opened.require(Create(topic_path("t"), encode_topic(topic)))
-                state = await state_where(opened, "t", lambda state: state.isr == (1, 2))
-                assert state.leader == 1
-                servers = ",".join(each.bootstrap_servers for each in brokers.values())
-                first = [b"before %d" % number for number in range(200)]
-                await trio.to_thread.run_sync(produce, servers, "t", first)
-                brokers[1].kill()
-                state = await state_where(opened, "t", lambda state: state.leader == 2)
-                assert (state.isr, state.controller_epoch) == ((2,), 1)
-                second = [b"after %d" % number for number in range(200)]
-                await trio.to_thread.run_sync(produce, brokers[2].bootstrap_servers, "t", second)
-                servers = brokers[2].bootstrap_servers
-                assert await trio.to_thread.run_sync(consume, servers, "t", 400) == first + second
-                brokers[1].start()
-                await opened.require(Create(delete_topic_path("t")))
-                await gone(opened, delete_topic_path("t"))
-                assert await opened.perform((Get(topic_path("t")),)) == (Failure.NO_NODE,)
-                for broker in brokers.values():
-                    assert not (broker.log_directory / "t-0").exists()
-                nursery.cancel_scope.cancel()
-    finally:
-        for broker in brokers.values():
-            broker.kill()
-        server.kill()
+    with legacy_cluster(tmp_path) as cluster, trio.fail_after(LIMIT_S):
+        brokers = {each: cluster.prepare(each, APACHE) for each in (1, 2)}
+        async with (
+            session(World(), cluster.zookeeper.address, 6.0, LIMIT_S) as opened,
+            trio.open_nursery() as nursery,
+        ):
+            await opened.create_all(PERSISTENT_PATHS)
+            nursery.start_soon(drive, driver, opened)
+            await elected(driver)
+            for broker in brokers.values():
+                broker.launch()
+            for broker in brokers.values():
+                await trio.to_thread.run_sync(broker.wait_ready)
+            topic = TopicAssignment(uuid.uuid4(), {0: ReplicaAssignment((1, 2))})
+            await opened.require(Create(topic_path("t"), encode_topic(topic)))
+            state = await state_where(opened, "t", lambda state: state.isr == (1, 2))
+            assert state.leader == 1
+            first = [b"before %d" % number for number in range(200)]
+            await trio.to_thread.run_sync(produce, cluster.bootstrap_servers, "t", first)
+            brokers[1].kill()
+            state = await state_where(opened, "t", lambda state: state.leader == 2)
+            assert (state.isr, state.controller_epoch) == ((2,), 1)
+            second = [b"after %d" % number for number in range(200)]
+            await trio.to_thread.run_sync(produce, brokers[2].bootstrap_servers, "t", second)
+            servers = brokers[2].bootstrap_servers
+            assert await trio.to_thread.run_sync(consume, servers, "t", 400) == first + second
+            brokers[1].start()
+            await opened.require(Create(delete_topic_path("t")))
+            await gone(opened, delete_topic_path("t"))
+            assert await opened.perform((Get(topic_path("t")),)) == (Failure.NO_NODE,)
+            for broker in brokers.values():
+                assert not (broker.log_directory / "t-0").exists()
+            nursery.cancel_scope.cancel()
 
 
 async def gone(opened: ZooKeeperSession, path: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
 import pytest
 import trio
 
@@ -47,56 +46,26 @@ from kraft.zookeeper.znodes.topics import (
 )
 from tests.support.apache_process import APACHE_3
 from tests.support.apache_tool import CONFIGS, TOPICS, apache_tool
-from tests.support.node_process import NodeProcess
-from tests.support.zookeeper_process import ZooKeeperProcess
+from tests.support.zookeeper_era import APACHE, legacy_cluster
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 LIMIT_S = 60.0
 
 
-@attrs.define
-class LegacyApacheBroker(NodeProcess):
-    """An Apache broker without ``process.roles``, with a rack and two listeners."""
-
-    zookeeper: str = ""
-
-    def format(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self.properties_path.write_text("".join(f"{key}={value}\n" for key, value in self.properties().items()))
-
-    def properties(self) -> dict[str, str]:
-        return {
-            "broker.id": "7",
-            "broker.rack": "rack-a",
-            "zookeeper.connect": self.zookeeper,
-            "listeners": f"CLIENTS://127.0.0.1:{self.ports[0]},CONTROL://127.0.0.1:{self.ports[1]}",
-            "listener.security.protocol.map": "CLIENTS:PLAINTEXT,CONTROL:PLAINTEXT",
-            "inter.broker.listener.name": "CLIENTS",
-            "control.plane.listener.name": "CONTROL",
-            "log.dirs": str(self.log_directory),
-        }
-
-
 @pytest.fixture(scope="module")
 def chroot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """``zookeeper.connect`` of a broker that has one topic with a configuration, since changed."""
-    directory = tmp_path_factory.mktemp("apache")
-    server = ZooKeeperProcess(directory / "zookeeper")
-    kind = attrs.evolve(APACHE_3, ready_mark=r"\[KafkaServer id=7\] started")
-    broker = LegacyApacheBroker(directory / "broker", kind=kind)
-    try:
-        server.start()
-        broker.zookeeper = f"{server.address}/kafka"
+    with legacy_cluster(tmp_path_factory.mktemp("apache"), broker_rack="rack-a") as cluster:
+        broker = cluster.prepare(7, APACHE)
+        broker.zookeeper_connect += "/kafka"
+        broker.settings = {**broker.settings, **broker.with_control_plane()}
         broker.start()
         bootstrap = ["--bootstrap-server", broker.bootstrap_servers]
         topic = ["--topic", "orders", "--partitions", "3", "--replication-factor", "1", "--config", "retention.ms=5000"]
         apache_tool(TOPICS, *bootstrap, "--create", *topic, kind=APACHE_3)
         change = ["--entity-type", "topics", "--entity-name", "orders", "--add-config", "cleanup.policy=compact"]
         apache_tool(CONFIGS, *bootstrap, "--alter", *change, kind=APACHE_3)
-        yield broker.zookeeper
-    finally:
-        broker.kill()
-        server.kill()
+        yield broker.zookeeper_connect
 
 
 async def read(zookeeper: ZooKeeperSession, path: str) -> Znode:
@@ -111,7 +80,7 @@ async def test_every_znode_is_written_as_apache_writes_it(chroot: str) -> None:
         async with session(World(), chroot, 6.0, LIMIT_S) as zookeeper:
             broker = (await read(zookeeper, broker_path(7))).data
             registration = decode_broker(7, broker)
-            assert [each.listener for each in registration.endpoints] == ["CLIENTS", "CONTROL"]
+            assert [each.listener for each in registration.endpoints] == ["PLAINTEXT", "CONTROLLER"]
             assert (registration.rack, registration.version) == ("rack-a", 5)
             assert encode_broker(registration) == broker
 
