@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import struct
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import cast
@@ -40,7 +41,6 @@ from kraft.rpc.server import Service, serve
 from kraft.wire.codec import decode, encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.world import World
-from tests.rpc.planes import frame
 from tests.support.talk import produce_request
 
 TOPIC_ID = UUID(int=7)
@@ -142,7 +142,7 @@ async def test_a_client_of_the_future_gets_the_versions_in_which_it_can_read_the
     async with forced_plane() as endpoint:
         stream = await trio.open_tcp_stream(endpoint.host, endpoint.port)
         async with stream:
-            await stream.send_all(frame(9, api_key=ApiKey.API_VERSIONS, version=99))
+            await stream.send_all(struct.pack(">ihhihB", 11, ApiKey.API_VERSIONS, 99, 7, -1, 0))
             data = await stream.receive_some(100)
     assert decode(ApiVersionsResponse, 0, data, 8)[0].error_code == ErrorCode.UNSUPPORTED_VERSION
 
