@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 import attrs
@@ -80,12 +80,29 @@ class LegacyControllerPart(Protocol):
     async def answer(self, message: Any, version: int) -> Any: ...
 
 
+class EntityConfigs(Protocol):
+    """The settings in ZooKeeper, by the type and the name of their entity.
+
+    ``kraft.zookeeper.config_store.ConfigStore`` has them. A node with a quorum does not import it.
+    """
+
+    async def read(self, entities: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]: ...
+    async def change(
+        self,
+        entity: tuple[str, str],
+        change: Callable[[Mapping[str, str]], Mapping[str, str]],
+        *,
+        validate_only: bool = False,
+    ) -> None: ...
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class ZkBrokerContext(BrokerContext):
     """A broker with ZooKeeper, whose controller sends it ``commands``."""
 
     commands: ControllerCommands
     controller: LegacyControllerPart
+    configs: EntityConfigs
 
     def shown_controller(self, alive: Collection[int]) -> int:
         """The controller that clients see: the active one, because no broker forwards. -1 while it is not alive."""

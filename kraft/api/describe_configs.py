@@ -8,11 +8,12 @@ A resource that a request names again is in the response once: a few bytes of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.context import BrokerContext, ControllerContext, ZkBrokerContext
 from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.api.zookeeper_configs import topic_settings
 from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.describe_configs_response import (
@@ -24,7 +25,7 @@ from kraft.messages.describe_configs_response import (
 from kraft.messages.registry import ApiKey
 from kraft.metadata.image import ResourceType
 from kraft.metadata.topic_name import is_valid_topic_name
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.turns import Turns
 
@@ -38,19 +39,34 @@ _SLICE_SETTINGS = 75
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
-    return await _describe(broker, request, message)
+    return await _describe(broker, request, message, {})
 
 
-at_zk_broker = at_broker
+async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
+    """Any broker changes the settings of a topic, so all of them read these in ZooKeeper (ZkConfigRepository)."""
+    topics = {
+        each.resource_name: None
+        for each in message.resources
+        if each.resource_type == ResourceType.TOPIC and broker.image.topic(each.resource_name) is not None
+    }
+
+    async def answer() -> DescribeConfigsResponse:
+        return await _describe(broker, request, message, await topic_settings(broker, topics))
+
+    return Parked(answer)
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
-    return await _describe(controller, request, message)
+    return await _describe(controller, request, message, {})
 
 
 async def _describe(
-    node: BrokerContext | ControllerContext, request: Request, message: DescribeConfigsRequest
+    node: BrokerContext | ControllerContext,
+    request: Request,
+    message: DescribeConfigsRequest,
+    topics: Mapping[str, Mapping[str, str]],
 ) -> DescribeConfigsResponse:
+    """``topics`` are the settings of topics that have others than in the image."""
     says_default = request.api_version == 0  # later versions have the source of each value instead
     distinct = {
         (each.resource_type, each.resource_name, tuple(each.configuration_keys or ())): each
@@ -59,7 +75,7 @@ async def _describe(
     turns = Turns(_SLICE_SETTINGS)
     results = []
     for resource in distinct.values():
-        results.append(_one(node, resource, message, says_default))
+        results.append(_one(node, resource, message, says_default, topics))
         await turns.spend(1 + len(results[-1].configs))
     return DescribeConfigsResponse(results=results)
 
@@ -69,12 +85,13 @@ def _one(
     resource: DescribeConfigsResource,
     message: DescribeConfigsRequest,
     says_default: bool,
+    topics: Mapping[str, Mapping[str, str]],
 ) -> DescribeConfigsResult:
     answer = DescribeConfigsResult(
         error_message="", resource_type=resource.resource_type, resource_name=resource.resource_name
     )
     try:
-        entries = _entries(node, resource)
+        entries = _entries(node, resource, topics)
     except KafkaError as refused:
         answer.error_code = refused.code
         if refused.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # that code needs no text
@@ -97,14 +114,18 @@ def _one(
     return answer
 
 
-def _entries(node: BrokerContext | ControllerContext, resource: DescribeConfigsResource) -> Iterable[ConfigEntry]:
+def _entries(
+    node: BrokerContext | ControllerContext,
+    resource: DescribeConfigsResource,
+    topics: Mapping[str, Mapping[str, str]],
+) -> Iterable[ConfigEntry]:
     image, name = node.image, resource.resource_name
     if resource.resource_type == ResourceType.TOPIC:
         if not is_valid_topic_name(name):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         if image.topic(name) is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        overrides = image.config(ResourceType.TOPIC, name)
+        overrides = topics.get(name, image.config(ResourceType.TOPIC, name))
         return describe_topic(overrides, _layers(node, str(node.node_id)), resource.configuration_keys)
     if resource.resource_type == ResourceType.BROKER:
         if name == "":

@@ -6,7 +6,7 @@ The request has all live brokers, and the partitions that changed. It is transla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.partition_record import PartitionRecord
@@ -58,7 +58,7 @@ def new_topics(image: Image, request: UpdateMetadataRequest) -> list[str]:
     ]
 
 
-def config_records(image: Image, resource_type: int, name: str, values: Mapping[str, str]) -> Iterable[ConfigRecord]:
+def config_records(image: Image, resource_type: int, name: str, values: Mapping[str, str]) -> list[ConfigRecord]:
     """Return the records after which a resource has exactly these settings."""
     before = image.config(resource_type, name)
     removed: dict[str, str | None] = dict.fromkeys(before.keys() - values.keys())

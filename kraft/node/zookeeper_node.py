@@ -65,6 +65,8 @@ from kraft.wire.uuids import uuid_to_text
 from kraft.world.trace import Trace
 from kraft.world.world import World
 from kraft.zookeeper.broker_node import BrokerSessions, CannotJoin
+from kraft.zookeeper.config_follower import ConfigFollower
+from kraft.zookeeper.config_store import ConfigStore
 from kraft.zookeeper.controller.active import LegacyControllerConfig
 from kraft.zookeeper.controller.core import LegacyController
 from kraft.zookeeper.controller_driver import LegacyControllerDriver
@@ -199,7 +201,11 @@ class ZooKeeperNode:
         )
 
         async def join() -> None:
-            await tasks.start(sessions.run, registration, broker.commands, self.controller, name="registration")
+            configs = ConfigFollower(ConfigStore(sessions), self.world.clock, broker.commands)
+            await tasks.start(
+                sessions.run, registration, broker.commands, configs, self.controller, name="registration"
+            )
+            await tasks.start(configs.run, name="configurations")
             await broker.commands.until(lambda image: config.node_id in image.brokers)
 
         if not await unless(self.stopping, join):
@@ -240,7 +246,8 @@ class ZooKeeperNode:
         lag_max_s = config.replication.replica_lag_time_max_ms / 1000
         replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
         groups = Groups(replicas, world, group_settings(config), config.groups.offsets_retention_check_interval_ms)
-        commands = ControllerCommands(replicas, groups, sessions.topic_config)
+        configs = ConfigStore(sessions)
+        commands = ControllerCommands(replicas, groups, configs.topic)
         address = self._address(replicas)
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
         slots = config.network.max_incremental_fetch_session_cache_slots
@@ -257,6 +264,7 @@ class ZooKeeperNode:
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
             commands=commands,
             controller=self.controller,
+            configs=configs,
         )
 
 

@@ -9,7 +9,7 @@ for an earlier registration, is refused (KIP-380). One request is applied at a t
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import attrs
@@ -82,6 +82,11 @@ class ControllerCommands:
         """Take the epoch of the broker's new registration. Requests are applied from now on."""
         self.replicas.broker_epoch = broker_epoch
         self._registered.set()
+
+    @property
+    def topics(self) -> Collection[str]:
+        """The names of all topics."""
+        return self.replicas.image.topic_ids.keys()
 
     async def until(self, condition: Callable[[Image], bool]) -> None:
         """Return once ``condition`` holds for the broker's image. The caller limits the wait."""
@@ -182,7 +187,9 @@ class ControllerCommands:
     async def set_config(self, resource_type: ResourceType, name: str, values: Config) -> None:
         """Take the settings of a topic or a broker, which changed in ZooKeeper."""
         async with self._applying:
-            await self.replicas.show(*self._next(config_records(self.replicas.image, resource_type, name, values)))
+            records = config_records(self.replicas.image, resource_type, name, values)
+            if records:
+                await self.replicas.show(*self._next(records))
 
     # Parts of them.
 

@@ -1,4 +1,4 @@
-"""A broker in ZooKeeper: the id of the cluster, the broker's registration, and the configurations that it reads.
+"""A broker in ZooKeeper: the id of the cluster, and the broker's registration.
 
 :class:`BrokerSessions` keeps the broker registered, and runs its part as the controller in each session. A registration
 ends with its session, so each new session makes a new one, with a higher broker epoch (KIP-380).
@@ -6,36 +6,24 @@ ends with its session, so each new session makes a new one, with a higher broker
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Protocol
 
 import attrs
 import trio
 
-from kraft.metadata.image import ResourceType
 from kraft.world.world import World
-from kraft.zookeeper.operations import ChildNames, Children, Create, Failure, Get, Znode, ZnodeChanged
+from kraft.zookeeper.operations import Create, Failure, Get, Operation, Result, Znode, ZnodeChanged
 from kraft.zookeeper.session import OperationFailed, SessionLost, SessionState, ZooKeeperSession, session
 from kraft.zookeeper.znodes.brokers import BrokerRegistration, broker_path, encode_broker
-from kraft.zookeeper.znodes.cluster import (
-    CLUSTER_ID,
-    DEFAULT_ENTITY,
-    PERSISTENT_PATHS,
-    config_path,
-    decode_cluster_id,
-    decode_config,
-    encode_cluster_id,
-)
-from kraft.zookeeper.znodes.fields import MalformedZnode
-from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, decode_config_change
+from kraft.zookeeper.znodes.cluster import CLUSTER_ID, PERSISTENT_PATHS, decode_cluster_id, encode_cluster_id
+from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES
 
 logger = logging.getLogger("kraft.zookeeper")
 
 _RETRY_S = 0.5
-_RESOURCES = {"topics": ResourceType.TOPIC, "brokers": ResourceType.BROKER}
 
 
 class CannotJoin(Exception):
@@ -46,7 +34,13 @@ class RegisteredBroker(Protocol):
     """The broker that is registered; ``kraft.replication.commands.ControllerCommands`` is one."""
 
     def registered(self, broker_epoch: int) -> None: ...
-    async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None: ...
+
+
+class SessionConfigs(Protocol):
+    """The follower of the configurations; ``kraft.zookeeper.config_follower.ConfigFollower`` is one."""
+
+    def session_began(self) -> None: ...
+    def announcements_changed(self) -> None: ...
 
 
 class SessionFollower(Protocol):
@@ -112,11 +106,12 @@ class BrokerSessions:
         self,
         broker: BrokerRegistration,
         registered: RegisteredBroker,
+        configs: SessionConfigs,
         controller: SessionFollower,
         *,
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Keep the broker registered, its configurations current, and ``controller`` running in each session.
+        """Keep the broker registered, wake ``configs``, and keep ``controller`` running in each session.
 
         ``task_status`` is started once the broker is registered. Runs until cancelled, and then ends the session.
 
@@ -135,13 +130,14 @@ class BrokerSessions:
                     logger.info("registered in ZooKeeper with broker epoch %d", epoch)
                     registered.registered(epoch)
                     self._use(opened)
+                    configs.session_began()
                     if limit_s != math.inf:
                         task_status.started()
                         limit_s = math.inf
                     async with trio.open_nursery() as nursery:
                         # Like KafkaController, which stands for election only in a session with a registration.
                         nursery.start_soon(controller.run, opened, name="controller")
-                        await self._follow(opened, broker.broker_id, registered, controller)
+                        await _follow(opened, configs, controller)
                         nursery.cancel_scope.cancel(reason="the session has ended")
                 except SessionLost:
                     pass
@@ -153,75 +149,18 @@ class BrokerSessions:
         self._changed.set()
         self._changed = trio.Event()
 
-    async def topic_config(self, name: str) -> dict[str, str]:
-        """Return the settings of a topic. Waits while there is no session."""
-        while True:
-            opened = self._opened
-            if opened is not None:
-                try:
-                    return await _read(opened, "topics", name)
-                except SessionLost:
-                    if self._opened is opened:
-                        await self._changed.wait()
-            else:
-                await self._changed.wait()
-
-    async def _follow(
-        self, opened: ZooKeeperSession, broker_id: int, broker: RegisteredBroker, controller: SessionFollower
-    ) -> None:
-        """Pass on the settings of this broker, and from then on every announced change, until the session ends.
-
-        All other changes are the controller's.
-
-        Error handling: a notification or a configuration that is malformed is logged and ignored.
-        """
-        with contextlib.suppress(SessionLost):
-            seen = set(await _children(opened, CONFIG_CHANGES))
-            for entity in (DEFAULT_ENTITY, str(broker_id)):
-                await _pass_on(opened, f"brokers/{entity}", broker_id, broker)
-            while opened.state is not SessionState.EXPIRED:
-                event = await opened.next_event()
-                if event == ZnodeChanged(CONFIG_CHANGES):
-                    names = await _children(opened, CONFIG_CHANGES)
-                    for name in sorted(set(names) - seen):
-                        await _announced(opened, f"{CONFIG_CHANGES}/{name}", broker_id, broker)
-                    seen = set(names)
-                else:
-                    await controller.changed(event)
+    async def perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]:
+        """Perform operations in the broker's session; wait while there is none. Raises SessionLost."""
+        while self._opened is None or self._opened.state is SessionState.EXPIRED:
+            await self._changed.wait()
+        return await self._opened.perform(operations)
 
 
-async def _children(opened: ZooKeeperSession, path: str) -> tuple[str, ...]:
-    found = await opened.require(Children(path, watch=True))
-    assert isinstance(found, ChildNames)
-    return found.names
-
-
-async def _announced(opened: ZooKeeperSession, path: str, broker_id: int, broker: RegisteredBroker) -> None:
-    (found,) = await opened.perform((Get(path),))
-    if isinstance(found, Znode):
-        try:
-            entity = decode_config_change(path, found.data)
-        except MalformedZnode as error:
-            logger.error("a change of a configuration is ignored: %s", error)
+async def _follow(opened: ZooKeeperSession, configs: SessionConfigs, controller: SessionFollower) -> None:
+    """Pass on the changes of znodes until the session ends."""
+    while opened.state is not SessionState.EXPIRED:
+        event = await opened.next_event()
+        if event == ZnodeChanged(CONFIG_CHANGES):
+            configs.announcements_changed()
         else:
-            await _pass_on(opened, entity, broker_id, broker)
-
-
-async def _pass_on(opened: ZooKeeperSession, entity: str, broker_id: int, broker: RegisteredBroker) -> None:
-    kind, _, name = entity.partition("/")
-    if kind not in _RESOURCES or (kind == "brokers" and name not in (DEFAULT_ENTITY, str(broker_id))):
-        return
-    values = await _read(opened, kind, name)
-    await broker.set_config(_RESOURCES[kind], "" if name == DEFAULT_ENTITY else name, values)
-
-
-async def _read(opened: ZooKeeperSession, kind: str, name: str) -> dict[str, str]:
-    path = config_path(kind, name)
-    (found,) = await opened.perform((Get(path),))
-    if not isinstance(found, Znode):
-        return {}
-    try:
-        return decode_config(path, found.data)
-    except MalformedZnode as error:
-        logger.error("a configuration is ignored: %s", error)
-        return {}
+            await controller.changed(event)

@@ -78,11 +78,14 @@ Operation = Get | Children | Create | Set | Delete | Multi
 
 @attrs.frozen
 class Znode:
-    """The result of Get. ``created_zxid`` is the transaction that created the znode."""
+    """The result of Get. ``created_zxid`` is the transaction that created the znode, ``created_ms`` its time by
+    ZooKeeper's clock.
+    """
 
     data: bytes
     version: int
     created_zxid: int
+    created_ms: int
 
 
 @attrs.frozen

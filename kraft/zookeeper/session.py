@@ -265,7 +265,8 @@ class ZooKeeperSession:
         match operation:
             case Get():
                 data, stat = outcome
-                return Znode(data or b"", stat.version, stat.czxid)  # Kafka creates some znodes without data
+                data = data or b""  # Kafka creates some znodes without data
+                return Znode(data, stat.version, stat.czxid, stat.ctime)
             case Children():
                 return ChildNames(tuple(outcome))
             case Multi(writes):

@@ -33,6 +33,7 @@ class _Kept:
     data: bytes
     version: int
     created_zxid: int
+    created_ms: int = 0
     owner: object | None = None
     next_sequence: int = 0
 
@@ -44,6 +45,7 @@ class ZnodeTree:
     znodes: dict[str, _Kept] = attrs.Factory(lambda: {"/": _Kept(b"", 0, 0)})
     changed: list[tuple[object, str]] = attrs.Factory(list)
     zxid: int = 0
+    now_ms: int = 0
     _data_watches: set[tuple[object, str]] = attrs.Factory(set)
     _child_watches: set[tuple[object, str]] = attrs.Factory(set)
 
@@ -68,7 +70,11 @@ class ZnodeTree:
                 if watch:
                     self._data_watches.add((session, path))
                 kept = self.znodes.get(path)
-                return Failure.NO_NODE if kept is None else Znode(kept.data, kept.version, kept.created_zxid)
+                return (
+                    Failure.NO_NODE
+                    if kept is None
+                    else Znode(kept.data, kept.version, kept.created_zxid, kept.created_ms)
+                )
             case Children(path, watch):
                 if path not in self.znodes:
                     return Failure.NO_NODE
@@ -136,7 +142,7 @@ class ZnodeTree:
             path, parent.next_sequence = f"{path}{parent.next_sequence:010}", parent.next_sequence + 1
         if path in self.znodes:
             return Failure.NODE_EXISTS
-        self.znodes[path] = _Kept(create.data or b"", 0, self.zxid, session if create.ephemeral else None)
+        self.znodes[path] = _Kept(create.data or b"", 0, self.zxid, self.now_ms, session if create.ephemeral else None)
         self._fire(self._data_watches, path)
         self._fire(self._child_watches, _parent(path))
         return path

@@ -13,13 +13,16 @@ from kazoo.client import KazooClient
 
 from kraft.config.listeners import Endpoint
 from kraft.metadata.image import ResourceType
+from kraft.world.clock import Clock
 from kraft.world.world import World
 from kraft.zookeeper.broker_node import BrokerSessions, CannotJoin, register
-from kraft.zookeeper.operations import Create, Delete, Get, Set, Znode, ZnodeChanged
+from kraft.zookeeper.config_follower import ConfigFollower
+from kraft.zookeeper.config_store import ConfigStore
+from kraft.zookeeper.operations import Create, Delete, Failure, Get, Znode, ZnodeChanged
 from kraft.zookeeper.session import SessionLost, SessionState, ZooKeeperSession, session
 from kraft.zookeeper.znodes.brokers import BrokerRegistration, decode_broker
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
-from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
+from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, encode_controller
 from tests.support.zookeeper_process import ZooKeeperProcess
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
@@ -48,8 +51,10 @@ def address(server: ZooKeeperProcess, request: pytest.FixtureRequest) -> str:
 
 @attrs.define
 class Broker:
-    """Notes its epochs, and sends the settings that it gets to ``settings``."""
+    """Broker 7, without topics. Notes its epochs, and sends the settings that it gets to ``settings``."""
 
+    node_id: int = 7
+    topics: tuple[str, ...] = ()
     epochs: list[int] = attrs.Factory(list)
     is_registered: trio.Event = attrs.Factory(trio.Event)
     settings: tuple[trio.MemorySendChannel[object], trio.MemoryReceiveChannel[object]] = attrs.Factory(
@@ -96,6 +101,10 @@ def sessions_of(address: str, connection_timeout_s: float = LIMIT_S) -> BrokerSe
     return BrokerSessions(World(), address, TIMEOUT_S, connection_timeout_s)
 
 
+def configs_of(sessions: BrokerSessions, ours: Broker) -> ConfigFollower:
+    return ConfigFollower(ConfigStore(sessions), Clock(), ours)
+
+
 @asynccontextmanager
 async def connected(address: str) -> AsyncIterator[ZooKeeperSession]:
     """Another client, in a cluster that a broker has prepared."""
@@ -132,7 +141,7 @@ async def test_a_broker_waits_for_the_end_of_its_former_session(address: str) ->
     async with connected(address) as first, trio.open_nursery() as nursery:
         before = await register(first, broker(1), LIMIT_S)
         new, sessions = Broker(), sessions_of(address)
-        nursery.start_soon(sessions.run, broker(), new, Follower())
+        nursery.start_soon(sessions.run, broker(), new, configs_of(sessions, new), Follower())
         with trio.move_on_after(1.0):
             await new.is_registered.wait()
         assert not new.epochs
@@ -154,7 +163,7 @@ async def test_an_expired_session_is_replaced_and_the_broker_registers_again(add
     """Another client that continues the session and closes it ends it, as a timeout does."""
     async with connected(address), trio.open_nursery() as nursery:
         ours, follower, sessions = Broker(), Follower(), sessions_of(address)
-        await nursery.start(sessions.run, broker(), ours, follower)
+        await nursery.start(sessions.run, broker(), ours, configs_of(sessions, ours), follower)
         opened = sessions._opened
         assert opened is not None
         thief = KazooClient(hosts=address, client_id=opened.identity, timeout=TIMEOUT_S)
@@ -163,7 +172,7 @@ async def test_an_expired_session_is_replaced_and_the_broker_registers_again(add
             await trio.to_thread.run_sync(step)
         await again.wait()
         assert ours.epochs[1] > ours.epochs[0]
-        assert await sessions.topic_config("unknown") == {}
+        assert await sessions.perform([Get("/unknown")]) == (Failure.NO_NODE,)
         assert follower.sessions == 2
         nursery.cancel_scope.cancel()
 
@@ -172,33 +181,25 @@ async def test_the_controller_gets_the_changes_that_it_watches(address: str) -> 
     """All of a session but the notifications of configurations, which every broker follows."""
     async with connected(address) as other, trio.open_nursery() as nursery:
         ours, follower, sessions = Broker(), Follower(), sessions_of(address)
-        await nursery.start(sessions.run, broker(), ours, follower)
+        await nursery.start(sessions.run, broker(), ours, configs_of(sessions, ours), follower)
         assert await follower.next_event() == "watches"
-        announced = Create(f"{CONFIG_CHANGES}/config_change_", encode_config_change("topics/t"), sequence=True)
-        assert await ours.next_setting() == (ResourceType.BROKER, "", {})
-        assert await ours.next_setting() == (ResourceType.BROKER, "7", {})
-        await other.require(announced)
-        assert await ours.next_setting() == (ResourceType.TOPIC, "t", {})
         await other.require(Create(WATCHED))
         assert await follower.next_event() == ZnodeChanged(WATCHED)
         nursery.cancel_scope.cancel()
 
 
 async def test_announced_configurations_are_passed_on(address: str) -> None:
-    """A change has a sequential znode, which names the entity. Malformed znodes are logged and ignored."""
+    """A change has a sequential znode, which names the entity. The watch is set again each time."""
     async with connected(address) as other, trio.open_nursery() as nursery:
+        await other.require(Create(CONTROLLER, encode_controller(ControllerZnode(1, 0))))
         await other.require(Create(config_path("brokers", "7"), encode_config({"log.cleaner.threads": "2"})))
-        await other.require(Create(config_path("topics", "t"), encode_config({"retention.ms": "5"})))
         ours, sessions = Broker(), sessions_of(address)
-        await nursery.start(sessions.run, broker(), ours, Follower())
+        configs = configs_of(sessions, ours)
+        await nursery.start(sessions.run, broker(), ours, configs, Follower())
+        nursery.start_soon(configs.run)
         assert await ours.next_setting() == (ResourceType.BROKER, "", {})
         assert await ours.next_setting() == (ResourceType.BROKER, "7", {"log.cleaner.threads": "2"})
-        assert await sessions.topic_config("t") == {"retention.ms": "5"}
-        assert await sessions.topic_config("unknown") == {}
-        announced = [b"{", encode_config_change("users/me"), encode_config_change("brokers/8")]
-        for data in (*announced, encode_config_change("topics/t")):
-            await other.require(Create(f"{CONFIG_CHANGES}/config_change_", data, sequence=True))
-        assert await ours.next_setting() == (ResourceType.TOPIC, "t", {"retention.ms": "5"})
-        await other.require(Set(config_path("topics", "t"), b"[", -1))
-        assert await sessions.topic_config("t") == {}
+        for value in ("5", "6"):
+            await configs.store.change(("topics", "t"), lambda before, value=value: {"retention.ms": value})
+            assert await ours.next_setting() == (ResourceType.TOPIC, "t", {"retention.ms": value})
         nursery.cancel_scope.cancel()

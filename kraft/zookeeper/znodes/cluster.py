@@ -16,7 +16,10 @@ CLUSTER_ID = "/cluster/id"
 FEATURE = "/feature"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 PRODUCER_ID_BLOCK_SIZE = 1000
-ENTITY_TYPES = ("topics", "clients", "users", "brokers", "ips")
+Entity = tuple[str, str]
+"""The type and the name of what has settings: ``("topics", "orders")``, ``("brokers", "<default>")``."""
+TOPIC_ENTITIES, BROKER_ENTITIES = "topics", "brokers"
+ENTITY_TYPES = (TOPIC_ENTITIES, "clients", "users", BROKER_ENTITIES, "ips")
 DEFAULT_ENTITY = "<default>"
 PERSISTENT_PATHS = (
     "/consumers",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kraft.zookeeper.znodes.admin import TopicPartition
-from kraft.zookeeper.znodes.fields import decode_object, encode_json
+from kraft.zookeeper.znodes.fields import MalformedZnode, decode_object, encode_json
 
 ISR_CHANGES = "/isr_change_notification"
 ISR_CHANGE_PREFIX = "isr_change_"
@@ -42,5 +42,14 @@ def encode_config_change(entity_path: str) -> bytes:
 
 
 def decode_config_change(path: str, data: bytes | None) -> str:
-    """Raises MalformedZnode."""
-    return decode_object(path, data).text("entity_path")
+    """Read versions 1 and 2; version 1, of brokers before 0.10.1, has the type and the name apart.
+
+    Raises MalformedZnode.
+    """
+    fields = decode_object(path, data)
+    version = fields.integer("version")
+    if version == 1:
+        return f"{fields.text('entity_type')}/{fields.text('entity_name')}"
+    if version != 2:
+        raise MalformedZnode(path, f"version {version}")
+    return fields.text("entity_path")

@@ -1,0 +1,151 @@
+"""The settings of topics and brokers in ZooKeeper, as every broker may read and change them (Kafka's AdminZkClient).
+
+A change is one transaction: the settings, their announcement, and a check that no other controller was elected, because
+a KRaft controller that has taken over keeps the settings itself (KIP-866). It is conditional on the settings that it
+was decided on. In Apache Kafka the later of two changes at a time replaces the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import attrs
+import trio
+
+from kraft.config.dynamic import check_dynamic_configs
+from kraft.config.setting import ConfigError
+from kraft.config.topic import TOPIC_CONFIGS
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.zookeeper.operations import Check, Create, Failure, Get, Multi, MultiFailed, Operation, Result, Set, Znode
+from kraft.zookeeper.session import SessionLost
+from kraft.zookeeper.znodes.cluster import (
+    BROKER_ENTITIES,
+    TOPIC_ENTITIES,
+    Entity,
+    config_path,
+    decode_config,
+    encode_config,
+)
+from kraft.zookeeper.znodes.controllers import CONTROLLER, decode_controller
+from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.notifications import CONFIG_CHANGE_PREFIX, CONFIG_CHANGES, encode_config_change
+
+logger = logging.getLogger("kraft.zookeeper")
+
+RETRY_PAUSE_S = 0.1
+_CHANGED_MEANWHILE = (Failure.BAD_VERSION, Failure.NODE_EXISTS, Failure.NO_NODE)
+
+Settings = Mapping[str, str]
+
+
+class ZooKeeper(Protocol):
+    """Performs operations in the session that the broker has; ``BrokerSessions`` is one."""
+
+    async def perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]:
+        """Wait for a session, and perform operations in it. Raises SessionLost."""
+
+
+@attrs.frozen
+class ConfigStore:
+    """Reads and changes settings. Both wait while ZooKeeper is missing; the caller limits how long."""
+
+    zookeeper: ZooKeeper
+
+    async def read(self, entities: Iterable[Entity]) -> dict[Entity, dict[str, str]]:
+        """Return the settings of each entity. One without a znode has none.
+
+        A malformed znode and a setting that this broker cannot use have no effect, but a line in the log.
+        """
+        wanted = tuple(entities)
+        while True:
+            with contextlib.suppress(SessionLost):
+                nodes = await self.zookeeper.perform([Get(config_path(*each)) for each in wanted])
+                return {each: _usable(each, _settings(each, node)) for each, node in zip(wanted, nodes, strict=True)}
+
+    async def topic(self, name: str) -> dict[str, str]:
+        """Return the settings of a topic."""
+        entity = TOPIC_ENTITIES, name
+        return (await self.read([entity]))[entity]
+
+    async def change(
+        self, entity: Entity, change: Callable[[Settings], Settings], *, validate_only: bool = False
+    ) -> None:
+        """Replace the settings of an entity by those that ``change`` makes of them, and announce that to all brokers.
+
+        ``change`` is called again if the settings have changed meanwhile. An error that it raises is raised here.
+
+        Raises:
+            KafkaError: NOT_CONTROLLER if a KRaft controller has the settings; UNKNOWN_SERVER_ERROR if ZooKeeper
+                refuses the change.
+        """
+        while True:
+            with contextlib.suppress(SessionLost):  # perhaps the change was made; to make it again does no harm
+                if await self._attempt(entity, change, validate_only):
+                    return
+            await trio.sleep(RETRY_PAUSE_S)
+
+    async def _attempt(self, entity: Entity, change: Callable[[Settings], Settings], validate_only: bool) -> bool:
+        """Return False if there is no controller, or if something changed meanwhile."""
+        path = config_path(*entity)
+        controller, node = await self.zookeeper.perform((Get(CONTROLLER), Get(path)))
+        after = change(_settings(entity, node))
+        if validate_only:
+            return True
+        if not isinstance(controller, Znode) or _kraft_epoch(controller) is None:
+            return False
+        data = encode_config(after)
+        write = Set(path, data, node.version) if isinstance(node, Znode) else Create(path, data)
+        announced = encode_config_change("/".join(entity))
+        announcement = Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", announced, sequence=True)
+        guard = Check(CONTROLLER, controller.version)
+        (result,) = await self.zookeeper.perform((Multi((guard, write, announcement)),))
+        if not isinstance(result, MultiFailed):
+            return True
+        if result.index < 2 and result.failure in _CHANGED_MEANWHILE:
+            return False
+        logger.error("the settings in %s cannot be written: %s", path, result.failure.value)
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"ZooKeeper: {result.failure.value}")
+
+
+def _kraft_epoch(controller: Znode) -> int | None:
+    """Return None if the znode of the controller is malformed. Raises KafkaError if a KRaft controller has it."""
+    try:
+        epoch = decode_controller(controller.data).kraft_epoch
+    except MalformedZnode as error:
+        logger.error("a change of settings waits: %s", error)
+        return None
+    if epoch > 0:
+        raise KafkaError(ErrorCode.NOT_CONTROLLER, "A KRaft controller has taken over the settings.")
+    return epoch
+
+
+def _settings(entity: Entity, node: Result) -> dict[str, str]:
+    if not isinstance(node, Znode) or not node.data:
+        return {}
+    try:
+        return decode_config(config_path(*entity), node.data)
+    except MalformedZnode as error:
+        logger.error("a configuration is ignored: %s", error)
+        return {}
+
+
+def _usable(entity: Entity, values: Settings) -> dict[str, str]:
+    """Return the settings without those that this broker cannot use, each of which gets a line.
+
+    Kafka's DynamicBrokerConfig.removeInvalidConfigs, for topics as well: one bad setting has no effect on the others.
+    """
+    used = {}
+    for name, text in values.items():
+        try:
+            if entity[0] == BROKER_ENTITIES:
+                check_dynamic_configs({name: text})
+            elif name in TOPIC_CONFIGS:
+                TOPIC_CONFIGS[name].parse(text)
+        except ConfigError as error:
+            logger.error("a setting in %s is ignored: %s", config_path(*entity), error)
+        else:
+            used[name] = text
+    return used

@@ -1,0 +1,180 @@
+"""The settings that change in ZooKeeper come to the broker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import attrs
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from kraft.metadata.image import ResourceType
+from kraft.world.clock import Clock
+from kraft.zookeeper.config_follower import EXPIRATION_MS, ConfigFollower
+from kraft.zookeeper.config_store import ConfigStore
+from kraft.zookeeper.operations import Create
+from kraft.zookeeper.znodes.cluster import config_path, encode_config
+from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
+from tests.support.memory_zookeeper import MemoryZooKeeper
+
+NOW_MS = 1_700_000_000_000
+
+
+@attrs.define
+class Broker:
+    """Broker 7, which notes the settings that it gets."""
+
+    node_id: int = 7
+    topics: tuple[str, ...] = ("orders",)
+    settings: list[tuple[ResourceType, str, dict[str, str]]] = attrs.Factory(list)
+
+    async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None:
+        await trio.lowlevel.checkpoint()
+        self.settings.append((resource_type, name, dict(values)))
+
+
+class StoppedClock(Clock):
+    def now_ms(self) -> int:
+        return NOW_MS
+
+
+@attrs.define
+class Scene:
+    """A follower whose broker has its settings from the start of the session."""
+
+    zookeeper: MemoryZooKeeper = attrs.Factory(MemoryZooKeeper)
+    broker: Broker = attrs.Factory(Broker)
+    follower: ConfigFollower = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.zookeeper.tree.now_ms = NOW_MS
+        self.follower = ConfigFollower(ConfigStore(self.zookeeper), StoppedClock(), self.broker)
+
+    def put(self, entity_type: str, name: str, **settings: str) -> None:
+        values = {key.replace("_", "."): value for key, value in settings.items()}
+        self.zookeeper.tree.put(config_path(entity_type, name), encode_config(values))
+
+    def announce(self, data: bytes) -> None:
+        self.zookeeper.tree.perform(None, Create(f"{CONFIG_CHANGES}/config_change_", data, sequence=True))
+        if self.zookeeper.tree.changed:
+            self.zookeeper.tree.changed.clear()
+            self.follower.announcements_changed()
+
+    async def settled(self) -> list[tuple[ResourceType, str, dict[str, str]]]:
+        """The settings that the broker has got since the last call."""
+        await wait_all_tasks_blocked()
+        settings, self.broker.settings = self.broker.settings, []
+        return settings
+
+    @property
+    def announcements(self) -> list[str]:
+        prefix = f"{CONFIG_CHANGES}/config_change_"
+        return [path.removeprefix(prefix) for path in self.zookeeper.tree.znodes if path.startswith(prefix)]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with trio.open_nursery() as nursery:
+            self.follower.session_began()
+            await nursery.start(self.follower.run)
+            yield
+            nursery.cancel_scope.cancel()
+
+
+async def test_a_broker_has_its_settings_when_it_starts_and_then_the_announced_ones() -> None:
+    scene = Scene()
+    scene.put("brokers", "<default>", log_cleaner_threads="2")
+    scene.put("topics", "orders", retention_ms="5")
+    async with scene.running():
+        assert await scene.settled() == [
+            (ResourceType.BROKER, "", {"log.cleaner.threads": "2"}),
+            (ResourceType.BROKER, "7", {}),
+            (ResourceType.TOPIC, "orders", {"retention.ms": "5"}),
+        ]
+        scene.put("topics", "orders", retention_ms="6")
+        for entity in ("topics/orders", "brokers/8", "users/alice", "topics/orders", "brokers/7"):
+            scene.announce(encode_config_change(entity))
+        assert await scene.settled() == [
+            (ResourceType.TOPIC, "orders", {"retention.ms": "6"}),
+            (ResourceType.BROKER, "7", {}),
+        ]
+        scene.announce(b'{"version":1,"entity_type":"topics","entity_name":"orders"}')
+        assert await scene.settled() == [(ResourceType.TOPIC, "orders", {"retention.ms": "6"})]
+
+
+async def test_settings_that_changed_between_two_sessions_are_not_lost() -> None:
+    """The announcement may be gone by then (Kafka compares the numbers of announcements, and would miss it)."""
+    scene = Scene()
+    async with scene.running():
+        await scene.settled()
+        scene.put("topics", "orders", retention_ms="6")
+        scene.follower.session_began()
+        assert (ResourceType.TOPIC, "orders", {"retention.ms": "6"}) in await scene.settled()
+
+
+async def test_a_lost_session_loses_no_announcement() -> None:
+    scene = Scene()
+    async with scene.running():
+        await scene.settled()
+        scene.put("topics", "orders", retention_ms="6")
+        scene.zookeeper.fails = 1
+        scene.announce(encode_config_change("topics/orders"))
+        assert await scene.settled() == []
+        scene.follower.session_began()
+        assert (ResourceType.TOPIC, "orders", {"retention.ms": "6"}) in await scene.settled()
+
+
+async def test_an_announcement_before_the_first_look_counts() -> None:
+    """A topic may have been read before the announcements are watched."""
+    scene = Scene(broker=Broker(topics=()))
+    scene.put("topics", "orders", retention_ms="6")
+    scene.announce(encode_config_change("topics/orders"))
+    async with scene.running():
+        assert (ResourceType.TOPIC, "orders", {"retention.ms": "6"}) in await scene.settled()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"version":3,"entity_path":"topics/orders"}',
+        b'{"version":2}',
+        b'{"version":2,"entity_path":7}',
+    ],
+)
+async def test_a_malformed_announcement_is_one_line(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    async with scene.running():
+        await scene.settled()
+        scene.announce(data)
+        assert await scene.settled() == []
+        assert len(caplog.records) == 1
+        assert "a change of a configuration is ignored: malformed data in the znode" in caplog.text
+        scene.announce(encode_config_change("topics/orders"))
+        assert await scene.settled() == [(ResourceType.TOPIC, "orders", {})]
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("entity", ["topics/../../controller", "topics/", "topics", "/", "topics/a/b", "topics/\0"])
+async def test_an_announcement_of_no_entity_has_no_effect(entity: str) -> None:
+    scene = Scene()
+    async with scene.running():
+        await scene.settled()
+        scene.announce(encode_config_change(entity))
+        assert await scene.settled() == []
+
+
+async def test_announcements_are_deleted_after_a_quarter_of_an_hour(autojump_clock: MockClock) -> None:
+    """ZkNodeChangeNotificationListener.purgeObsoleteNotifications: when the next one comes."""
+    scene = Scene()
+    async with scene.running():
+        await scene.settled()
+        tree = scene.zookeeper.tree
+        for age_ms in (EXPIRATION_MS + 1, EXPIRATION_MS, 0):
+            tree.now_ms = NOW_MS - age_ms
+            scene.announce(encode_config_change("topics/orders"))
+        await scene.settled()
+        assert scene.announcements == ["0000000001", "0000000002"]

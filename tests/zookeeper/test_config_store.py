@@ -1,0 +1,100 @@
+"""Settings in ZooKeeper, as a broker reads and changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.zookeeper.config_store import ConfigStore
+from kraft.zookeeper.operations import Multi, Operation
+from kraft.zookeeper.znodes.cluster import config_path, encode_config
+from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, encode_controller
+from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES
+from tests.support.memory_zookeeper import MemoryZooKeeper
+
+TOPIC = ("topics", "orders")
+PATH = config_path(*TOPIC)
+
+
+async def change(zookeeper: MemoryZooKeeper, name: str = "retention.ms", value: str = "5") -> None:
+    await ConfigStore(zookeeper).change(TOPIC, lambda before: {**before, name: value})
+
+
+async def test_a_change_is_written_and_announced_at_once() -> None:
+    """AdminZkClient.changeEntityConfig: the settings as version 1, and a sequential znode of version 2."""
+    zookeeper = MemoryZooKeeper()
+    await change(zookeeper)
+    assert zookeeper.tree.znodes[PATH].data == b'{"version":1,"config":{"retention.ms":"5"}}'
+    announced = zookeeper.tree.znodes[f"{CONFIG_CHANGES}/config_change_0000000000"]
+    assert announced.data == b'{"version":2,"entity_path":"topics/orders"}'
+    await change(zookeeper, "cleanup.policy", "compact")
+    assert await ConfigStore(zookeeper).read([TOPIC]) == {TOPIC: {"retention.ms": "5", "cleanup.policy": "compact"}}
+    assert f"{CONFIG_CHANGES}/config_change_0000000001" in zookeeper.tree.znodes
+
+
+async def test_two_changes_at_a_time_are_both_kept(autojump_clock: MockClock) -> None:
+    """Each is conditional on the settings that it was decided on."""
+    zookeeper = MemoryZooKeeper()
+    zookeeper.tree.put(PATH, encode_config({"flush.ms": "1"}))
+
+    def meddle(operations: Sequence[Operation]) -> None:
+        if isinstance(operations[0], Multi) and "retention.bytes" not in zookeeper.tree.znodes[PATH].data.decode():
+            zookeeper.tree.put(PATH, encode_config({"flush.ms": "1", "retention.bytes": "9"}))
+
+    zookeeper.before = meddle
+    await change(zookeeper)
+    found = (await ConfigStore(zookeeper).read([TOPIC]))[TOPIC]
+    assert found == {"flush.ms": "1", "retention.bytes": "9", "retention.ms": "5"}
+
+
+async def test_a_change_outlives_a_session_and_waits_for_a_controller(autojump_clock: MockClock) -> None:
+    zookeeper = MemoryZooKeeper(fails=2)
+    zookeeper.tree.put(CONTROLLER, b"{")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(change, zookeeper)
+        await trio.sleep(1)
+        assert PATH not in zookeeper.tree.znodes
+        zookeeper.tree.put(CONTROLLER, encode_controller(ControllerZnode(2, 0)))
+    assert PATH in zookeeper.tree.znodes
+
+
+async def test_a_kraft_controller_keeps_the_settings_itself() -> None:
+    """KIP-866: once a KRaft controller has taken over, no broker writes settings (KafkaZkClient)."""
+    zookeeper = MemoryZooKeeper()
+    zookeeper.tree.put(CONTROLLER, encode_controller(ControllerZnode(3000, 0, kraft_epoch=1)))
+    with pytest.raises(KafkaError) as refused:
+        await change(zookeeper)
+    assert refused.value.code is ErrorCode.NOT_CONTROLLER
+    assert PATH not in zookeeper.tree.znodes
+
+
+async def test_a_validated_change_writes_nothing() -> None:
+    zookeeper = MemoryZooKeeper()
+    await ConfigStore(zookeeper).change(TOPIC, lambda before: {"retention.ms": "5"}, validate_only=True)
+    assert PATH not in zookeeper.tree.znodes
+
+
+async def test_what_a_broker_cannot_use_has_no_effect_on_the_rest(caplog: pytest.LogCaptureFixture) -> None:
+    """DynamicBrokerConfig.removeInvalidConfigs and nonDynamicConfigs: each has a line, and none stops the broker."""
+    zookeeper, broker = MemoryZooKeeper(), ("brokers", "1")
+    settings = {"retention.ms": "soon", "flush.ms": "7", "of.another.version": "x"}
+    zookeeper.tree.put(PATH, encode_config(settings))
+    zookeeper.tree.put(config_path(*broker), encode_config({"broker.id": "9", "log.retention.ms": "8"}))
+    zookeeper.tree.put(config_path("topics", "broken"), b'{"version":1,"config":{"flush.ms":[]}}')
+    found = await ConfigStore(zookeeper).read([TOPIC, broker, ("topics", "broken"), ("topics", "none")])
+    assert found == {
+        TOPIC: {"flush.ms": "7", "of.another.version": "x"},
+        broker: {"log.retention.ms": "8"},
+        ("topics", "broken"): {},
+        ("topics", "none"): {},
+    }
+    why = "Invalid value soon for configuration retention.ms: Not a number of type LONG"
+    assert [record.message for record in caplog.records] == [
+        f"a setting in /config/topics/orders is ignored: {why}",
+        "a setting in /config/brokers/1 is ignored: Cannot update these configs dynamically: broker.id",
+        "a configuration is ignored: malformed data in the znode /config/topics/broken: flush.ms is not a string: []",
+    ]
