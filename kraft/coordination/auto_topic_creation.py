@@ -29,7 +29,8 @@ _RETRY_AFTER_S = 1.0
 """Not a Kafka setting. The pause between a refusal by the controller and the next attempt: clients retry more often."""
 _CREATED: Final = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 """The topic exists: either this request or an earlier one created it."""
-_BROKER_DEFAULT = -1
+_OF_THE_CONTROLLER = -1
+"""In place of a number: the controller's default (KIP-464)."""
 _TIMEOUT_MS = 30_000
 
 
@@ -108,11 +109,12 @@ def _listed(names: list[str]) -> str:
 
 
 def _creatable(config: NodeConfig, name: str) -> CreatableTopic:
-    """Describe the automatic creation of ``name``: internal topics by their own settings, others by the broker's
-    defaults.
-    """
+    """Describe a topic: an internal one by its own settings, others by the defaults that this broker sets, if any."""
     if name != OFFSETS_TOPIC:
-        return CreatableTopic(name=name, num_partitions=_BROKER_DEFAULT, replication_factor=_BROKER_DEFAULT)
+        topics, given = config.topics, config.values
+        partitions = topics.num_partitions if "num.partitions" in given else _OF_THE_CONTROLLER
+        replicas = topics.default_replication_factor if "default.replication.factor" in given else _OF_THE_CONTROLLER
+        return CreatableTopic(name=name, num_partitions=partitions, replication_factor=replicas)
     settings = {
         "cleanup.policy": "compact",
         "compression.type": "producer",

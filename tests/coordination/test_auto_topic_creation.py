@@ -77,6 +77,22 @@ async def test_a_request_without_an_answer_ends_nothing(caplog: pytest.LogCaptur
         assert controller.names[1:] == [["b"]]
 
 
+async def test_a_topic_has_the_settings_of_this_broker() -> None:
+    """``DefaultAutoTopicCreationManager.creatableTopic``: its own ``num.partitions`` and ``default.replication.factor``
+    if they are set, else those of the controller (KIP-464).
+    """
+    for settings, expected in (
+        ({}, (-1, -1)),
+        ({"num_partitions": "3"}, (3, -1)),
+        ({"num_partitions": "1", "default_replication_factor": "2"}, (1, 2)),
+    ):
+        async with creation(**settings) as (topics, controller):
+            topics.create(["orders"])
+            await wait_all_tasks_blocked()
+            topic: CreatableTopic = controller.asked[0].topics[0]
+        assert (topic.num_partitions, topic.replication_factor) == expected
+
+
 async def test_the_offsets_topic_has_settings_of_its_own() -> None:
     """``offsets.topic.*``; GroupCoordinator.offsetsTopicConfigs: compacted, in the producer's compression."""
     settings = {"offsets_topic_num_partitions": "7", "offsets_topic_replication_factor": "3"}
