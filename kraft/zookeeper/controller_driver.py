@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import attrs
 import trio
 
 from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import KafkaError
+from kraft.world.trace import Trace
 from kraft.world.world import World
 from kraft.zookeeper.controller.core import LegacyController
 from kraft.zookeeper.controller.effects import (
@@ -25,11 +27,13 @@ from kraft.zookeeper.controller.effects import (
     LegacyEvent,
     OperationsPerformed,
     RebalanceDue,
+    RoleChanged,
     SessionExpired,
     SessionStarted,
 )
-from kraft.zookeeper.operations import ZnodeChanged
-from kraft.zookeeper.session import SessionLost, SessionState, ZooKeeperSession
+from kraft.zookeeper.operations import Operation, Result, ZnodeChanged
+from kraft.zookeeper.session import SessionLost, SessionState
+from kraft.zookeeper.trace import ControllerElected, ControllerResigned
 
 logger = logging.getLogger("kraft.zookeeper")
 
@@ -40,6 +44,12 @@ REQUEST_TIMEOUT_S = 30.0
 
 Incarnation = tuple[int, int, int]
 """A broker's id and epoch, and the epoch of the controller that sends to it."""
+
+
+class ZnodeOperations(Protocol):
+    """The part of a session that the controller needs; ``ZooKeeperSession`` is one."""
+
+    async def perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]: ...
 
 
 @attrs.define(eq=False)
@@ -64,13 +74,14 @@ class LegacyControllerDriver:
     with the response of a broker that is not the controller; and ``at_zk_broker = ask_controller`` in the API's file.
     """
 
-    def __init__(self, world: World, core: LegacyController) -> None:
+    def __init__(self, world: World, core: LegacyController, trace: Trace) -> None:
         self.core = core
         self._world = world
+        self._elected, self._resigned = trace.of(ControllerElected), trace.of(ControllerResigned)
         self._channels: dict[Incarnation, _Channel] = {}
         self._events: trio.MemorySendChannel[LegacyEvent] | None = None
 
-    async def run(self, opened: ZooKeeperSession) -> None:
+    async def run(self, opened: ZnodeOperations) -> None:
         """Drive the core in a session in which the broker is registered; return when the session is over.
 
         Error handling: no error of a broker is raised here; its request is sent again.
@@ -114,7 +125,7 @@ class LegacyControllerDriver:
         await pending.done.wait()
         return pending.response
 
-    async def _decide(self, opened: ZooKeeperSession, event: LegacyEvent, nursery: trio.Nursery) -> float:
+    async def _decide(self, opened: ZnodeOperations, event: LegacyEvent, nursery: trio.Nursery) -> float:
         """One decision, with all its operations; return the core's deadline."""
         effects = self.core.step(self._world.clock.now_s(), event)
         while True:
@@ -125,6 +136,8 @@ class LegacyControllerDriver:
             effects = self.core.step(self._world.clock.now_s(), OperationsPerformed(results))
 
     def _perform(self, effects: LegacyEffects, nursery: trio.Nursery | None) -> None:
+        for role in effects.roles:
+            self._report(role)
         for note in effects.notes:
             logger.warning("controller: %s", note)
         for token, response in effects.responses:
@@ -135,6 +148,16 @@ class LegacyControllerDriver:
         for request in effects.requests:
             assert nursery is not None
             self._channel(request, nursery).requests.send_nowait(request)
+
+    def _report(self, role: RoleChanged) -> None:
+        if role.is_active:
+            logger.info("elected as the controller in epoch %d: %s", role.epoch, role.reason)
+            if self._elected.listeners:
+                self._elected.emit(ControllerElected(*self._elected.now(), role.epoch, role.reason))
+        else:
+            logger.warning("no longer the controller of epoch %d: %s", role.epoch, role.reason)
+            if self._resigned.listeners:
+                self._resigned.emit(ControllerResigned(*self._resigned.now(), role.epoch, role.reason))
 
     def _end_session(self, inbox: trio.MemoryReceiveChannel[LegacyEvent]) -> None:
         """Resign. Answer the requests that wait, and drop the events: the next session reads everything anew."""

@@ -25,6 +25,7 @@ from kraft.zookeeper.controller.effects import (
     LegacyEffects,
     LegacyEvent,
     OperationsPerformed,
+    RoleChanged,
     SessionExpired,
     SessionStarted,
 )
@@ -71,6 +72,7 @@ class LegacyClusterModel:
         self.racks: dict[int, str] = {}
         self.responses: dict[object, Any] = {}
         self.notes: list[str] = []
+        self.roles: list[RoleChanged] = []
         self.operations: list[Operation] = []
         """Of all controllers, in the order in which ZooKeeper performed them."""
         self._uuids = iter(UUID(int=number) for number in range(1, 10_000))
@@ -137,6 +139,7 @@ class LegacyClusterModel:
 
     def _perform(self, sender: LegacyBroker, effects: LegacyEffects) -> bool:
         self.notes += effects.notes
+        self.roles += effects.roles
         self.responses.update(effects.responses)
         for request in effects.requests:
             receiver = self.brokers[request.broker_id]

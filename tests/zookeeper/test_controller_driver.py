@@ -1,160 +1,164 @@
-"""kraft.zookeeper.controller_driver: the legacy controller of this project leads brokers of Apache Kafka 3.9."""
+"""kraft.zookeeper.controller_driver, in sessions with a ZooKeeper in memory."""
 
 from __future__ import annotations
 
 import random
 import uuid
-from pathlib import Path
+from collections.abc import Sequence
 
-import pytest
+import attrs
 import trio
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+import trio.testing
 
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.wire.errors import ErrorCode
+from kraft.world.trace import Trace, TraceEvent
 from kraft.world.world import World
 from kraft.zookeeper.controller.active import LegacyControllerConfig
 from kraft.zookeeper.controller.core import LegacyController
-from kraft.zookeeper.controller_driver import LegacyControllerDriver
-from kraft.zookeeper.operations import Create, Failure, Get, Znode
-from kraft.zookeeper.session import ZooKeeperSession, session
-from kraft.zookeeper.znodes.admin import delete_topic_path
+from kraft.zookeeper.controller_driver import INBOX_EVENTS, LegacyControllerDriver
+from kraft.zookeeper.operations import Delete, Operation, Result, ZnodeChanged
+from kraft.zookeeper.session import SessionLost, SessionState
+from kraft.zookeeper.trace import ControllerElected, ControllerResigned
 from kraft.zookeeper.znodes.cluster import PERSISTENT_PATHS
-from kraft.zookeeper.znodes.topics import (
-    PartitionState,
-    ReplicaAssignment,
-    TopicAssignment,
-    decode_state,
-    encode_topic,
-    state_path,
-    topic_path,
-)
-from tests.support.zookeeper_era import APACHE, legacy_cluster
-from tests.support.zookeeper_process import ZooKeeperProcess
+from kraft.zookeeper.znodes.controllers import CONTROLLER
+from tests.support.znode_tree import ZnodeTree
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
 CONTROLLER_ID = 100
 CONFIG = LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT")
 REQUEST = AllocateProducerIdsRequest(broker_id=1, broker_epoch=1)
 """From a broker that is not registered."""
-LIMIT_S = 120.0
+LIMIT_S = 10.0
 
 
-async def drive(driver: LegacyControllerDriver, opened: ZooKeeperSession) -> None:
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(driver.run, opened)
-        while True:
-            await driver.changed(await opened.next_event())
+@attrs.define(eq=False)
+class TreeSession:
+    """A session whose operations wait while ``is_connected`` is not set."""
+
+    tree: ZnodeTree
+    is_connected: trio.Event = attrs.Factory(trio.Event)
+    is_lost: bool = False
+
+    async def perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]:
+        await self.is_connected.wait()
+        if self.is_lost:
+            raise SessionLost
+        return tuple(self.tree.perform(self, each) for each in operations)
+
+    def connect(self) -> None:
+        self.is_connected.set()
+
+    def lose(self) -> None:
+        """The session expires while its operations wait."""
+        self.is_lost = True
+        self.is_connected.set()
 
 
-async def elected(driver: LegacyControllerDriver) -> None:
-    while (response := await driver.answer(REQUEST, 0)).error_code == ErrorCode.NOT_CONTROLLER:
-        pass
-    assert response.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+@attrs.define
+class Scene:
+    """A driver, and the events of its trace."""
+
+    tree: ZnodeTree = attrs.Factory(ZnodeTree)
+    heard: list[TraceEvent] = attrs.Factory(list)
+    driver: LegacyControllerDriver = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.tree.create_all(PERSISTENT_PATHS)
+        trace = Trace()
+        trace.subscribe(TraceEvent, self.heard.append)
+        core = LegacyController(CONFIG, uuid.uuid4, random.Random(1))
+        self.driver = LegacyControllerDriver(World(), core, trace)
+
+    async def code(self) -> int:
+        """The error code of the controller's response."""
+        response = await self.driver.answer(REQUEST, 0)
+        return int(response.error_code)
+
+    def roles(self) -> list[tuple[type, int]]:
+        return [
+            (type(each), each.epoch) for each in self.heard if isinstance(each, ControllerElected | ControllerResigned)
+        ]
 
 
-async def state_where(opened: ZooKeeperSession, topic: str, wanted: object) -> PartitionState:
-    """Poll the state of partition 0 until ``wanted`` accepts it. The caller limits the time."""
-    assert callable(wanted)
-    while True:
-        (node,) = await opened.perform((Get(state_path(topic, 0)),))
-        if isinstance(node, Znode):
-            state = decode_state(topic, 0, node.data, node.version)
-            if wanted(state):
-                return state
-        await trio.sleep(0.1)
+async def test_a_request_is_answered_by_the_session_that_is_elected() -> None:
+    """NOT_CONTROLLER before the first session, and after the last. Each session has an election of its own, as in
+    KafkaController.processExpire and processRegisterBrokerAndReelect."""
+    scene = Scene()
+    assert await scene.code() == ErrorCode.NOT_CONTROLLER
+    for epoch in (1, 2):
+        with trio.fail_after(LIMIT_S):
+            async with trio.open_nursery() as nursery:
+                opened = TreeSession(scene.tree)
+                opened.connect()
+                nursery.start_soon(scene.driver.run, opened)
+                await trio.testing.wait_all_tasks_blocked()
+                assert await scene.code() == ErrorCode.BROKER_ID_NOT_REGISTERED
+                assert scene.driver.core.active is not None
+                assert scene.driver.core.active.epoch == epoch
+                await scene.driver.changed(SessionState.EXPIRED)
+        scene.tree.expire(opened)
+        assert await scene.code() == ErrorCode.NOT_CONTROLLER
+    elected, resigned = ControllerElected, ControllerResigned
+    assert scene.roles() == [(elected, 1), (resigned, 1), (elected, 2), (resigned, 2)]
+    assert isinstance(scene.heard[1], ControllerResigned)
+    assert scene.heard[1].reason == "its session with ZooKeeper has ended"
 
 
-def produce(servers: str, topic: str, values: list[bytes]) -> None:
-    producer = Producer({"bootstrap.servers": servers, "acks": "all", "message.timeout.ms": 60_000})
-    for value in values:
-        producer.produce(topic, value, partition=0)
-    assert producer.flush(60) == 0
+async def test_all_that_wait_are_answered_when_the_session_is_lost() -> None:
+    """More requests than the inbox holds, while ZooKeeper does not respond: none waits for the next session."""
+    scene = Scene()
+    codes: list[int] = []
+
+    async def ask() -> None:
+        codes.append(await scene.code())
+
+    with trio.fail_after(LIMIT_S):
+        async with trio.open_nursery() as nursery:
+            opened = TreeSession(scene.tree)
+            nursery.start_soon(scene.driver.run, opened)
+            await trio.testing.wait_all_tasks_blocked()
+            for _ in range(2 * INBOX_EVENTS):
+                nursery.start_soon(ask)
+            await trio.testing.wait_all_tasks_blocked()
+            assert codes == []
+            opened.lose()
+    assert codes == [ErrorCode.NOT_CONTROLLER] * (2 * INBOX_EVENTS)
 
 
-def consume(servers: str, topic: str, count: int) -> list[bytes]:
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": "g", "enable.auto.commit": False})
-    consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
-    values: list[bytes] = []
-    while len(values) < count:
-        message = consumer.poll(60)
-        assert message is not None, f"{len(values)} of {count} records"
-        if message.error() is None:
-            values.append(message.value())
-    consumer.close()
-    return values
-
-
-async def test_apache_brokers_follow_this_controller(tmp_path: Path) -> None:
-    """They take LeaderAndIsr 7, UpdateMetadata 8 and StopReplica 4: a topic gets a leader, loses it and gets another,
-    keeps what was acknowledged, and is deleted with its files."""
-    core = LegacyController(
-        LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4, random.Random(1)
-    )
-    driver = LegacyControllerDriver(World(), core)
-    with legacy_cluster(tmp_path) as cluster, trio.fail_after(LIMIT_S):
-        brokers = {each: cluster.prepare(each, APACHE) for each in (1, 2)}
-        async with (
-            session(World(), cluster.zookeeper.address, 6.0, LIMIT_S) as opened,
-            trio.open_nursery() as nursery,
-        ):
-            await opened.create_all(PERSISTENT_PATHS)
-            nursery.start_soon(drive, driver, opened)
-            await elected(driver)
-            for broker in brokers.values():
-                broker.launch()
-            for broker in brokers.values():
-                await trio.to_thread.run_sync(broker.wait_ready)
-            topic = TopicAssignment(uuid.uuid4(), {0: ReplicaAssignment((1, 2))})
-            await opened.require(Create(topic_path("t"), encode_topic(topic)))
-            state = await state_where(opened, "t", lambda state: state.isr == (1, 2))
-            assert state.leader == 1
-            first = [b"before %d" % number for number in range(200)]
-            await trio.to_thread.run_sync(produce, cluster.bootstrap_servers, "t", first)
-            brokers[1].kill()
-            state = await state_where(opened, "t", lambda state: state.leader == 2)
-            assert (state.isr, state.controller_epoch) == ((2,), 1)
-            second = [b"after %d" % number for number in range(200)]
-            await trio.to_thread.run_sync(produce, brokers[2].bootstrap_servers, "t", second)
-            servers = brokers[2].bootstrap_servers
-            assert await trio.to_thread.run_sync(consume, servers, "t", 400) == first + second
-            brokers[1].start()
-            await opened.require(Create(delete_topic_path("t")))
-            await gone(opened, delete_topic_path("t"))
-            assert await opened.perform((Get(topic_path("t")),)) == (Failure.NO_NODE,)
-            for broker in brokers.values():
-                assert not (broker.log_directory / "t-0").exists()
+async def test_a_late_event_of_a_session_does_not_end_the_next_one() -> None:
+    """The session's end is seen twice: by an operation that fails, and as an event."""
+    scene = Scene()
+    with trio.fail_after(LIMIT_S):
+        async with trio.open_nursery() as nursery:
+            opened = TreeSession(scene.tree)
+            nursery.start_soon(scene.driver.run, opened)
+            await trio.testing.wait_all_tasks_blocked()
+            opened.lose()
+        await scene.driver.changed(SessionState.EXPIRED)
+        await scene.driver.changed(ZnodeChanged(CONTROLLER))
+        async with trio.open_nursery() as nursery:
+            opened = TreeSession(scene.tree)
+            opened.connect()
+            nursery.start_soon(scene.driver.run, opened)
+            await trio.testing.wait_all_tasks_blocked()
+            assert await scene.code() == ErrorCode.BROKER_ID_NOT_REGISTERED
             nursery.cancel_scope.cancel()
 
 
-async def gone(opened: ZooKeeperSession, path: str) -> None:
-    """Poll until the znode does not exist. The caller limits the time."""
-    while True:
-        if await opened.perform((Get(path),)) == (Failure.NO_NODE,):
-            return
-        await trio.sleep(0.1)
-
-
-async def test_each_session_has_an_election_of_its_own(tmp_path: Path) -> None:
-    """KafkaController.processExpire and processRegisterBrokerAndReelect."""
-    server = ZooKeeperProcess(tmp_path)
-    core = LegacyController(
-        LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4, random.Random(1)
-    )
-    driver = LegacyControllerDriver(World(), core)
-    try:
-        server.start()
-        assert (await driver.answer(REQUEST, 0)).error_code == ErrorCode.NOT_CONTROLLER
-        with trio.fail_after(LIMIT_S):
-            for epoch in (1, 2):
-                async with session(World(), server.address, 6.0, LIMIT_S) as opened, trio.open_nursery() as nursery:
-                    await opened.create_all(PERSISTENT_PATHS)
-                    nursery.start_soon(drive, driver, opened)
-                    await elected(driver)
-                    assert core.active is not None
-                    assert core.active.epoch == epoch
-                    nursery.cancel_scope.cancel()
-                assert core.active is None
-                assert (await driver.answer(REQUEST, 0)).error_code == ErrorCode.NOT_CONTROLLER
-    finally:
-        server.kill()
+async def test_a_deleted_controller_znode_is_an_election() -> None:
+    """zookeeper-shell's ``delete /controller`` moves the controller: here to the same broker, in the next epoch."""
+    scene = Scene()
+    with trio.fail_after(LIMIT_S):
+        async with trio.open_nursery() as nursery:
+            opened = TreeSession(scene.tree)
+            opened.connect()
+            nursery.start_soon(scene.driver.run, opened)
+            await trio.testing.wait_all_tasks_blocked()
+            scene.tree.perform(None, Delete(CONTROLLER))
+            await scene.driver.changed(ZnodeChanged(CONTROLLER))
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+    assert [(kind, epoch) for kind, epoch in scene.roles() if kind is ControllerElected] == [
+        (ControllerElected, 1),
+        (ControllerElected, 2),
+    ]

@@ -27,6 +27,7 @@ from kraft.zookeeper.controller.effects import (
     LegacyEvent,
     OperationsPerformed,
     RebalanceDue,
+    RoleChanged,
     SessionExpired,
     SessionStarted,
     Steps,
@@ -69,7 +70,7 @@ class LegacyController:
         self._now = now
         self._effects = LegacyEffects()
         if isinstance(event, SessionExpired):
-            self._resign()
+            self._resign("its session with ZooKeeper has ended")
             return self._effects
         results: tuple[Result, ...] | None = None
         if isinstance(event, OperationsPerformed):
@@ -94,23 +95,29 @@ class LegacyController:
         except StopIteration:
             self._decision = None
         except ControllerMoved:
-            self._effects.notes.append("another controller was elected, so this one resigns")
-            self._resign()
-            self._decision = self._elect()
+            self._resign("ZooKeeper refused a write: another controller has raised the epoch")
+            self._decision = self._elect("its writes were refused")
             self._proceed(None)
 
-    def _resign(self) -> None:
+    def _resign(self, reason: str) -> None:
         """Forget everything. The requests in flight are void, because the next controller has a higher epoch."""
         if self._decision is not None:
             self._decision.close()
         self._decision = None
-        self.active = None
+        self._deactivate(reason)
         self.controller_id = NO_CONTROLLER
+
+    def _deactivate(self, reason: str) -> None:
+        if self.active is not None:
+            self._effects.roles.append(RoleChanged(self.active.epoch, False, reason))
+        self.active = None
 
     def _decide(self, event: LegacyEvent) -> Steps[None]:
         match event:
-            case SessionStarted() | ZnodeChanged(path="/controller"):
-                yield from self._elect()
+            case SessionStarted():
+                yield from self._elect("its session began")
+            case ZnodeChanged(path="/controller"):
+                yield from self._elect(f"the znode of controller {self.controller_id} changed or is gone")
             case ZnodeChanged(path) if self.active is not None:
                 yield from _changed(self.active, path)
             case BrokerResponded(broker_id, number, response) if self.active is not None:
@@ -131,7 +138,7 @@ class LegacyController:
         finally:
             self._effects.responses.append((token, response))
 
-    def _elect(self) -> Steps[None]:
+    def _elect(self, occasion: str) -> Steps[None]:
         """Follow the controller in ZooKeeper, or become it. While /controller is malformed, there is no election."""
         try:
             elected = yield from stand_for_election(self.config, int(self._now * 1000), self.active is not None)
@@ -142,12 +149,13 @@ class LegacyController:
         if elected.epoch is not None:
             self.active = take_over(self.config, elected, self._new_uuid, self._random)
             self.active.effects = self._effects
+            self._effects.roles.append(RoleChanged(elected.epoch, True, f"{occasion}, and there was no controller"))
             self._rebalance_at = self._now + FIRST_REBALANCE_S
             yield from initialise(self.active)
             yield from _take_up_requests(self.active)
         elif self.active is not None and elected.broker_id != self.config.broker_id:
-            self._effects.notes.append(f"broker {elected.broker_id} is the controller now, so this one resigns")
-            self.active = None
+            named = "no broker" if elected.broker_id == NO_CONTROLLER else f"broker {elected.broker_id}"
+            self._deactivate(f"/controller has {named} now")
 
 
 def _take_up_requests(active: ActiveController) -> Steps[None]:

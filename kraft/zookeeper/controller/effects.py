@@ -72,12 +72,24 @@ class BrokerRequest:
     version: int
 
 
+@attrs.frozen
+class RoleChanged:
+    """This broker became the controller of ``epoch``, or ceased to be it."""
+
+    epoch: int
+    is_active: bool
+    reason: str
+
+
 @attrs.define
 class LegacyEffects:
-    """``notes`` are for the log. While there are ``operations``, the next event is OperationsPerformed, or
-    SessionExpired. Requests and responses follow from earlier operations, which have succeeded.
+    """``roles`` and ``notes`` are for operators.
+
+    While there are ``operations``, the next event is OperationsPerformed, or SessionExpired. Requests and responses
+    follow from earlier operations, which have succeeded.
     """
 
+    roles: list[RoleChanged] = attrs.Factory(list)
     notes: list[str] = attrs.Factory(list)
     requests: list[BrokerRequest] = attrs.Factory(list)
     responses: list[tuple[object, Any]] = attrs.Factory(list)

@@ -14,6 +14,7 @@ from kraft.zookeeper.controller.effects import (
     ApiRequest,
     BrokerResponded,
     OperationsPerformed,
+    RoleChanged,
     SessionExpired,
     SessionStarted,
 )
@@ -110,7 +111,25 @@ def test_a_controller_with_an_old_epoch_resigns_at_its_next_write() -> None:
     assert old.core.controller_id == 2
     assert cluster.tree.data("/brokers/topics/t/partitions/0/state") == before
     assert len(cluster.brokers[2].received) == sent
-    assert any("resigns" in note for note in cluster.notes)
+    assert cluster.roles[-1] == RoleChanged(
+        1, False, "ZooKeeper refused a write: another controller has raised the epoch"
+    )
+
+
+def test_each_change_of_role_has_its_reason() -> None:
+    cluster = LegacyClusterModel(1)
+    cluster.start(1)
+    cluster.tree.put("/controller", cluster.tree.data("/controller").replace(b'"brokerid":1', b'"brokerid":2'))
+    cluster.settle()
+    cluster.tree.perform(None, Delete("/controller"))
+    cluster.settle()
+    cluster.stop(1)
+    assert cluster.roles == [
+        RoleChanged(1, True, "its session began, and there was no controller"),
+        RoleChanged(1, False, "/controller has broker 2 now"),
+        RoleChanged(2, True, "the znode of controller 2 changed or is gone, and there was no controller"),
+        RoleChanged(2, False, "its session with ZooKeeper has ended"),
+    ]
 
 
 def test_an_expired_session_ends_a_decision_at_once() -> None:
