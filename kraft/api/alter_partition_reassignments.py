@@ -1,11 +1,12 @@
 """AlterPartitionReassignments (key 45): move replicas to other brokers, or cancel such a move (KIP-455).
 
-Versions 0 and 1: 1 may forbid a change of the replication factor (KIP-860).
+Versions 0 and 1: 1 may forbid a change of the replication factor (KIP-860), and a broker with ZooKeeper does not
+offer it.
 """
 
 from __future__ import annotations
 
-from kraft.api.controller_requests import decide
+from kraft.api.controller_requests import ask_controller, decide
 from kraft.api.forwarding import forward
 from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -20,13 +21,14 @@ from kraft.wire.errors import ErrorCode
 
 ROW = Api(
     ApiKey.ALTER_PARTITION_REASSIGNMENTS,
-    versions={ListenerType.BROKER: (0, 1), ListenerType.CONTROLLER: (0, 1)},
+    versions={ListenerType.BROKER: (0, 1), ListenerType.ZK_BROKER: (0, 0), ListenerType.CONTROLLER: (0, 1)},
     permissions=((Operation.ALTER, Resource.CLUSTER),),
     forwardable=True,
 )
 
 at_broker = forward
 at_controller = decide
+at_zk_broker = ask_controller
 
 
 def error(

@@ -281,4 +281,7 @@ def legacy_controller_config(config: NodeConfig) -> LegacyControllerConfig:
         rebalances_leaders=replication.auto_leader_rebalance_enable,
         leader_imbalance_percentage=replication.leader_imbalance_per_broker_percentage,
         leader_imbalance_check_interval_s=replication.leader_imbalance_check_interval_seconds,
+        num_partitions=config.topics.num_partitions,
+        default_replication_factor=config.topics.default_replication_factor,
+        static_values=config.values,
     )
