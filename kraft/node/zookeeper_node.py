@@ -201,7 +201,8 @@ class ZooKeeperNode:
         )
 
         async def join() -> None:
-            configs = ConfigFollower(ConfigStore(sessions), self.world.clock, broker.commands)
+            clock, changed = self.world.clock, self.controller.changed
+            configs = ConfigFollower(ConfigStore(sessions), clock, broker.commands, changed)
             await tasks.start(
                 sessions.run, registration, broker.commands, configs, self.controller, name="registration"
             )

@@ -7,7 +7,7 @@ announcements: it may wait for the broker, and the broker for a new session.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final, Protocol
 
 import attrs
@@ -17,14 +17,15 @@ from kraft.metadata.image import ResourceType
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.world.clock import Clock
 from kraft.zookeeper.config_store import ConfigStore
-from kraft.zookeeper.operations import ChildNames, Children, Delete, Get, Znode
+from kraft.zookeeper.operations import ChildNames, Children, Delete, Get, Znode, ZnodeChanged
 from kraft.zookeeper.session import SessionLost
-from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, TOPIC_ENTITIES, Entity
+from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, TOPIC_ENTITIES, Entity, config_path
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, decode_config_change
 
 logger = logging.getLogger("kraft.zookeeper")
 
+_UNCLEAN = "unclean.leader.election.enable"
 EXPIRATION_MS: Final = 15 * 60 * 1000
 """Kafka's changeExpirationMs: each broker deletes the announcements that are older."""
 
@@ -41,11 +42,15 @@ class ConfiguredBroker(Protocol):
 
 @attrs.define(eq=False)
 class ConfigFollower:
-    """Follows the settings of all topics, of this broker, and of all brokers by default."""
+    """Follows the settings of all topics, of this broker, and of all brokers by default.
+
+    ``allows_unclean`` gets the znodes of settings that allow unclean leaders, so that the controller elects some.
+    """
 
     store: ConfigStore
     clock: Clock
     broker: ConfiguredBroker
+    allows_unclean: Callable[[ZnodeChanged], Awaitable[None]]
     _announced: dict[str, int] = attrs.Factory(dict)
     """The announcements that were read in this session, with the times at which they were made."""
     _reads_all: bool = True
@@ -112,6 +117,8 @@ class ConfigFollower:
             await self.broker.set_config(ResourceType.TOPIC, name, values)
         else:
             await self.broker.set_config(ResourceType.BROKER, "" if name == DEFAULT_ENTITY else name, values)
+        if values.get(_UNCLEAN, "").lower() == "true":
+            await self.allows_unclean(ZnodeChanged(config_path(*entity)))
 
     async def _purge(self) -> None:
         oldest = self.clock.now_ms() - EXPIRATION_MS

@@ -97,7 +97,10 @@ class ChildNames:
 
 @attrs.frozen
 class ZnodeChanged:
-    """A watch of this path fired. The watch is gone; the next read sets it again."""
+    """A watch of this path fired. The watch is gone; the next read sets it again.
+
+    Of settings, which nobody watches: they were announced.
+    """
 
     path: str
 

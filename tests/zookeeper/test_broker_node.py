@@ -69,6 +69,9 @@ class Broker:
     async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None:
         await self.settings[0].send((resource_type, name, dict(values)))
 
+    async def allows_unclean(self, changed: ZnodeChanged) -> None:
+        await trio.lowlevel.checkpoint()
+
     async def next_setting(self) -> object:
         return await self.settings[1].receive()
 
@@ -102,7 +105,7 @@ def sessions_of(address: str, connection_timeout_s: float = LIMIT_S) -> BrokerSe
 
 
 def configs_of(sessions: BrokerSessions, ours: Broker) -> ConfigFollower:
-    return ConfigFollower(ConfigStore(sessions), Clock(), ours)
+    return ConfigFollower(ConfigStore(sessions), Clock(), ours, ours.allows_unclean)
 
 
 @asynccontextmanager

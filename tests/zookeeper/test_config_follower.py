@@ -14,7 +14,7 @@ from kraft.metadata.image import ResourceType
 from kraft.world.clock import Clock
 from kraft.zookeeper.config_follower import EXPIRATION_MS, ConfigFollower
 from kraft.zookeeper.config_store import ConfigStore
-from kraft.zookeeper.operations import Create
+from kraft.zookeeper.operations import Create, ZnodeChanged
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
 from tests.support.memory_zookeeper import MemoryZooKeeper
@@ -29,10 +29,15 @@ class Broker:
     node_id: int = 7
     topics: tuple[str, ...] = ("orders",)
     settings: list[tuple[ResourceType, str, dict[str, str]]] = attrs.Factory(list)
+    paths: list[str] = attrs.Factory(list)
 
     async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None:
         await trio.lowlevel.checkpoint()
         self.settings.append((resource_type, name, dict(values)))
+
+    async def allows_unclean(self, changed: ZnodeChanged) -> None:
+        await trio.lowlevel.checkpoint()
+        self.paths.append(changed.path)
 
 
 class StoppedClock(Clock):
@@ -50,7 +55,9 @@ class Scene:
 
     def __attrs_post_init__(self) -> None:
         self.zookeeper.tree.now_ms = NOW_MS
-        self.follower = ConfigFollower(ConfigStore(self.zookeeper), StoppedClock(), self.broker)
+        self.follower = ConfigFollower(
+            ConfigStore(self.zookeeper), StoppedClock(), self.broker, self.broker.allows_unclean
+        )
 
     def put(self, entity_type: str, name: str, **settings: str) -> None:
         values = {key.replace("_", "."): value for key, value in settings.items()}
@@ -178,3 +185,19 @@ async def test_announcements_are_deleted_after_a_quarter_of_an_hour(autojump_clo
             scene.announce(encode_config_change("topics/orders"))
         await scene.settled()
         assert scene.announcements == ["0000000001", "0000000002"]
+
+
+async def test_settings_that_allow_unclean_leaders_are_reported() -> None:
+    """TopicConfigHandler.processConfigChanges: the controller may have to elect a leader."""
+    scene = Scene()
+    scene.put("brokers", "<default>", unclean_leader_election_enable="false")
+    async with scene.running():
+        for value in ("true", "false"):
+            scene.put("topics", "orders", unclean_leader_election_enable=value)
+            scene.announce(encode_config_change("topics/orders"))
+            await scene.settled()
+        assert scene.broker.paths == ["/config/topics/orders"]
+        scene.put("brokers", "7", unclean_leader_election_enable="true")
+        scene.announce(encode_config_change("brokers/7"))
+        await scene.settled()
+        assert scene.broker.paths == ["/config/topics/orders", "/config/brokers/7"]

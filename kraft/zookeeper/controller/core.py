@@ -34,15 +34,19 @@ from kraft.zookeeper.controller.effects import (
 )
 from kraft.zookeeper.controller.failover import NO_CONTROLLER, Elected, initialise, stand_for_election, take_over
 from kraft.zookeeper.controller.notifications import isr_changes, log_dir_events, replicas_reported
+from kraft.zookeeper.controller.partitions import bring_online
 from kraft.zookeeper.controller.preferred import preferred_election, rebalance
 from kraft.zookeeper.controller.reassignment import complete_reassignments, reassign_partitions, resume_reassignments
 from kraft.zookeeper.controller.topics import topic_changed, topics_changed
 from kraft.zookeeper.operations import Result, ZnodeChanged
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
+from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, TOPIC_ENTITIES, config_path
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.notifications import ISR_CHANGES, LOG_DIR_EVENTS
 from kraft.zookeeper.znodes.topics import TOPICS
+
+_SETTINGS_OF_TOPICS, _SETTINGS_OF_BROKERS = config_path(TOPIC_ENTITIES, ""), config_path(BROKER_ENTITIES, "")
 
 FIRST_REBALANCE_S = 5.0
 """After an election, as in Kafka."""
@@ -176,6 +180,11 @@ def _changed(active: ActiveController, path: str) -> Steps[None]:
         yield from topic_changed(active, topic)
         known = active.cluster.topics.get(topic)
         yield from complete_reassignments(active, [(topic, index) for index in known.partitions] if known else ())
+    elif path.startswith(_SETTINGS_OF_TOPICS):
+        # Kafka's TopicUncleanLeaderElectionEnable and UncleanLeaderElectionEnable.
+        yield from bring_online(active, (path.removeprefix(_SETTINGS_OF_TOPICS),))
+    elif path.startswith(_SETTINGS_OF_BROKERS):
+        yield from bring_online(active)
     elif path in _WATCHED:
         yield from _WATCHED[path](active)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kraft.config.setting import ConfigError
 from kraft.config.topic import TOPIC_CONFIGS
 from kraft.zookeeper.controller.active import ActiveController, shown
 from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.elections import Choice, offline
-from kraft.zookeeper.operations import Create, Failure, Write
+from kraft.zookeeper.operations import Create, Failure, Write, Znode
 from kraft.zookeeper.znodes.admin import TopicPartition
-from kraft.zookeeper.znodes.cluster import config_path, decode_config
+from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, TOPIC_ENTITIES, config_path, decode_config
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.topics import PartitionState, encode_state, partition_path, partitions_path, state_path
 
@@ -95,19 +95,24 @@ def _unclean_topics(active: ActiveController, partitions: Iterable[TopicPartitio
         isr = active.cluster.states[partition].isr
         if not any(active.cluster.is_online(each, partition) for each in isr):
             needed.append(partition[0])
+    if not needed:
+        return set()
     topics = list(dict.fromkeys(needed))
-    paths = [config_path("topics", topic) for topic in topics]
-    nodes = yield from active.read(paths)
-    unclean = set()
-    for topic, path, node in zip(topics, paths, nodes, strict=True):
-        allowed = active.config.allows_unclean_elections
-        try:
-            values = {} if node is None else decode_config(path, node.data)
-            if _UNCLEAN in values:
-                allowed = bool(TOPIC_CONFIGS[_UNCLEAN].parse(values[_UNCLEAN]))
-        except (MalformedZnode, ConfigError) as error:
-            active.note(f"{error}; {topic} gets no unclean leader")
-            allowed = False
-        if allowed:
-            unclean.add(topic)
-    return unclean
+    brokers = DEFAULT_ENTITY, str(active.config.broker_id)
+    paths = [config_path(BROKER_ENTITIES, each) for each in brokers]
+    paths += [config_path(TOPIC_ENTITIES, each) for each in topics]
+    nodes = dict(zip(paths, (yield from active.read(paths)), strict=True))
+    by_default = active.config.allows_unclean_elections
+    for each in brokers:
+        by_default = _allows_unclean(active, config_path(BROKER_ENTITIES, each), nodes, by_default)
+    return {each for each in topics if _allows_unclean(active, config_path(TOPIC_ENTITIES, each), nodes, by_default)}
+
+
+def _allows_unclean(active: ActiveController, path: str, nodes: Mapping[str, Znode | None], default: bool) -> bool:
+    node = nodes[path]
+    try:
+        values = {} if node is None else decode_config(path, node.data)
+        return bool(TOPIC_CONFIGS[_UNCLEAN].parse(values[_UNCLEAN])) if _UNCLEAN in values else default
+    except (MalformedZnode, ConfigError) as error:
+        active.note(f"{error}; no unclean leader is elected by it")
+        return False

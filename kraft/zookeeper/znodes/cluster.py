@@ -10,6 +10,7 @@ from kraft.zookeeper.znodes.admin import DELETE_TOPICS
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
 from kraft.zookeeper.znodes.fields import MalformedZnode, decode_object, encode_json
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, ISR_CHANGES, LOG_DIR_EVENTS
+from kraft.zookeeper.znodes.properties import in_order_of_properties
 from kraft.zookeeper.znodes.topics import TOPICS
 
 CLUSTER_ID = "/cluster/id"
@@ -84,7 +85,7 @@ def config_path(entity_type: str, entity: str) -> str:
 
 
 def encode_config(values: Mapping[str, str]) -> bytes:
-    return encode_json({"version": 1, "config": dict(values)})
+    return encode_json({"version": 1, "config": in_order_of_properties(values)})
 
 
 def decode_config(path: str, data: bytes | None) -> dict[str, str]:

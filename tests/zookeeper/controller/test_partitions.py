@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
+
 from kraft.config.listeners import Endpoint
 from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
-from kraft.zookeeper.operations import ANY_VERSION, Create, Set
+from kraft.zookeeper.operations import ANY_VERSION, Create, Set, ZnodeChanged
 from kraft.zookeeper.znodes.brokers import BrokerRegistration, broker_path, encode_broker
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.topics import (
@@ -24,6 +26,8 @@ from kraft.zookeeper.znodes.topics import (
     topic_path,
 )
 from tests.support.legacy_cluster import LegacyClusterModel
+
+UNCLEAN = encode_config({"unclean.leader.election.enable": "true"})
 
 
 def running(size: int = 3, **settings: object) -> LegacyClusterModel:
@@ -95,7 +99,7 @@ def test_the_last_in_sync_replica_stays_in_the_isr_of_a_partition_without_leader
 def test_only_a_topic_that_allows_it_gets_an_unclean_leader() -> None:
     """KIP-704: an unclean leader is RECOVERING until it says otherwise."""
     cluster = running()
-    cluster.tree.put(config_path("topics", "risky"), encode_config({"unclean.leader.election.enable": "true"}))
+    cluster.tree.put(config_path("topics", "risky"), UNCLEAN)
     cluster.tree.put(config_path("topics", "broken"), b"{")
     for topic in ("safe", "risky", "broken"):
         cluster.create_topic(topic, (3, 2))
@@ -106,7 +110,39 @@ def test_only_a_topic_that_allows_it_gets_an_unclean_leader() -> None:
     assert cluster.state("broken").leader == NO_LEADER
     risky = cluster.state("risky")
     assert (risky.leader, risky.isr, risky.recovery_state) == (2, (2,), RECOVERING)
-    assert any("broken gets no unclean leader" in note for note in cluster.notes)
+    assert any("/config/topics/broken: not JSON" in note for note in cluster.notes)
+
+
+def test_a_topic_that_begins_to_allow_it_gets_an_unclean_leader_at_once() -> None:
+    """Kafka's TopicUncleanLeaderElectionEnable: other topics keep waiting for their in-sync replicas."""
+    cluster = without_in_sync_replicas("risky", "safe")
+    cluster.tree.put(config_path("topics", "risky"), UNCLEAN)
+    cluster.step(cluster.controller, ZnodeChanged(config_path("topics", "risky")))
+    assert (cluster.state("risky").leader, cluster.state("safe").leader) == (2, NO_LEADER)
+
+
+@pytest.mark.parametrize("broker", ["<default>", "1"])
+def test_the_default_of_the_controller_may_begin_to_allow_unclean_leaders(broker: str) -> None:
+    """Kafka's UncleanLeaderElectionEnable: a dynamic setting of brokers is stronger than the static one, and that of a
+    topic is stronger than both.
+    """
+    cluster = without_in_sync_replicas("risky", "safe")
+    cluster.tree.put(config_path("topics", "safe"), UNCLEAN.replace(b"true", b"false"))
+    cluster.tree.put(config_path("brokers", broker), UNCLEAN)
+    cluster.step(cluster.controller, ZnodeChanged(config_path("brokers", broker)))
+    assert (cluster.state("risky").leader, cluster.state("safe").leader) == (2, NO_LEADER)
+
+
+def without_in_sync_replicas(*topics: str) -> LegacyClusterModel:
+    """Broker 2 is up, and broker 3, which alone is in sync, is not."""
+    cluster = running()
+    for topic in topics:
+        cluster.create_topic(topic, (3, 2))
+    cluster.stop(2)
+    cluster.start(2)
+    cluster.stop(3)
+    assert {cluster.state(topic).leader for topic in topics} == {NO_LEADER}
+    return cluster
 
 
 def test_a_restarted_broker_has_a_new_epoch_and_gets_every_state_again() -> None:
