@@ -1,10 +1,10 @@
 """The control plane with ``control.plane.force.controller.requests.enable``: it serves four APIs and refuses all
 others, as an extension of KIP-291 proposes.
 
-A client whose ``bootstrap.servers`` names the control plane gets INVALID_REQUEST in the form of its first request,
-which is ApiVersions for most clients. Their log has the text of that error ("... sent to an incompatible broker. See
-the broker logs"), and the node's log a line with the reason. Nodes know the versions of the four APIs without
-ApiVersions.
+A client whose ``bootstrap.servers`` names the control plane gets POLICY_VIOLATION in the form of its first request,
+which is ApiVersions for most clients. They log that error, and connect again after their backoff; the node logs the
+reason. After INVALID_REQUEST librdkafka would send ApiVersions again at once, and for ever. Nodes know the versions of
+the four APIs without ApiVersions.
 """
 
 from __future__ import annotations
@@ -47,4 +47,4 @@ class ForcedControlPlane:
     async def _refuse(self, request: Request) -> Message | ResponseAction:
         """Make the error response in the connection's task, so that the plane's one handler is free meanwhile."""
         api = await self.dispatcher.handlers.of(request)
-        return api.error(request.message(), request.response_version, ErrorCode.INVALID_REQUEST, REASON)
+        return api.error(request.message(), request.response_version, ErrorCode.POLICY_VIOLATION, REASON)

@@ -49,7 +49,7 @@ class ControllerAddress:
         try:
             connection = await open_connection(host, port, client_id, timeout_s, dial=self.dial)
         except KafkaError as refused:
-            if refused.code is ErrorCode.INVALID_REQUEST:
+            if refused.code is ErrorCode.POLICY_VIOLATION:
                 self._forced.add((host, port))
             raise
         try:

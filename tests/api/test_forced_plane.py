@@ -116,7 +116,7 @@ async def test_every_other_api_is_refused_with_its_error_response(caplog: pytest
             )
             error = importlib.import_module(f"kraft.api.{ApiKey(key).name.lower()}").error
             received, _ = decode(type(request), version, encode(request, version))
-            expected = error(received, version, ErrorCode.INVALID_REQUEST, REASON)
+            expected = error(received, version, ErrorCode.POLICY_VIOLATION, REASON)
             response = await peer.request(request, version)
             assert encode(response, version) == encode(expected, version), ApiKey(key).name
         assert (await peer.request(LeaderAndIsrRequest(), 7)) == LeaderAndIsrResponse()
@@ -131,10 +131,10 @@ async def test_a_client_that_requests_api_versions_gets_the_error_at_once() -> N
         with pytest.raises(KafkaError) as refused:
             async with connect(endpoint.host, endpoint.port, "client"):
                 pass
-        assert refused.value.code is ErrorCode.INVALID_REQUEST
+        assert refused.value.code is ErrorCode.POLICY_VIOLATION
         async with connection(endpoint) as peer:
             response = await peer.request(ApiVersionsRequest(), 0)
-        assert response == ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+        assert response == ApiVersionsResponse(error_code=ErrorCode.POLICY_VIOLATION)
 
 
 async def test_a_client_of_the_future_gets_the_versions_in_which_it_can_read_the_error() -> None:

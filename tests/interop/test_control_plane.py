@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
+import confluent_kafka as ck
+import confluent_kafka.admin as cka
 import pytest
 
 from tests.interop.traffic import TIMEOUT_S, Traffic
+from tests.support.apache_tool import TOPICS, apache_tool_complaint
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.writer import Writer
@@ -27,6 +31,7 @@ SETTINGS = {
     "kraft_request_log_sample": "1",
 }
 NAME = "control.plane.listener.name"
+FORCED = "control.plane.force.controller.requests.enable"
 FROM_CONTROLLER = {"LeaderAndIsr", "UpdateMetadata", "StopReplica"}
 TO_CONTROLLER = {"AlterPartition", "ControlledShutdown"}
 
@@ -131,3 +136,45 @@ def test_the_migration_in_two_rolling_rounds_loses_nothing(cluster: LegacyCluste
     for number in range(3):
         apis = {each.api for each in seen if each.sender_round == each.receiver_round == number}
         assert apis >= {"LeaderAndIsr", "UpdateMetadata", "AlterPartition", "ControlledShutdown"}, number
+
+
+def test_a_forced_control_plane_serves_the_controller_and_no_client(
+    cluster: LegacyCluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """KIP-291's extension. A client that bootstraps there has the error in its log, and the node a line about it. ISR
+    changes go to the inter-broker listener, ControlledShutdown over the control plane.
+    """
+    for broker in cluster.brokers.values():
+        broker.settings = {**broker.settings, **broker.with_control_plane(), FORCED: "true"}
+        broker.start()
+    cluster.create_topic(TOPIC, (1, 2, 3), (2, 3, 1), (3, 1, 2), min_insync_replicas="2")
+    traffic = Traffic(cluster.bootstrap_servers)
+    in_sync(traffic)
+    second = cluster.brokers[2]
+    control_plane = f"127.0.0.1:{second.ports[1]}"
+    client = cka.AdminClient({"bootstrap.servers": control_plane}, logger=logging.getLogger("client"))
+    with pytest.raises(ck.KafkaException):
+        client.list_topics(timeout=2)
+    client.poll(0)
+    assert "ApiVersionRequest failed: Broker: Policy violation" in caplog.text
+    settings = tmp_path / "client.properties"
+    settings.write_text("default.api.timeout.ms=2000\nrequest.timeout.ms=1000\n")
+    options = ("--list", "--bootstrap-server", control_plane, "--command-config", str(settings))
+    assert "Received error POLICY_VIOLATION from node" in apache_tool_complaint(TOPICS, *options)
+    assert any("API_VERSIONS: this is the control plane" in line for line in second.output)
+    traffic.write(TOPIC, 100)
+    for broker in cluster.brokers.values():
+        roll(broker, {})
+        in_sync(traffic)
+    traffic.assert_all_is_there(TOPIC)
+    for broker in cluster.brokers.values():
+        assert any("controlled shutdown succeeded" in line for line in broker.output)
+        assert broker.stop() == 0
+    served = {(each.api, each.plane) for each in arrived(cluster)}
+    assert served | {("StopReplica", "control")} == {
+        ("LeaderAndIsr", "control"),
+        ("UpdateMetadata", "control"),
+        ("StopReplica", "control"),  # may come too late for a broker that stops
+        ("ControlledShutdown", "control"),
+        ("AlterPartition", "data"),
+    }

@@ -76,7 +76,7 @@ async def test_a_forced_control_plane_of_the_controller_is_remembered(monkeypatc
 
     async def refuse(request: Request) -> Reply:
         assert request.api_key == ApiKey.API_VERSIONS
-        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+        return ApiVersionsResponse(error_code=ErrorCode.POLICY_VIOLATION)
 
     monkeypatch.setitem(APIS, ApiKey.API_VERSIONS, (0, 4))
     async with running(refuse) as plane:
