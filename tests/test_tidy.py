@@ -126,6 +126,8 @@ MAY_CREATE = {
     "cli/main.py": "opens /dev/null",
     "cli/quorum.py": "writes the page that the user names, as a shell would",
     "cli/pipeline.py": "writes the page that the user names, as a shell would",
+    "cli/experiment.py": "writes into the directory that the user names, as a shell would",
+    "experiment": "writes what its processes need into the directory that the user names",
     "spark/pipeline": "writes beside Spark's own files, in a directory made for the owner alone",
 }
 _CREATING_CALLS = {"os.mkdir", "os.makedirs", "os.mknod", "os.symlink", "os.link", "os.truncate"}

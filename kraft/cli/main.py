@@ -16,6 +16,7 @@ COMMANDS = (
     "cluster",
     "consume",
     "dump-log",
+    "experiment",
     "features",
     "groups",
     "node",

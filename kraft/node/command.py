@@ -44,8 +44,8 @@ FAILED = 1
 ENDED_AT_ONCE = 130
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a node and return the exit status."""
+def run(arguments: Sequence[str] | None = None, *, instruments: Sequence[trio.abc.Instrument] = ()) -> int:
+    """Run a node and return the exit status. ``instruments`` watch its event loop."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     explained: tuple[type[Exception], ...] = (StorageError, MetadataError, OSError, ConfigError, KafkaError)
@@ -64,9 +64,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
                 raise ConfigError(f"zookeeper.connect needs {missing.name}: pip install 'kraft[zookeeper]'") from None
             explained += EXPLAINED
             with short_collections():
-                return trio.run(_run, ZooKeeperNode(config, files=files), options.tree)
+                return trio.run(_run, ZooKeeperNode(config, files=files), options.tree, instruments=instruments)
         with open_directories(config) as directories, short_collections():
-            return trio.run(_run, Node(config, directories, files=files), options.tree)
+            return trio.run(_run, Node(config, directories, files=files), options.tree, instruments=instruments)
     except (ConfigError, StorageError) as error:
         print(error, file=sys.stderr)
     except BaseExceptionGroup as group:

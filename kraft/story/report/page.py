@@ -50,24 +50,48 @@ def render(report: ClusterReport) -> str:
     Raises:
         PlotlyMissing: plotly, which brings plotly.js, is not installed.
     """
-    plotly, script = _plotly(), _resource("page.js")
     marks = marks_of(report)
-    found = sections(report, marks)
+    return document(
+        _title(report),
+        _span(report),
+        sections(report, marks),
+        tiles=summary.tiles(report),
+        events="" if report.cluster_id is None else _events(marks),
+        hint=CAMPAIGNS_HINT if report.cluster_id is None else HINT,
+        footer=FOOTER,
+    )
+
+
+def document(
+    title: str,
+    span: str,
+    found: Sequence[Section],
+    *,
+    tiles: Sequence[tuple[str, str]],
+    hint: str,
+    footer: str,
+    events: str = "",
+) -> str:
+    """Return a page with these sections. ``events`` is HTML, and everything else plain text.
+
+    Raises:
+        PlotlyMissing: plotly, which brings plotly.js, is not installed.
+    """
+    plotly, script = _plotly(), _resource("page.js")
     contents = [section for section in found if section.table is not None]
     empty = [section for section in found if section.table is None]
-    figures = [figure for section in contents for figure in section.figures]
     return Template(_resource("page.html")).substitute(
-        title=html.escape(_title(report)),
+        title=html.escape(title),
         policy=_policy(plotly, script),
         style=_resource("page.css"),
-        span=html.escape(_span(report)),
-        tiles=_tiles(summary.tiles(report)),
-        events="" if report.cluster_id is None else _events(marks),
-        hint=html.escape(CAMPAIGNS_HINT if report.cluster_id is None else HINT),
+        span=html.escape(span),
+        tiles=_tiles(tiles),
+        events=events,
+        hint=html.escape(hint),
         nav=" ".join(f'<a href="#{each.id}">{html.escape(each.title)}</a>' for each in contents),
         sections="\n".join([*_numbered(contents), *_empty(empty)]),
-        footer=html.escape(FOOTER),
-        figures=_json(figures),
+        footer=html.escape(footer),
+        figures=_json([figure for section in contents for figure in section.figures]),
         plotly=plotly,
         script=script,
     )

@@ -10,7 +10,7 @@ import pytest
 
 from kraft.story.report.model import ClusterReport
 from kraft.story.report.page import PlotlyMissing, render
-from tests.story.report.conftest import PLOTLY
+from tests.story.conftest import PLOTLY
 from tests.story.report.sections.test_campaigns import FAILED, report
 from tests.support.report_stories import HOSTILE, hostile, large, two_kills
 

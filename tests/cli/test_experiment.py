@@ -1,0 +1,62 @@
+"""``kraft experiment``: what it writes, and one line for what it lacks. No test here starts a node."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cattrs
+import pytest
+from click.testing import CliRunner, Result
+
+from kraft.cli import experiment
+from kraft.story.report.section import Figure
+from tests.story.experiments.results import measured
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(experiment.command, list(arguments))
+
+
+@pytest.fixture
+def _plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins for plotly and kaleido."""
+
+    def write(figure: Figure, path: Path) -> None:
+        path.write_bytes(figure["layout"]["title"]["text"].encode())
+
+    monkeypatch.setattr("kraft.story.report.page._plotly", lambda: "/* plotly.js */")
+    monkeypatch.setattr(experiment, "write_picture", write)
+
+
+@pytest.mark.usefixtures("_plots")
+def test_a_result_is_drawn_again(tmp_path: Path) -> None:
+    """The page, the tables and the pictures come from the JSON file alone."""
+    recorded = tmp_path / "recorded.json"
+    recorded.write_text(json.dumps(cattrs.unstructure(measured())))
+    into = tmp_path / "new"
+    done = run("control-plane", "--apache", str(tmp_path), "--into", str(into), "--from", str(recorded))
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in into.iterdir()) == [
+        "control-plane-intervals-apache.png",
+        "control-plane-intervals-kraft.png",
+        "control-plane-times-apache.png",
+        "control-plane-times-kraft.png",
+        "control-plane.html",
+        "control-plane.md",
+    ]
+    assert "- machine: 2 CPUs" in (into / "control-plane.md").read_text()
+
+
+def test_a_directory_without_jars_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "java").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run("control-plane", "--apache", str(tmp_path), "--into", str(tmp_path / "out"))
+    assert done.exit_code == 1
+    assert done.output.splitlines()[-1].startswith(f"Error: {tmp_path} has no jars")
+
+
+def test_an_unknown_software_is_refused(tmp_path: Path) -> None:
+    done = run("control-plane", "--apache", str(tmp_path), "--into", str(tmp_path), "--software", "kraft,redpanda")
+    assert done.exit_code == 2
+    assert "'redpanda' is none of kraft, apache" in done.output
