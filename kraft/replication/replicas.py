@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
@@ -33,6 +33,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
 from kraft.storage.directory import LogDirectory
 from kraft.storage.errors import StorageError
+from kraft.storage.flush import Flush
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -51,6 +52,8 @@ _PARTITIONS_IN_A_ROW = 3
 _CONDITIONS_IN_A_ROW = 200
 _LOOKS_IN_A_ROW = 2000
 """The same for the partitions that get new roles or conditions, and for those that are looked up."""
+_SYNCED_AT_ONCE = 8
+"""Not a Kafka setting. The logs that are synced at the same time: a file system commits such syncs together."""
 
 
 @attrs.frozen
@@ -440,6 +443,37 @@ class Replicas:
         """Return the directory with the fewest partitions. New ones go there, as in Kafka."""
         return min(self.directories, key=lambda directory: self._hosted_in[directory.path])
 
+    # Durability.
+
+    async def sync(self, partitions: Iterable[HostedPartition], begin: Callable[[Log], Flush]) -> None:
+        """Run the flush that ``begin`` returns for each log, on worker threads. After a failure a log rejects appends.
+
+        Raises:
+            OSError: The first failure, after the end of all flushes. Those of deleted partitions do not count.
+        """
+        failures: list[OSError] = []
+        waiting = iter(partitions)
+
+        async def sync_one_by_one() -> None:
+            for partition in waiting:
+                try:
+                    flush = begin(partition.log)
+                    if not flush.is_empty:
+                        await self.world.in_thread(self.world.sync, flush)
+                except OSError as error:
+                    if self.holds(partition):
+                        partition.log.failure = error
+                        failures.append(error)
+                else:
+                    partition.log.flushed(flush)
+                await trio.lowlevel.checkpoint()
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(_SYNCED_AT_ONCE):
+                nursery.start_soon(sync_one_by_one, name="sync")
+        if failures:
+            raise failures[0]
+
     # Checkpoints, at intervals and at the end.
 
     async def write_checkpoints(self) -> None:
@@ -490,9 +524,13 @@ class Replicas:
 
     async def close(self) -> None:
         """Close all logs in a controlled stop, durably. Raises OSError."""
-        for partition in self.all():
-            partition.log.close()
+        partitions = [each for each in self.all() if not each.log.is_closed]
+        for partition in partitions:
+            partition.log.complete()  # before the syncs: while they run, a file system lets new files wait
             await trio.lowlevel.checkpoint()
+        await self.sync(partitions, Log.begin_close)
+        for partition in partitions:
+            partition.log.abandon()
         await self.write_checkpoints()
 
 

@@ -26,6 +26,11 @@ class Flush:
     cuts: int
     """How often the log had been truncated when the flush began."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything is durable already."""
+        return not (self.files or self.paths or self.directories)
+
     def including(self, unfinished: Flush) -> Flush:
         """Return the same flush with the files of an earlier one that may still be running."""
         return attrs.evolve(

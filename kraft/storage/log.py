@@ -479,11 +479,26 @@ class Log:
         if flush.cuts == self.cuts:
             self.recovery_point = max(self.recovery_point, flush.end_offset)
 
-    def close(self) -> None:
-        """Close the log in a controlled stop: complete the indexes, write the producers, flush, close the files."""
+    def complete(self) -> None:
+        """Complete the indexes and write the producers, before a controlled stop. The log may go on."""
         self.segments.active.seal()
         self._snapshots.write_for_segment(self.producers, self.log_end_offset)
-        self.flush()
+
+    def begin_close(self) -> Flush:
+        """Complete the log and reject appends from now on.
+
+        The caller runs the flush on any thread, and then calls ``flushed`` and ``abandon``.
+        """
+        self.complete()
+        flush = self.begin_flush()
+        self.is_closed = True
+        return flush
+
+    def close(self) -> None:
+        """Close the log in a controlled stop, and wait for the disk."""
+        flush = self.begin_close()
+        flush.run()
+        self.flushed(flush)
         self.abandon()
 
     def abandon(self) -> None:

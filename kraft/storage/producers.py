@@ -39,11 +39,14 @@ class ProducerSnapshots:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._interim: int | None = None
+        self._newest = 0
+        """The offset of the newest snapshot. None is needed at offset 0."""
         self._batches = 0
 
     def recover(self, segments: Segments, start_offset: int, end_offset: int, now_ms: int) -> ProducerStates:
         """Return the producers of the batches from ``start_offset`` to ``end_offset``. Raises CorruptLog."""
         states, offset = self._load(end_offset)
+        self._newest = offset
         for segment, position, header in segments.batches_from(max(offset, start_offset)):
             if header.producer_id == NO_PRODUCER_ID:
                 continue
@@ -87,11 +90,14 @@ class ProducerSnapshots:
     def write(self, states: ProducerStates, offset: int) -> None:
         """Write the state as of ``offset``."""
         write_atomically(self._path(offset), encode_snapshot(states.entries()), durable=False)
-        self._batches = 0
+        self._newest, self._batches = offset, 0
 
     def write_for_segment(self, states: ProducerStates, base_offset: int) -> None:
-        """Write the state at the start of a new segment, and remove the interim snapshot."""
-        self.write(states, base_offset)
+        """Write the state at the start of a new segment or at a stop, unless there is a snapshot of this offset
+        (``ProducerStateManager.takeSnapshot``), and remove the interim snapshot.
+        """
+        if base_offset != self._newest:
+            self.write(states, base_offset)
         if self._interim != base_offset:
             self._remove(self._interim)
         self._interim = None
@@ -103,6 +109,7 @@ class ProducerSnapshots:
                 self._remove(offset)
 
     def clear(self) -> None:
+        self._newest = 0
         for offset in self.offsets():
             self._remove(offset)
 

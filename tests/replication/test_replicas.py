@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, cast
 from uuid import UUID
 
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from kraft.broker.leadership import FollowerFetched
 from kraft.messages.config_record import ConfigRecord
@@ -25,9 +27,16 @@ from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection
-from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, write_offsets
+from kraft.storage.checkpoint import (
+    CLEANER_OFFSET,
+    HIGH_WATERMARK,
+    LOG_START_OFFSET,
+    RECOVERY_POINT,
+    write_offsets,
+)
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.errors import StorageError
+from kraft.storage.flush import Flush
 from kraft.storage.meta_properties import MetaProperties
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.world.world import World
@@ -467,3 +476,56 @@ async def test_a_topic_that_is_deleted_and_created_again_in_one_image_begins_emp
     await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *new)
     assert {(each.topic_id, each.log.log_end_offset) for each in broker.replicas.all()} == {(new_id, 0)}
     assert len(broker.replicas.retired) == 20
+
+
+async def test_a_controlled_stop_syncs_logs_together_and_beside_the_event_loop(tmp_path: Path) -> None:
+    """LogManager.shutdown closes logs with a pool of threads. One after the other, 5,000 logs took a minute."""
+    running, together, names = 0, 0, []
+
+    async def in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
+        nonlocal running, together
+        running += 1
+        together = max(together, running)
+        await trio.testing.wait_all_tasks_blocked()
+        running -= 1
+        names.append(work.__name__)
+        return work(*arguments)
+
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.world = World(in_thread=in_thread)
+    await broker.replicas.registered(11)
+    await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=20))
+    for partition in broker.replicas.all():
+        partition.append(bytearray(batch(b"a")), 0)
+    names.clear()
+    await broker.replicas.close()
+    assert together == 8
+    assert names.count("sync_now") == 20
+    assert all(each.log.is_closed and each.log.recovery_point == 1 for each in broker.replicas.all())
+    recovery_points = Checkpoints.read(str(tmp_path)).files[RECOVERY_POINT]
+    assert recovery_points == {("topic", index): 1 for index in range(20)}
+
+
+async def test_a_failed_sync_at_the_stop_is_an_error_once_the_others_have_ended(tmp_path: Path) -> None:
+    """The stop is not clean then, and the next start recovers. A deleted partition needs no sync."""
+    broker = broker_in(tmp_path, 1)
+
+    def sync(flush: Flush) -> None:
+        name = Path(flush.directories[0]).name
+        if name == "topic-7":
+            raise OSError(errno.EIO, "Input/output error")
+        if name == "topic-8":
+            del broker.replicas.partitions["topic"][8]
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+        flush.run()
+
+    await broker.replicas.registered(11)
+    await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=20))
+    for partition in broker.replicas.all():
+        partition.append(bytearray(batch(b"a")), 0)
+        partition.log.segments.moved = True
+    broker.replicas.world = World(sync=cast(Any, sync))
+    with pytest.raises(OSError, match="Input/output error"):
+        await broker.replicas.close()
+    assert [each.index for each in broker.replicas.all() if each.log.recovery_point == 0] == [7]
+    assert broker.replicas.partitions["topic"][7].log.failure is not None

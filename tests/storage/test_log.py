@@ -554,3 +554,25 @@ def test_records_are_not_durable_before_their_topic_id(tmp_path: Path) -> None:
     log.flush()
     append(log, batch([b"1"]))
     assert not log.begin_flush().paths
+
+
+def test_a_stop_writes_the_producers_only_if_the_log_has_changed(tmp_path: Path) -> None:
+    """ProducerStateManager.takeSnapshot. A stop with thousands of idle logs would write a file for each."""
+    log = open_log(tmp_path, config())
+    log.close()
+    assert not list(Path(log.directory).glob("*.snapshot"))
+    log = open_log(tmp_path, config())
+    append(log, batch([b"a"], producer_id=7, producer_epoch=0, base_sequence=0))
+    log.complete()
+    append(log, batch([b"b"], producer_id=7, producer_epoch=0, base_sequence=1))
+    log.close()
+    (snapshot,) = Path(log.directory).glob("*2.snapshot")
+    written = snapshot.stat().st_ino
+    log = open_log(tmp_path, config())
+    log.close()
+    assert snapshot.stat().st_ino == written
+    log = open_log(tmp_path, config())
+    append(log, batch([b"c"], producer_id=7, producer_epoch=0, base_sequence=2))
+    log.truncate_to(2, 0)
+    log.close()
+    assert len(open_log(tmp_path, config()).producers) == 1
