@@ -46,6 +46,8 @@ class OpenFiles:
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self.capacity = capacity
+        self.opened = 0
+        """How often a file was opened."""
         self._descriptors: set[int] = set()
         self._opened: WeakValueDictionary[int, LazyFile] = WeakValueDictionary()
         self._lock = threading.Lock()
@@ -69,6 +71,7 @@ class OpenFiles:
             fd = create_file(lazy.path, _FLAGS) if create else open_for_writing(lazy.path, _FLAGS)
             self._opened.pop(id(lazy), None)
             self._opened[id(lazy)] = lazy  # the newest is the last
+            self.opened += 1
             return OpenFile(lazy.path, fd, self._descriptors)
 
     def _make_room(self) -> None:
