@@ -43,6 +43,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteGrou
                 response.results += answer.results
             except KafkaError as refused:
                 response.results.append(DeletableGroupResult(group_id, refused.code))
+            await turns.spend()
         return response
 
     return Parked(all_committed)

@@ -17,7 +17,7 @@ from kraft.coordinator.group import GroupState
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.turns import Turns
 
@@ -31,23 +31,35 @@ _SLICE_GROUPS = 50
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeGroupsRequest) -> Reply:
-    response = DescribeGroupsResponse()
     turns = Turns(_SLICE_GROUPS)
+    replies = []
     for group_id in dict.fromkeys(message.groups):  # a group that is named again is described once
+        replies.append((group_id, _describe(broker, request, attrs.evolve(message, groups=[group_id]))))
         await turns.spend(1 + len(group_id) // HASHED_CHARACTERS)
-        try:
-            shard = broker.groups.shard_of(group_id)
-        except KafkaError as refused:
-            response.groups += error(attrs.evolve(message, groups=[group_id]), 0, refused.code).groups
-            continue
-        answer = shard.submit(request, attrs.evolve(message, groups=[group_id]))
-        assert isinstance(answer, DescribeGroupsResponse), "a description is answered at once"
-        response.groups += answer.groups
-    if message.include_authorized_operations:
-        for group in response.groups:
-            if group.error_code == 0:
-                group.authorized_operations = GROUP_OPERATIONS
-    return response
+
+    async def all_described() -> DescribeGroupsResponse:
+        response = DescribeGroupsResponse()
+        for group_id, reply in replies:
+            try:
+                answer = await reply.wait() if isinstance(reply, Parked) else reply
+                assert isinstance(answer, DescribeGroupsResponse)
+            except KafkaError as refused:
+                answer = error(attrs.evolve(message, groups=[group_id]), 0, refused.code)
+            for group in answer.groups:
+                if message.include_authorized_operations and group.error_code == 0:
+                    group.authorized_operations = GROUP_OPERATIONS
+                response.groups.append(group)
+            await turns.spend()
+        return response
+
+    return Parked(all_described)
+
+
+def _describe(broker: BrokerContext, request: Request, message: DescribeGroupsRequest) -> Reply:
+    try:
+        return broker.groups.shard_of(message.groups[0]).submit(request, message)
+    except KafkaError as refused:
+        return error(message, 0, refused.code)
 
 
 at_zk_broker = at_broker

@@ -33,14 +33,16 @@ _LOWERED_CHARACTERS = 1000
 """The characters of a filter's name whose lower case takes as long as the listing of a group."""
 
 
-def describe(groups: dict[str, Group], request: GroupRequest) -> DescribeGroupsResponse:
+def describe(groups: dict[str, Group], request: GroupRequest) -> Steps[DescribeGroupsResponse]:
     message: DescribeGroupsRequest = request.message
-    return DescribeGroupsResponse(
-        groups=[_described(groups.get(group_id), group_id, request.version) for group_id in message.groups]
-    )
+    response = DescribeGroupsResponse()
+    for group_id in message.groups:
+        response.groups.append((yield from _described(groups.get(group_id), group_id, request.version)))
+    return response
 
 
-def _described(group: Group | None, group_id: str, version: int) -> DescribedGroup:
+def _described(group: Group | None, group_id: str, version: int) -> Steps[DescribedGroup]:
+    yield 1
     if group is None:
         unknown = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
         if version >= NOT_FOUND_SAID_VERSION:
@@ -48,13 +50,15 @@ def _described(group: Group | None, group_id: str, version: int) -> DescribedGro
             unknown.error_message = shortened(f"Group {group_id} not found.")
         return unknown
     settled = group.state is GroupState.STABLE
-    return DescribedGroup(
+    described = DescribedGroup(
         group_id=group_id,
         group_state=group.state.value,
         protocol_type=group.protocol_type or "",
         # No protocol is elected during a rebalance. An assignment stays until the next generation.
         protocol_data=group.protocol_name or "" if settled else "",
-        members=[
+    )
+    for member in group.members.values():
+        described.members.append(
             DescribedGroupMember(
                 member_id=member.member_id,
                 group_instance_id=member.group_instance_id,
@@ -63,9 +67,9 @@ def _described(group: Group | None, group_id: str, version: int) -> DescribedGro
                 member_metadata=member.metadata(group.protocol_name) if settled else b"",
                 member_assignment=member.assignment,
             )
-            for member in group.members.values()
-        ],
-    )
+        )
+        yield 1
+    return described
 
 
 @attrs.frozen

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Generator, Iterable
 from operator import mul
+from typing import TypeVar, cast
 
 import attrs
 
@@ -62,6 +63,8 @@ class Committed:
 Event = GroupRequest | GroupDeadlineReached | ExpireOffsets | ForgetTopics | Committed
 
 
+T = TypeVar("T")
+
 _MEMBER_BYTES = 100
 _FREED_BYTES = 4
 """The cost of starting one member's session and of freeing one offset. The unit is the time to load one byte of
@@ -88,6 +91,16 @@ def coordinator_partition(group_id: str, partitions: int) -> int:
         value = (31 * value * powers[0] + sum(map(mul, part, powers))) & 0xFFFFFFFF
     absolute = value if value < 2**31 else 2**32 - value
     return absolute % 2**31 % partitions
+
+
+def _in_bytes(work: Steps[T]) -> Steps[T]:
+    """Yield the costs of work on members in the unit of :meth:`GroupCoordinator.load`."""
+    while True:
+        try:
+            cost = next(work)
+        except StopIteration as end:
+            return cast(T, end.value)
+        yield _MEMBER_BYTES * cost
 
 
 @attrs.define
@@ -124,14 +137,13 @@ class GroupCoordinator:
                 yield from self._request(step, event)
             case Committed():
                 for record in event.records:
-                    self._committed(step, record)
-                    yield 1
+                    yield from self._committed(step, record)
             case ExpireOffsets():
                 yield from offsets.expire(step, self.groups, self.offsets, event.group_id)
             case ForgetTopics():
                 yield from offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
             case GroupDeadlineReached():
-                self._fire_timers(step)
+                yield from self._fire_timers(step)
         effects.deadline = self.deadline
 
     @property
@@ -147,13 +159,13 @@ class GroupCoordinator:
             case OffsetCommitRequest():
                 yield from offsets.commit(step, self.groups, self.offsets, request)
             case JoinGroupRequest():
-                join(step, self.groups, request)
+                yield from join(step, self.groups, request)
             case SyncGroupRequest():
-                session.sync(step, self.groups, request)
+                yield from session.sync(step, self.groups, request)
             case LeaveGroupRequest():
-                session.leave(step, self.groups, request)
+                yield from session.leave(step, self.groups, request)
             case DescribeGroupsRequest():
-                step.reply(request.token, admin.describe(self.groups, request))
+                step.reply(request.token, (yield from admin.describe(self.groups, request)))
             case DeleteGroupsRequest():
                 yield from admin.delete(step, self.groups, self.offsets, request)
             case OffsetDeleteRequest():
@@ -162,17 +174,18 @@ class GroupCoordinator:
                 raise TypeError(f"not a request of the group coordinator: {type(message).__name__}")
         self._set_timer(getattr(message, "group_id", ""))
 
-    def _committed(self, step: Step, record: CoordinatorRecord) -> None:
+    def _committed(self, step: Step, record: CoordinatorRecord) -> Steps[None]:
         """Apply a committed offset, or send members the assignment that a committed group record holds.
 
         All other fields of a group record are already in ``groups``.
         """
+        yield 1
         if isinstance(record, OffsetRecord):
             self.offsets.replay(record)
             return
         group = self.groups.get(record.group_id)
         if group is not None and group.storing is not None and group.storing.record is record:
-            session.assignment_committed(step, group)
+            yield from session.assignment_committed(step, group)
             self._set_timer(record.group_id)
 
     def _set_timer(self, group_id: str) -> None:
@@ -184,7 +197,7 @@ class GroupCoordinator:
             self._timer_of[group_id] = at
             heapq.heappush(self._timers, (at, group_id))
 
-    def _fire_timers(self, step: Step) -> None:
+    def _fire_timers(self, step: Step) -> Steps[None]:
         due = []
         while self._timers and self._timers[0][0] <= step.now:
             at, group_id = heapq.heappop(self._timers)
@@ -194,8 +207,9 @@ class GroupCoordinator:
         for group_id in due:
             group = self.groups.get(group_id)
             if group is not None:
-                time_passed(step, group)
+                yield from time_passed(step, group)
                 self._set_timer(group_id)
+            yield 1
 
     def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> Generator[int, None, None]:
         """Load a partition: replay its (key, value) pairs in log order. The driver must not reply before all are
@@ -213,7 +227,7 @@ class GroupCoordinator:
             elif record is not None and record.value is None:
                 self.groups.pop(record.group_id, None)
             elif record is not None and record.value is not None:
-                self.groups[record.group_id] = decode_group(record.group_id, record.value)
+                self.groups[record.group_id] = yield from _in_bytes(decode_group(record.group_id, record.value))
             yield len(key or b"") + len(value or b"")
 
     def begin(self, now: float) -> Generator[int, None, None]:
@@ -228,7 +242,7 @@ class GroupCoordinator:
                 member.alive(now)
             if len(group.members) > self.settings.group_max_size and group.state is GroupState.STABLE:
                 # ``group.max.size`` was lowered. A rebalance removes the surplus members, which can commit before it.
-                prepare(step, group)
+                yield from _in_bytes(prepare(step, group))
             self._set_timer(group_id)
             yield len(group_id) + _MEMBER_BYTES * len(group.members)
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import enum
 import math
-from collections import Counter
 from collections.abc import Iterable
 
 import attrs
+
+from kraft.metadata.steps import Steps, counted
 
 NO_DEADLINE = math.inf
 NO_TIMESTAMP = -1
@@ -190,12 +191,12 @@ class Group:
             return True
         return self.protocol_type == protocol_type and (not self.members or bool(names & self.common_protocols()))
 
-    def elect_protocol(self) -> str:
+    def elect_protocol(self) -> Steps[str]:
         """Return the protocol with the most votes. Each member votes for its most preferred common one. The name breaks
         a tie.
         """
         candidates = self.common_protocols()
-        votes = Counter(member.vote(candidates) for member in self.members.values())
+        votes = yield from counted(member.vote(candidates) for member in self.members.values())
         return max(sorted(votes), key=votes.__getitem__)
 
     def subscribes_to(self, topic: str) -> bool:

@@ -15,6 +15,7 @@ from kraft.coordinator.rebalance import Step, complete_if_ready, current_generat
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.sync_group_response import SyncGroupResponse
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 ID_FIRST_VERSION = 4
@@ -27,21 +28,21 @@ bytes.
 """
 
 
-def join(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
+def join(step: Step, groups: dict[str, Group], request: GroupRequest) -> Steps[None]:
     """Reply at once with an error or the current generation, or park the request until the rebalance completes."""
     message: JoinGroupRequest = request.message
     try:
-        group = _find(step, groups, message)
+        group = yield from _find(step, groups, message)
         if message.member_id == "":
-            _join_new(step, group, request)
+            yield from _join_new(step, group, request)
         else:
-            _join_again(step, group, request)
+            yield from _join_again(step, group, request)
     except KafkaError as refused:
         member_id = "" if refused.code is ErrorCode.GROUP_MAX_SIZE_REACHED else message.member_id
         step.reply(request.token, join_error(request.version, refused.code, member_id))
 
 
-def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> Group:
+def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> Steps[Group]:
     settings = step.settings
     session_timeout_s = message.session_timeout_ms / 1000
     if not settings.group_min_session_timeout_s <= session_timeout_s <= settings.group_max_session_timeout_s:
@@ -52,7 +53,7 @@ def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> Gr
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         group = Group(message.group_id, state_since_ms=step.timestamp_ms)
     if not _has_room(group, message.member_id, settings.group_max_size):
-        _remove_surplus(step, group, message.member_id)
+        yield from _remove_surplus(step, group, message.member_id)
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED)
     if sum(len(protocol.metadata) for protocol in message.protocols) > step.max_batch_bytes():
         # Apache accepts more, and then cannot store the group's metadata, which holds that of its members.
@@ -78,52 +79,52 @@ def _has_room(group: Group, member_id: str, max_size: int) -> bool:
     return member is not None or len(group.members) < max_size
 
 
-def _remove_surplus(step: Step, group: Group, member_id: str) -> None:
+def _remove_surplus(step: Step, group: Group, member_id: str) -> Steps[None]:
     group.pending.pop(member_id, None)
     if member_id in group.members:
         group.remove(member_id)
-    complete_if_ready(step, group)
+    yield from complete_if_ready(step, group)
 
 
-def _join_new(step: Step, group: Group, request: GroupRequest) -> None:
+def _join_new(step: Step, group: Group, request: GroupRequest) -> Steps[None]:
     """Handle a join without a member id: add or replace a static member at once, assign a dynamic one its id first."""
     message: JoinGroupRequest = request.message
     instance_id = message.group_instance_id
     if instance_id is not None:
         member_id = f"{instance_id[:_MAX_PREFIX]}-{step.new_uuid()}"
         if instance_id in group.static_members:
-            _replace_static(step, group, request, member_id)
+            yield from _replace_static(step, group, request, member_id)
         else:
-            _add_and_rebalance(step, group, request, member_id)
+            yield from _add_and_rebalance(step, group, request, member_id)
         return
     member_id = f"{request.client_id[:_MAX_PREFIX]}-{step.new_uuid()}"
     if request.version >= ID_FIRST_VERSION:
         group.pending[member_id] = step.now + message.session_timeout_ms / 1000
         step.reply(request.token, join_error(request.version, ErrorCode.MEMBER_ID_REQUIRED, member_id))
     else:
-        _add_and_rebalance(step, group, request, member_id)
+        yield from _add_and_rebalance(step, group, request, member_id)
 
 
-def _join_again(step: Step, group: Group, request: GroupRequest) -> None:
+def _join_again(step: Step, group: Group, request: GroupRequest) -> Steps[None]:
     """Handle a join with a member id: add a pending member, or update the protocols of a member."""
     message: JoinGroupRequest = request.message
     if message.member_id in group.pending:
         if message.group_instance_id is not None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        _add_and_rebalance(step, group, request, message.member_id)
+        yield from _add_and_rebalance(step, group, request, message.member_id)
         return
     member = member_of(group, message.member_id, message.group_instance_id)
     unchanged = member.protocols == _protocols(message)
     if group.state is GroupState.COMPLETING_REBALANCE and unchanged:
         # The client missed the response to its first join. The generation stays.
-        _answer_at_once(step, group, member, request)
+        yield from _answer_at_once(step, group, member, request)
     elif group.state is GroupState.STABLE and unchanged and group.leader != member.member_id:
-        _answer_at_once(step, group, member, request)
+        yield from _answer_at_once(step, group, member, request)
     elif group.state is GroupState.EMPTY:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     else:
         _park(step, member, request)
-        prepare(step, group)
+        yield from prepare(step, group)
 
 
 def member_of(group: Group, member_id: str, group_instance_id: str | None) -> GroupMember:
@@ -148,7 +149,7 @@ def _protocols(message: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
     return tuple((protocol.name, bytes(protocol.metadata)) for protocol in message.protocols)
 
 
-def _add_and_rebalance(step: Step, group: Group, request: GroupRequest, member_id: str) -> None:
+def _add_and_rebalance(step: Step, group: Group, request: GroupRequest, member_id: str) -> Steps[None]:
     message: JoinGroupRequest = request.message
     member = GroupMember(
         member_id=member_id,
@@ -165,7 +166,7 @@ def _add_and_rebalance(step: Step, group: Group, request: GroupRequest, member_i
     member.session_deadline = step.now + NEW_MEMBER_JOIN_TIMEOUT_S
     group.add(member)
     group.member_added_in_delay = True
-    prepare(step, group)
+    yield from prepare(step, group)
 
 
 def _park(step: Step, member: GroupMember, request: GroupRequest) -> None:
@@ -184,12 +185,12 @@ def _park(step: Step, member: GroupMember, request: GroupRequest) -> None:
     member.join_version = request.version
 
 
-def _answer_at_once(step: Step, group: Group, member: GroupMember, request: GroupRequest) -> None:
+def _answer_at_once(step: Step, group: Group, member: GroupMember, request: GroupRequest) -> Steps[None]:
     member.alive(step.now)
-    step.reply(request.token, current_generation(group, member))
+    step.reply(request.token, (yield from current_generation(group, member)))
 
 
-def _replace_static(step: Step, group: Group, request: GroupRequest, member_id: str) -> None:
+def _replace_static(step: Step, group: Group, request: GroupRequest, member_id: str) -> Steps[None]:
     """Give a returning static member a new member id and fence its old one (KIP-345).
 
     A stable group does not rebalance if its elected protocol stays, even if the member's subscription changed.
@@ -207,25 +208,26 @@ def _replace_static(step: Step, group: Group, request: GroupRequest, member_id: 
     former = attrs.evolve(old)
     member = group.replace_static(message.group_instance_id, member_id)
     _park(step, member, request)
-    if group.state is GroupState.STABLE and group.elect_protocol() == group.protocol_name:
-        if step.persist(group) is None:
+    if group.state is GroupState.STABLE and (yield from group.elect_protocol()) == group.protocol_name:
+        if (yield from step.persist(group)) is None:
             # Apache's callback of ``storeGroup``: the member keeps its old id and its old protocols.
             group.replace_static(message.group_instance_id, old_id)
             group.members[old_id] = former
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        step.answer_join(member, _returning_static(group, member, request.version, old_id), once_committed=True)
+        response = yield from _returning_static(group, member, request.version, old_id)
+        step.answer_join(member, response, once_committed=True)
     else:
-        prepare(step, group)
+        yield from prepare(step, group)
 
 
-def _returning_static(group: Group, member: GroupMember, version: int, old_id: str) -> JoinGroupResponse:
+def _returning_static(group: Group, member: GroupMember, version: int, old_id: str) -> Steps[JoinGroupResponse]:
     if group.leader != member.member_id:
-        return current_generation(group, member)
+        return (yield from current_generation(group, member))
     if version >= SKIP_ASSIGNMENT_VERSION:
-        return current_generation(group, member, skip_assignment=True)
+        return (yield from current_generation(group, member, skip_assignment=True))
     # An older client that learns it leads would assign again. So the response names its old member id as leader
     # (KIP-345).
-    response = current_generation(group, member)
+    response = yield from current_generation(group, member)
     response.leader = old_id
     response.members = []
     return response

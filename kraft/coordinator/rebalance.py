@@ -1,7 +1,7 @@
 """The rebalance: members join, the leader assigns the partitions (SyncGroup), and absent members are removed.
 
-Functions change the group and add their effects to the :class:`Step`. Sources: KIP-62 (rebalance timeout), KIP-134
-(``group.initial.rebalance.delay.ms``), KIP-345 (static membership).
+Functions change the group in steps, because it may have many members, and add their effects to the :class:`Step`.
+Sources: KIP-62 (rebalance timeout), KIP-134 (``group.initial.rebalance.delay.ms``), KIP-345 (static membership).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kraft.coordinator.records import GroupRecord, group_value
 from kraft.coordinator.subscription import subscribed_topics
 from kraft.messages.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from kraft.messages.sync_group_response import SyncGroupResponse
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode
 
 MAX_BATCH_BYTES = 1_048_588
@@ -65,12 +66,12 @@ class Step:
         """Reply once the records of this step are committed."""
         self.effects.replies_once_committed.append((token, message))
 
-    def persist(self, group: Group, assignments: Mapping[str, bytes] | None = None) -> GroupRecord | None:
+    def persist(self, group: Group, assignments: Mapping[str, bytes] | None = None) -> Steps[GroupRecord | None]:
         """Append the group's metadata, with ``assignments`` instead of the members' own if given.
 
         Return None, and append nothing, if the batch would exceed ``max.message.bytes``.
         """
-        value = group_value(group, assignments)
+        value = yield from group_value(group, assignments)
         if len(group.group_id) + len(value) + _BATCH_BYTES > self.max_batch_bytes():
             return None
         record = GroupRecord(group.group_id, value)
@@ -104,9 +105,11 @@ def join_error(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupR
     )
 
 
-def current_generation(group: Group, member: GroupMember, *, skip_assignment: bool = False) -> JoinGroupResponse:
+def current_generation(group: Group, member: GroupMember, *, skip_assignment: bool = False) -> Steps[JoinGroupResponse]:
     """Return the response to a member of the current generation. The leader's also lists the members."""
+    yield 1
     leads = group.leader == member.member_id
+    members = (yield from group_roster(group)) if leads else []
     return JoinGroupResponse(
         error_code=ErrorCode.NONE,
         generation_id=group.generation,
@@ -115,32 +118,36 @@ def current_generation(group: Group, member: GroupMember, *, skip_assignment: bo
         leader=group.leader or "",
         skip_assignment=skip_assignment,
         member_id=member.member_id,
-        members=group_roster(group) if leads else [],
+        members=members,
     )
 
 
-def group_roster(group: Group) -> list[JoinGroupResponseMember]:
+def group_roster(group: Group) -> Steps[list[JoinGroupResponseMember]]:
     """Return every member with its metadata for the elected protocol."""
-    return [
-        JoinGroupResponseMember(
-            member_id=member.member_id,
-            group_instance_id=member.group_instance_id,
-            metadata=member.metadata(group.protocol_name),
+    roster = []
+    for member in group.members.values():
+        roster.append(
+            JoinGroupResponseMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                metadata=member.metadata(group.protocol_name),
+            )
         )
-        for member in group.members.values()
-    ]
+        yield 1
+    return roster
 
 
-def prepare(step: Step, group: Group) -> None:
+def prepare(step: Step, group: Group) -> Steps[None]:
     """Begin a rebalance, or complete the current one if all members have joined."""
     if group.state is GroupState.PREPARING_REBALANCE:
-        complete_if_ready(step, group)
+        yield from complete_if_ready(step, group)
         return
     if group.state is GroupState.COMPLETING_REBALANCE:
         for member in group.members.values():
             member.assignment = b""
             if member.sync is not None:
                 step.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+            yield 1
     group.awaiting_sync.clear()
     group.sync_deadline = NO_DEADLINE
     group.storing = None
@@ -153,20 +160,20 @@ def prepare(step: Step, group: Group) -> None:
         group.member_added_in_delay = False
         group.join_deadline = step.now + delay_s
     elif first or group.all_joined():
-        complete_join(step, group)
+        yield from complete_join(step, group)
     else:
         group.join_deadline = step.now + timeout_s
 
 
-def complete_if_ready(step: Step, group: Group) -> None:
+def complete_if_ready(step: Step, group: Group) -> Steps[None]:
     """Complete the join phase once every member has joined. The initial delay of an empty group is never cut short."""
     if group.state is not GroupState.PREPARING_REBALANCE or group.initial_delay_left_s is not None:
         return
     if group.all_joined():
-        complete_join(step, group)
+        yield from complete_join(step, group)
 
 
-def join_deadline_reached(step: Step, group: Group) -> None:
+def join_deadline_reached(step: Step, group: Group) -> Steps[None]:
     """Extend the initial delay if members joined during it (KIP-134). Otherwise complete the join phase."""
     left_s = group.initial_delay_left_s
     if left_s is not None and group.member_added_in_delay and left_s > 0:
@@ -175,14 +182,15 @@ def join_deadline_reached(step: Step, group: Group) -> None:
         group.initial_delay_left_s = left_s - delay_s
         group.join_deadline = step.now + delay_s
         return
-    complete_join(step, group)
+    yield from complete_join(step, group)
 
 
-def complete_join(step: Step, group: Group) -> None:
+def complete_join(step: Step, group: Group) -> Steps[None]:
     """Remove the dynamic members that did not join, keep the static ones, and begin the next generation."""
     group.initial_delay_left_s = None
     for member in [each for each in group.members.values() if each.join is None and not each.is_static]:
         group.remove(member.member_id)
+        yield 1
     joined = [member for member in group.members.values() if member.join is not None]
     if group.members and not joined:
         # Only static members are left, and none has joined. Wait another rebalance timeout for one that can lead.
@@ -193,31 +201,32 @@ def complete_join(step: Step, group: Group) -> None:
     if not group.members:
         group.protocol_name = None
         group.leader = None
-        group.topics = subscribed_topics(group)
+        group.topics = yield from subscribed_topics(group)
         group.become(GroupState.EMPTY, step.timestamp_ms)
-        step.persist(group)
+        yield from step.persist(group)
         return
     if group.leader not in {member.member_id for member in joined}:
         group.leader = joined[0].member_id
-    group.protocol_name = group.elect_protocol()
-    group.topics = subscribed_topics(group)
+    group.protocol_name = yield from group.elect_protocol()
+    group.topics = yield from subscribed_topics(group)
     group.become(GroupState.COMPLETING_REBALANCE, step.timestamp_ms)
     group.sync_deadline = step.now + group.rebalance_timeout_s()
     group.awaiting_sync = set(group.members)
     for member in joined:
-        step.answer_join(member, current_generation(group, member))
+        step.answer_join(member, (yield from current_generation(group, member)))
     for member in group.members.values():
         member.alive(step.now)
 
 
-def sync_deadline_reached(step: Step, group: Group) -> None:
+def sync_deadline_reached(step: Step, group: Group) -> Steps[None]:
     """Remove the members that sent no SyncGroup within the rebalance timeout, and begin a new rebalance."""
     for member_id in sorted(group.awaiting_sync):
         group.remove(member_id)
-    prepare(step, group)
+        yield 1
+    yield from prepare(step, group)
 
 
-def assignment_refused(step: Step, group: Group, code: ErrorCode) -> None:
+def assignment_refused(step: Step, group: Group, code: ErrorCode) -> Steps[None]:
     """Refuse the leader's assignment, which cannot be appended or was not committed in time. The parked members rejoin.
 
     Apache: ``GroupMetadata.propagateAssignment`` with an error, then ``maybePrepareRebalance``.
@@ -225,7 +234,8 @@ def assignment_refused(step: Step, group: Group, code: ErrorCode) -> None:
     for member in group.members.values():
         if member.sync is not None:
             step.answer_sync(member, SyncGroupResponse(error_code=code))
-    prepare(step, group)
+        yield 1
+    yield from prepare(step, group)
 
 
 def drop(step: Step, group: Group, member_id: str) -> None:
@@ -237,15 +247,15 @@ def drop(step: Step, group: Group, member_id: str) -> None:
         step.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
 
 
-def settle(step: Step, group: Group) -> None:
+def settle(step: Step, group: Group) -> Steps[None]:
     """Rebalance, or complete the join phase, without the dropped members."""
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-        prepare(step, group)
+        yield from prepare(step, group)
     else:
-        complete_if_ready(step, group)
+        yield from complete_if_ready(step, group)
 
 
-def time_passed(step: Step, group: Group) -> None:
+def time_passed(step: Step, group: Group) -> Steps[None]:
     """Handle every deadline of the group that has passed."""
     lapsed = [each for each, until in group.pending.items() if until <= step.now]
     silent = [each.member_id for each in group.members.values() if each.next_deadline <= step.now]
@@ -253,13 +263,14 @@ def time_passed(step: Step, group: Group) -> None:
         del group.pending[member_id]
     for member_id in silent:
         drop(step, group, member_id)
+        yield 1
     if silent:
-        settle(step, group)
+        yield from settle(step, group)
     elif lapsed:
-        complete_if_ready(step, group)
+        yield from complete_if_ready(step, group)
     if group.join_deadline <= step.now:
-        join_deadline_reached(step, group)
+        yield from join_deadline_reached(step, group)
     if group.storing is not None and group.storing.deadline <= step.now:
-        assignment_refused(step, group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        yield from assignment_refused(step, group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     if group.sync_deadline <= step.now:
-        sync_deadline_reached(step, group)
+        yield from sync_deadline_reached(step, group)

@@ -7,8 +7,8 @@ commit has version 3, or 1 if it has an expiry of its own. Group metadata has ve
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import attrs
 
@@ -18,7 +18,8 @@ from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kraft.messages.offset_commit_key import OffsetCommitKey
 from kraft.messages.offset_commit_value import OffsetCommitValue
-from kraft.wire.codec import decode, encode
+from kraft.metadata.steps import Steps
+from kraft.wire.codec import decode, decode_in_steps, encode, encode_in_steps
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
 
@@ -28,8 +29,8 @@ GROUP_KEY_VERSION = 2
 OFFSET_VALUE_VERSION = 3
 OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
 GROUP_VALUE_VERSION = 3
-
-V = TypeVar("V", OffsetCommitValue, GroupMetadataValue)
+_ENCODING_COST = 100
+"""The cost of a step of :func:`encode_in_steps`."""
 
 
 @attrs.frozen
@@ -102,24 +103,26 @@ def group_key(group_id: str) -> bytes:
     return _framed(GroupMetadataKey(group=group_id), GROUP_KEY_VERSION)
 
 
-def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) -> bytes:
+def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) -> Steps[bytes]:
     """Return the group's current generation: its members with their subscriptions and assignments.
 
     ``assignments``, by member id, replace the members' own.
     """
-    members = [
-        MemberMetadata(
-            member_id=member.member_id,
-            group_instance_id=member.group_instance_id,
-            client_id=member.client_id,
-            client_host=member.client_host,
-            rebalance_timeout=round(member.rebalance_timeout_s * 1000),
-            session_timeout=round(member.session_timeout_s * 1000),
-            subscription=member.metadata(group.protocol_name),
-            assignment=member.assignment if assignments is None else assignments.get(member.member_id, b""),
+    members = []
+    for member in group.members.values():
+        members.append(
+            MemberMetadata(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                rebalance_timeout=round(member.rebalance_timeout_s * 1000),
+                session_timeout=round(member.session_timeout_s * 1000),
+                subscription=member.metadata(group.protocol_name),
+                assignment=member.assignment if assignments is None else assignments.get(member.member_id, b""),
+            )
         )
-        for member in group.members.values()
-    ]
+        yield 1
     value = GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation,
@@ -128,7 +131,10 @@ def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) ->
         current_state_timestamp=group.state_since_ms,
         members=members,
     )
-    return _framed(value, GROUP_VALUE_VERSION)
+    out = bytearray(_VERSION.pack(GROUP_VALUE_VERSION))
+    for _ in encode_in_steps(value, GROUP_VALUE_VERSION, out, []):
+        yield _ENCODING_COST
+    return bytes(out)
 
 
 def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
@@ -162,7 +168,8 @@ def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord |
 
 def decode_offset(value: bytes) -> CommittedOffset:
     """Raises DecodeError if the value is damaged or has an unknown version."""
-    message = _decode_value(OffsetCommitValue, value)
+    with _known_version():
+        message = decode(OffsetCommitValue, _version_of(value), value, _VERSION.size)[0]
     return CommittedOffset(
         offset=message.offset,
         leader_epoch=message.leader_epoch,
@@ -172,13 +179,16 @@ def decode_offset(value: bytes) -> CommittedOffset:
     )
 
 
-def decode_group(group_id: str, value: bytes) -> Group:
+def decode_group(group_id: str, value: bytes) -> Steps[Group]:
     """Return the group as stored. The sessions of its members do not run yet.
 
     Raises:
         DecodeError: the value is damaged or has an unknown version.
     """
-    message = _decode_value(GroupMetadataValue, value)
+    with _known_version():
+        message, _ = yield from decode_in_steps(
+            GroupMetadataValue, _version_of(value), value, _VERSION.size, max_elements=len(value)
+        )
     group = Group(
         group_id,
         state=GroupState.STABLE if message.members else GroupState.EMPTY,
@@ -201,15 +211,17 @@ def decode_group(group_id: str, value: bytes) -> Group:
             assignment=bytes(stored.assignment),
         )
         group.add(member)
+        yield 1
     if message.leader in group.members:
         group.leader = message.leader
-    group.topics = subscribed_topics(group)
+    group.topics = yield from subscribed_topics(group)
     return group
 
 
-def _decode_value(cls: type[V], value: bytes) -> V:
+@contextmanager
+def _known_version() -> Iterator[None]:
     try:
-        return decode(cls, _version_of(value), value, _VERSION.size)[0]
+        yield
     except UnsupportedVersionError as error:
         raise DecodeError(str(error)) from None
 

@@ -12,6 +12,7 @@ from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from kraft.messages.leave_group_response import LeaveGroupResponse, MemberResponse
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.messages.sync_group_response import SyncGroupResponse
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 BATCHED_LEAVE_VERSION = 3
@@ -26,7 +27,7 @@ def existing(groups: dict[str, Group], group_id: str, unknown: ErrorCode = Error
     return group
 
 
-def sync(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
+def sync(step: Step, groups: dict[str, Group], request: GroupRequest) -> Steps[None]:
     """Park the request until the leader has assigned, or reply at once with an error or the current assignment."""
     message: SyncGroupRequest = request.message
     try:
@@ -36,7 +37,7 @@ def sync(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
         member = member_of(group, message.member_id, message.group_instance_id)
         _same_generation(group, message.generation_id)
         _same_protocol(group, message)
-        _sync_by_state(step, group, member, request)
+        yield from _sync_by_state(step, group, member, request)
     except KafkaError as refused:
         step.reply(request.token, SyncGroupResponse(error_code=refused.code))
 
@@ -53,7 +54,7 @@ def _same_protocol(group: Group, message: SyncGroupRequest) -> None:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
-def _sync_by_state(step: Step, group: Group, member: GroupMember, request: GroupRequest) -> None:
+def _sync_by_state(step: Step, group: Group, member: GroupMember, request: GroupRequest) -> Steps[None]:
     if group.state is GroupState.PREPARING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     group.awaiting_sync.discard(member.member_id)
@@ -67,35 +68,39 @@ def _sync_by_state(step: Step, group: Group, member: GroupMember, request: Group
         step.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
     member.sync = request.token
     if member.member_id == group.leader:
-        _assign(step, group, request.message)
+        yield from _assign(step, group, request.message)
 
 
-def _assign(step: Step, group: Group, message: SyncGroupRequest) -> None:
+def _assign(step: Step, group: Group, message: SyncGroupRequest) -> Steps[None]:
     """Append the leader's assignment. Members get it once it is committed (Apache: the callback of ``storeGroup``).
 
     If the group's metadata exceeds ``max.message.bytes``, they get UNKNOWN_SERVER_ERROR, as in Apache.
     """
     if not step.may_write():
-        assignment_refused(step, group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        yield from assignment_refused(step, group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return
-    given = {each.member_id: bytes(each.assignment) for each in message.assignments}
-    record = step.persist(group, given)
+    given = {}
+    for each in message.assignments:
+        given[each.member_id] = bytes(each.assignment)
+        yield 1
+    record = yield from step.persist(group, given)
     if record is None:
-        assignment_refused(step, group, ErrorCode.UNKNOWN_SERVER_ERROR)
+        yield from assignment_refused(step, group, ErrorCode.UNKNOWN_SERVER_ERROR)
         return
     group.storing = Storing(record, given, step.now + step.settings.offsets_commit_timeout_s)
 
 
-def assignment_committed(step: Step, group: Group) -> None:
+def assignment_committed(step: Step, group: Group) -> Steps[None]:
     """Send each parked member its part of the assignment, empty if the assignment does not name the member."""
     assert group.storing is not None
-    for member in group.members.values():
-        member.assignment = group.storing.assignments.get(member.member_id, b"")
+    assignments = group.storing.assignments
     group.storing = None
     group.become(GroupState.STABLE, step.timestamp_ms)
     for member in group.members.values():
+        member.assignment = assignments.get(member.member_id, b"")
         if member.sync is not None:
             step.answer_sync(member, _assignment(group, member))
+        yield 1
 
 
 def _assignment(group: Group, member: GroupMember) -> SyncGroupResponse:
@@ -118,7 +123,7 @@ def heartbeat(step: Step, groups: dict[str, Group], request: GroupRequest) -> No
     step.reply(request.token, HeartbeatResponse(error_code=code))
 
 
-def leave(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
+def leave(step: Step, groups: dict[str, Group], request: GroupRequest) -> Steps[None]:
     """Remove one member (up to version 2) or several, by member id or group instance id (KIP-345)."""
     message: LeaveGroupRequest = request.message
     batched = request.version >= BATCHED_LEAVE_VERSION
@@ -127,23 +132,24 @@ def leave(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
     answers = []
     size = 0 if group is None else len(group.members)
     for identity in leaving:
-        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave_one(step, group, identity)
+        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else (yield from _leave_one(step, group, identity))
         answers.append(
             MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code)
         )
+        yield 1
     if group is not None and len(group.members) < size:
-        settle(step, group)
+        yield from settle(step, group)
     if batched:
         step.reply(request.token, LeaveGroupResponse(members=answers))
     else:
         step.reply(request.token, LeaveGroupResponse(error_code=answers[0].error_code))
 
 
-def _leave_one(step: Step, group: Group, identity: MemberIdentity) -> ErrorCode:
+def _leave_one(step: Step, group: Group, identity: MemberIdentity) -> Steps[ErrorCode]:
     instance_id = identity.group_instance_id
     if identity.member_id in group.pending:
         del group.pending[identity.member_id]
-        complete_if_ready(step, group)
+        yield from complete_if_ready(step, group)
         return ErrorCode.NONE
     try:
         if instance_id is not None and identity.member_id == "":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from kraft.coordinator.group import CONSUMER_PROTOCOL, Group
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kraft.metadata.steps import Steps
 from kraft.wire.codec import decode
 from kraft.wire.decode_error import DecodeError
 
 _VERSION_SIZE = 2
 
 
-def subscribed_topics(group: Group) -> frozenset[str] | None:
+def subscribed_topics(group: Group) -> Steps[frozenset[str] | None]:
     """Return the topics of all members. None if the protocol type is not "consumer" or a subscription is unreadable."""
     if group.protocol_type != CONSUMER_PROTOCOL:
         return None
@@ -22,4 +23,5 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
             topics.update(decode(ConsumerProtocolSubscription, 0, metadata, _VERSION_SIZE)[0].topics)
         except DecodeError:
             return None
+        yield 1
     return frozenset(topics)

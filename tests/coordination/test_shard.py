@@ -322,6 +322,28 @@ class TestLongWork:
             await settle()
             assert len(desk.groups.shard_of(GROUP).core.offsets.of(GROUP)) == MANY
 
+    async def test_a_leader_that_goes_while_a_rebalance_completes_answers_all_members(self, tmp_path: Path) -> None:
+        """Some members are parked then, and the responses of others wait for the end of the decision."""
+        async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            assert (await desk.join("first")).error_code == ErrorCode.NONE
+            waiting = [Later(nursery, desk.join, f"i{number}") for number in range(600)]
+            await settle()
+            waiting.append(Later(nursery, desk.join, "first"))
+            group = desk.groups.shard_of(GROUP).core.groups[GROUP]
+
+            def answered() -> int:
+                return sum(member.join is None for member in group.members.values())
+
+            for _ in range(10):
+                if answered() <= 1:
+                    await trio.lowlevel.checkpoint()
+            assert 1 < answered() < 600
+            desk.groups.resign(0, KafkaError(ErrorCode.NOT_COORDINATOR))
+            with trio.fail_after(20):
+                codes = {(await each.wait()).error_code for each in waiting}
+            assert codes == {ErrorCode.NOT_COORDINATOR}
+
     @pytest.mark.parametrize(
         ("target", "error", "after_it"),
         [

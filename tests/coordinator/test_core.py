@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import pytest
 
 from kraft.coordinator import records
-from kraft.coordinator.core import GroupCoordinator, coordinator_partition
-from kraft.coordinator.effects import GroupRequest
+from kraft.coordinator.core import Committed, Event, GroupCoordinator, GroupDeadlineReached, coordinator_partition
+from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
 from kraft.coordinator.group import NO_DEADLINE, GroupState
+from kraft.messages.delete_groups_request import DeleteGroupsRequest
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
+from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from kraft.messages.metadata_request import MetadataRequest
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kraft.messages.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from kraft.metadata.steps import Steps
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.desk import GROUP, SESSION_S, Desk
@@ -109,3 +127,75 @@ def test_an_idle_coordinator_wants_no_wake_up(desk: Desk) -> None:
 def test_only_requests_of_groups_are_taken(desk: Desk) -> None:
     with pytest.raises(TypeError, match="MetadataRequest"):
         GroupCoordinator(desk.settings, str).step(0, GroupRequest(1, MetadataRequest(), 0))
+
+
+def share_of_longest_step(work: Steps[Any]) -> float:
+    """Run all steps, and return the share of the longest one in all calls of functions. That of one step alone is 1."""
+    calls = [0]
+
+    def count(_: object, event: str, __: object) -> None:
+        calls[-1] += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        calls.extend(0 for _ in work)
+    finally:
+        sys.setprofile(None)
+    return max(calls) / sum(calls)
+
+
+class TestSteps:
+    """One loop runs the groups and the quorum. So no step of a large event is a large part of it."""
+
+    @pytest.mark.parametrize("kind", ["commit", "refused commit", "OffsetDelete", "DeleteGroups", "replay"])
+    def test_of_many_offsets(self, desk: Desk, kind: str) -> None:
+        partitions = [OffsetCommitRequestPartition(index, 5) for index in range(5_000)]
+        commit = OffsetCommitRequest(GROUP, topics=[OffsetCommitRequestTopic("t", partitions=partitions)])
+        desk.is_followed = kind != "replay"
+        if kind != "commit":
+            desk.send(commit, 8)
+        event: Event = GroupRequest(0, commit, 8)
+        if kind == "refused commit":
+            desk.may_write = False
+        elif kind == "replay":
+            [effects] = desk.uncommitted
+            event = Committed(effects.append)
+        elif kind == "OffsetDelete":
+            topic = OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(index) for index in range(5_000)])
+            event = GroupRequest(0, OffsetDeleteRequest(GROUP, [topic]), 0)
+        elif kind == "DeleteGroups":
+            event = GroupRequest(0, DeleteGroupsRequest([GROUP]), 2)
+        assert share_of_longest_step(desk.core.in_steps(desk.now, event, CoordinatorEffects())) < 0.1
+
+    @pytest.mark.parametrize("kind", ["join", "sync", "assignment", "DescribeGroups", "LeaveGroup", "sessions", "load"])
+    def test_of_many_members(self, desk: Desk, kind: str) -> None:
+        """A thousand members are encoded and decoded at once."""
+        tokens = [desk.join(instance=f"i{number}") for number in range(1_000)]
+        event: Event = GroupDeadlineReached()
+        if kind == "join":
+            desk.pass_time(desk.core.deadline - desk.now)  # ends the initial delay, which the joins have extended
+            desk.now = desk.core.deadline
+        else:
+            desk.gather()
+            joined = [desk.answers[token] for token in tokens]
+            [leader] = [each.leader for each in joined if each.leader == each.member_id]
+            assignments = [SyncGroupRequestAssignment(each.member_id, b"part") for each in joined]
+            if kind == "sync":
+                event = GroupRequest(0, SyncGroupRequest(GROUP, 1, leader, assignments=assignments), 3)
+            desk.is_followed = kind != "assignment"
+            if kind != "sync":
+                desk.sync(leader, 1, {each.member_id: b"part" for each in assignments})
+            if kind == "assignment":
+                [effects] = desk.uncommitted
+                event = Committed(effects.append)
+            elif kind == "DescribeGroups":
+                event = GroupRequest(0, DescribeGroupsRequest(groups=[GROUP]), 5)
+            elif kind == "LeaveGroup":
+                members = [MemberIdentity(each.member_id) for each in joined]
+                event = GroupRequest(0, LeaveGroupRequest(GROUP, members=members), 3)
+            elif kind == "sessions":
+                desk.now += SESSION_S
+            elif kind == "load":
+                assert share_of_longest_step(desk.core.load(desk.written)) < 0.5
+                return
+        assert share_of_longest_step(desk.core.in_steps(desk.now, event, CoordinatorEffects())) < 0.5

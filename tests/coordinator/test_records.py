@@ -17,8 +17,9 @@ from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupMember, GroupState
 from kraft.coordinator.records import CommittedOffset
 from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.offset_commit_key import OffsetCommitKey
+from kraft.metadata.steps import finished
 from kraft.wire.decode_error import DecodeError
-from tests.coordinator.desk import GROUP, Desk
+from tests.coordinator.desk import Desk
 
 COMMITTED = CommittedOffset(42, 5, "m", 1000)
 EXPIRING = CommittedOffset(42, -1, "m", 1000, 2000)
@@ -97,8 +98,8 @@ def test_offsets_of_every_version_are_read(value: str, committed: CommittedOffse
 
 
 def test_groups_are_written_as_kafka_writes_them() -> None:
-    assert records.group_value(group()).hex() == GROUP_3
-    assert records.group_value(Group("g", state_since_ms=1000)).hex() == EMPTY_GROUP
+    assert finished(records.group_value(group())).hex() == GROUP_3
+    assert finished(records.group_value(Group("g", state_since_ms=1000))).hex() == EMPTY_GROUP
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_groups_are_written_as_kafka_writes_them() -> None:
     [(GROUP_1, None, NO_TIMESTAMP), (GROUP_2, None, 1000), (GROUP_3, "i", 1000), (GROUP_4, "i", 1000)],
 )
 def test_groups_of_every_version_are_read(value: str, instance: str | None, since_ms: int) -> None:
-    found = records.decode_group("g", bytes.fromhex(value))
+    found = decoded_group(bytes.fromhex(value))
     assert (found.state, found.generation, found.leader, found.state_since_ms) == (
         GroupState.STABLE,
         7,
@@ -125,17 +126,21 @@ def test_groups_of_every_version_are_read(value: str, instance: str | None, sinc
 def test_a_group_of_the_first_version_has_no_rebalance_timeout() -> None:
     """Before KIP-62 the session timeout was used instead."""
     value = "0000" + GROUP_1[4:].replace("0000ea60", "")
-    [member] = records.decode_group("g", bytes.fromhex(value)).members.values()
+    [member] = decoded_group(bytes.fromhex(value)).members.values()
     assert member.rebalance_timeout_s == 10.0
 
 
 def test_an_empty_group_is_read() -> None:
-    found = records.decode_group("g", bytes.fromhex(EMPTY_GROUP))
+    found = decoded_group(bytes.fromhex(EMPTY_GROUP))
     assert (found.state, found.generation, found.protocol_type) == (GroupState.EMPTY, 0, None)
     assert (found.protocol_name, found.leader) == (None, None)
 
 
-@given(st.sampled_from([records.decode_key, records.decode_offset, lambda each: records.decode_group("g", each)]),
+def decoded_group(value: bytes) -> Group:
+    return finished(records.decode_group("g", value))
+
+
+@given(st.sampled_from([records.decode_key, records.decode_offset, decoded_group]),
        st.integers(0, 5), st.binary(max_size=80))  # fmt: skip
 def test_no_bytes_do_worse_than_a_decode_error(decode: Callable[[bytes], object], version: int, tail: bytes) -> None:
     with contextlib.suppress(DecodeError):
@@ -145,7 +150,7 @@ def test_no_bytes_do_worse_than_a_decode_error(decode: Callable[[bytes], object]
 @given(st.integers(0, len(GROUP_3) // 2 - 1))
 def test_a_truncated_group_is_never_half_read(length: int) -> None:
     with pytest.raises(DecodeError):
-        records.decode_group("g", bytes.fromhex(GROUP_3)[:length])
+        decoded_group(bytes.fromhex(GROUP_3)[:length])
 
 
 def test_a_desk_writes_what_it_reads() -> None:
@@ -153,4 +158,4 @@ def test_a_desk_writes_what_it_reads() -> None:
     desk.stable(2)
     written = desk.written[-1][1]
     assert written is not None
-    assert records.group_value(records.decode_group(GROUP, written)) == written
+    assert finished(records.group_value(decoded_group(written))) == written
