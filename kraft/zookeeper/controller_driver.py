@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import attrs
 import trio
 
+from kraft.metrics import Registry
 from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import KafkaError
 from kraft.world.trace import Trace
@@ -31,6 +32,8 @@ from kraft.zookeeper.controller.effects import (
     SessionExpired,
     SessionStarted,
 )
+from kraft.zookeeper.controller.states import state_of
+from kraft.zookeeper.controller_metrics import LegacyControllerMetrics
 from kraft.zookeeper.operations import Operation, Result, ZnodeChanged
 from kraft.zookeeper.session import SessionLost, SessionState
 from kraft.zookeeper.trace import ControllerElected, ControllerResigned
@@ -50,6 +53,14 @@ class ZnodeOperations(Protocol):
     """The part of a session that the controller needs; ``ZooKeeperSession`` is one."""
 
     async def perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]: ...
+
+
+@attrs.frozen
+class _Queued:
+    """An event, and the time since which it waits, on the clock of the metrics."""
+
+    event: LegacyEvent
+    at_s: float
 
 
 @attrs.define(eq=False)
@@ -74,12 +85,13 @@ class LegacyControllerDriver:
     with the response of a broker that is not the controller; and ``at_zk_broker = ask_controller`` in the API's file.
     """
 
-    def __init__(self, world: World, core: LegacyController, trace: Trace) -> None:
+    def __init__(self, world: World, core: LegacyController, trace: Trace, registry: Registry) -> None:
         self.core = core
         self._world = world
+        self._metrics = LegacyControllerMetrics(registry, core, self._waiting_events)
         self._elected, self._resigned = trace.of(ControllerElected), trace.of(ControllerResigned)
         self._channels: dict[Incarnation, _Channel] = {}
-        self._events: trio.MemorySendChannel[LegacyEvent] | None = None
+        self._events: trio.MemorySendChannel[_Queued] | None = None
 
     async def run(self, opened: ZnodeOperations) -> None:
         """Drive the core in a session in which the broker is registered; return when the session is over.
@@ -87,17 +99,16 @@ class LegacyControllerDriver:
         Error handling: no error of a broker is raised here; its request is sent again.
         """
         assert self._events is None, "one session at a time"
-        self._events, inbox = trio.open_memory_channel[LegacyEvent](INBOX_EVENTS)
+        self._events, inbox = trio.open_memory_channel[_Queued](INBOX_EVENTS)
         async with trio.open_nursery() as nursery:
-            event: LegacyEvent = SessionStarted()
+            queued = self._queued(SessionStarted())
             try:
-                while True:
-                    deadline = await self._decide(opened, event, nursery)
-                    event = RebalanceDue()
-                    with trio.move_on_after(deadline - self._world.clock.now_s()):
-                        event = await inbox.receive()
-                    if isinstance(event, SessionExpired):
-                        break
+                while not isinstance(queued.event, SessionExpired):
+                    deadline = await self._decide(opened, queued, nursery)
+                    with trio.move_on_after(deadline - self._world.clock.now_s()) as wait:
+                        queued = await inbox.receive()
+                    if wait.cancelled_caught:
+                        queued = self._queued(RebalanceDue())
             except SessionLost:
                 pass
             finally:
@@ -110,27 +121,38 @@ class LegacyControllerDriver:
         if self._events is None:
             return
         if isinstance(event, ZnodeChanged):
-            await self._events.send(event)
+            await self._events.send(self._queued(event))
         elif event is SessionState.EXPIRED:
-            await self._events.send(SessionExpired())
+            await self._events.send(self._queued(SessionExpired()))
 
     async def answer(self, message: Any, version: int) -> Any:
         """Give the controller a request, and return the response, which is NOT_CONTROLLER without a session."""
         pending = _Pending()
         request = ApiRequest(pending, message, version)
         if self._events is not None:
-            await self._events.send(request)
+            await self._events.send(self._queued(request))
         else:
             self._perform(self.core.step(self._world.clock.now_s(), request), None)
         await pending.done.wait()
         return pending.response
 
-    async def _decide(self, opened: ZnodeOperations, event: LegacyEvent, nursery: trio.Nursery) -> float:
+    def _queued(self, event: LegacyEvent) -> _Queued:
+        return _Queued(event, self._metrics.clock())
+
+    def _waiting_events(self) -> int:
+        return 0 if self._events is None else self._events.statistics().current_buffer_used
+
+    async def _decide(self, opened: ZnodeOperations, queued: _Queued, nursery: trio.Nursery) -> float:
         """One decision, with all its operations; return the core's deadline."""
-        effects = self.core.step(self._world.clock.now_s(), event)
+        metrics, unclean = self._metrics, 0
+        began_s = metrics.clock()
+        metrics.event_taken(state_of(queued.event), began_s - queued.at_s)
+        effects = self.core.step(self._world.clock.now_s(), queued.event)
         while True:
             self._perform(effects, nursery)
+            unclean += effects.unclean_elections
             if not effects.operations:
+                metrics.event_done(metrics.clock() - began_s, unclean)
                 return effects.deadline
             results = await opened.perform(effects.operations)
             effects = self.core.step(self._world.clock.now_s(), OperationsPerformed(results))
@@ -147,6 +169,7 @@ class LegacyControllerDriver:
         self._end_channels()
         for request in effects.requests:
             assert nursery is not None
+            self._metrics.request_sent(request)
             self._channel(request, nursery).requests.send_nowait(request)
 
     def _report(self, role: RoleChanged) -> None:
@@ -159,12 +182,12 @@ class LegacyControllerDriver:
             if self._resigned.listeners:
                 self._resigned.emit(ControllerResigned(*self._resigned.now(), role.epoch, role.reason))
 
-    def _end_session(self, inbox: trio.MemoryReceiveChannel[LegacyEvent]) -> None:
+    def _end_session(self, inbox: trio.MemoryReceiveChannel[_Queued]) -> None:
         """Resign. Answer the requests that wait, and drop the events: the next session reads everything anew."""
         self._perform(self.core.step(self._world.clock.now_s(), SessionExpired()), None)
         with inbox, contextlib.suppress(trio.WouldBlock):
             while True:
-                event = inbox.receive_nowait()  # also of the tasks that wait for room
+                event = inbox.receive_nowait().event  # also of the tasks that wait for room
                 if isinstance(event, ApiRequest):
                     self._perform(self.core.step(self._world.clock.now_s(), event), None)
 
@@ -175,6 +198,7 @@ class LegacyControllerDriver:
         current = {(broker_id, queue.broker_epoch, epoch) for broker_id, queue in queues.items()}
         for incarnation in self._channels.keys() - current:
             self._channels.pop(incarnation).scope.cancel()
+            self._metrics.broker_gone(incarnation[0])
 
     def _channel(self, request: BrokerRequest, nursery: trio.Nursery) -> _Channel:
         incarnation = request.broker_id, request.broker_epoch, request.message.controller_epoch
@@ -190,7 +214,7 @@ class LegacyControllerDriver:
     async def _send_all(
         self,
         requests: trio.MemoryReceiveChannel[BrokerRequest],
-        events: trio.MemorySendChannel[LegacyEvent],
+        events: trio.MemorySendChannel[_Queued],
         scope: trio.CancelScope,
     ) -> None:
         connection: Connection | None = None
@@ -208,7 +232,8 @@ class LegacyControllerDriver:
                         except (OSError, trio.TooSlowError, KafkaError) as error:
                             logger.debug("broker %d: %s", request.broker_id, error)
                             await trio.sleep(RETRY_BACKOFF_S)
-                    await events.send(BrokerResponded(request.broker_id, request.number, response))
+                    responded = BrokerResponded(request.broker_id, request.number, response)
+                    await events.send(self._queued(responded))
         finally:
             if connection is not None:
                 connection.close()

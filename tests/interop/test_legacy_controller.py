@@ -11,6 +11,7 @@ import trio
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.metrics import Registry
 from kraft.wire.errors import ErrorCode
 from kraft.world.trace import Trace
 from kraft.world.world import World
@@ -92,7 +93,7 @@ async def test_apache_brokers_follow_this_controller(tmp_path: Path) -> None:
     core = LegacyController(
         LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4, random.Random(1)
     )
-    driver = LegacyControllerDriver(World(), core, Trace())
+    driver = LegacyControllerDriver(World(), core, Trace(), Registry())
     with legacy_cluster(tmp_path) as cluster, trio.fail_after(LIMIT_S):
         brokers = {each: cluster.prepare(each, APACHE) for each in (1, 2)}
         async with (
@@ -142,7 +143,7 @@ async def test_each_session_has_an_election_of_its_own(tmp_path: Path) -> None:
     core = LegacyController(
         LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT"), uuid.uuid4, random.Random(1)
     )
-    driver = LegacyControllerDriver(World(), core, Trace())
+    driver = LegacyControllerDriver(World(), core, Trace(), Registry())
     try:
         server.start()
         assert (await driver.answer(REQUEST, 0)).error_code == ErrorCode.NOT_CONTROLLER

@@ -73,6 +73,7 @@ class LegacyClusterModel:
         self.responses: dict[object, Any] = {}
         self.notes: list[str] = []
         self.roles: list[RoleChanged] = []
+        self.unclean_elections = 0
         self.operations: list[Operation] = []
         """Of all controllers, in the order in which ZooKeeper performed them."""
         self._uuids = iter(UUID(int=number) for number in range(1, 10_000))
@@ -140,6 +141,7 @@ class LegacyClusterModel:
     def _perform(self, sender: LegacyBroker, effects: LegacyEffects) -> bool:
         self.notes += effects.notes
         self.roles += effects.roles
+        self.unclean_elections += effects.unclean_elections
         self.responses.update(effects.responses)
         for request in effects.requests:
             receiver = self.brokers[request.broker_id]

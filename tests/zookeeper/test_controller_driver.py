@@ -11,6 +11,7 @@ import trio
 import trio.testing
 
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.metrics import Gauge, Histogram, Registry
 from kraft.wire.errors import ErrorCode
 from kraft.world.trace import Trace, TraceEvent
 from kraft.world.world import World
@@ -60,6 +61,7 @@ class Scene:
 
     tree: ZnodeTree = attrs.Factory(ZnodeTree)
     heard: list[TraceEvent] = attrs.Factory(list)
+    registry: Registry = attrs.Factory(Registry)
     driver: LegacyControllerDriver = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -67,7 +69,7 @@ class Scene:
         trace = Trace()
         trace.subscribe(TraceEvent, self.heard.append)
         core = LegacyController(CONFIG, uuid.uuid4, random.Random(1))
-        self.driver = LegacyControllerDriver(World(), core, trace)
+        self.driver = LegacyControllerDriver(World(), core, trace, self.registry)
 
     async def code(self) -> int:
         """The error code of the controller's response."""
@@ -102,6 +104,9 @@ async def test_a_request_is_answered_by_the_session_that_is_elected() -> None:
     assert scene.roles() == [(elected, 1), (resigned, 1), (elected, 2), (resigned, 2)]
     assert isinstance(scene.heard[1], ControllerResigned)
     assert scene.heard[1].reason == "its session with ZooKeeper has ended"
+    timer = scene.registry.get("kafka.controller:type=ControllerStats,name=ControllerChangeRateAndTimeMs")
+    assert isinstance(timer, Histogram)
+    assert timer.count == 2
 
 
 async def test_all_that_wait_are_answered_when_the_session_is_lost() -> None:
@@ -121,6 +126,9 @@ async def test_all_that_wait_are_answered_when_the_session_is_lost() -> None:
                 nursery.start_soon(ask)
             await trio.testing.wait_all_tasks_blocked()
             assert codes == []
+            size = scene.registry.get("kafka.controller:type=ControllerEventManager,name=EventQueueSize")
+            assert isinstance(size, Gauge)
+            assert size.value == INBOX_EVENTS
             opened.lose()
     assert codes == [ErrorCode.NOT_CONTROLLER] * (2 * INBOX_EVENTS)
 

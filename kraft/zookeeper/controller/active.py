@@ -260,9 +260,12 @@ class ActiveController:
             stop = StopReplicaPartitionState(partition_index=index, leader_epoch=epoch, delete_partition=deletes)
             queue.add_stop(topic, self.cluster.topics[topic].topic_id, stop)
 
-    def flush(self) -> None:
+    def flush(self, now: float) -> None:
         """Send each idle broker the next request that waits for it."""
         for broker_id, queue in self.queues.items():
+            if not queue.requests:
+                continue
+            since = queue.waiting_since = now if queue.waiting_since is None else queue.waiting_since
             broker = self.cluster.brokers[broker_id]
             endpoint = self._endpoint(broker)
             waiting = None if queue.in_flight is not None or endpoint is None else queue.take()
@@ -271,8 +274,9 @@ class ActiveController:
             message, version = self._message(broker, waiting)
             self._next_number += 1
             queue.in_flight = self._next_number, message
+            queue.waiting_since = now if queue.requests else None
             self.effects.requests.append(
-                BrokerRequest(broker_id, broker.epoch, endpoint, self._next_number, message, version)
+                BrokerRequest(broker_id, broker.epoch, endpoint, self._next_number, message, version, now - since)
             )
 
     def note(self, text: str) -> None:

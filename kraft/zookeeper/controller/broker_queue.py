@@ -49,6 +49,8 @@ class BrokerQueue:
 
     broker_epoch: int
     in_flight: tuple[int, Any] | None = None
+    waiting_since: float | None = None
+    """The time when the oldest change that waits, or that has just been taken, began to wait."""
     _deletions: dict[TopicPartition, tuple[UUID, StopReplicaPartitionState]] = attrs.Factory(dict)
     _live_brokers_first: bool = False
     _leader_and_isr: dict[TopicPartition, tuple[UUID, LeaderAndIsrPartitionState]] = attrs.Factory(dict)
@@ -82,6 +84,13 @@ class BrokerQueue:
             self._live_brokers_first = True
         else:
             self._live_brokers = True
+
+    @property
+    def requests(self) -> int:
+        """The number of requests that wait."""
+        has_metadata = self._metadata or self._live_brokers
+        waiting = (self._deletions, self._live_brokers_first, self._leader_and_isr, has_metadata, self._stops)
+        return sum(1 for each in waiting if each)
 
     def take(self) -> Waiting | None:
         """Remove and return the next request's contents; None if nothing waits."""

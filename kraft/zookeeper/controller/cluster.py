@@ -92,6 +92,30 @@ class LegacyCluster:
             and (partition not in self.states or not self.is_online(self.states[partition].leader, partition))
         ]
 
+    def offline_partitions(self) -> int:
+        """The partitions that have no leader, or one that is offline. Topics that are being deleted do not count."""
+        return sum(
+            topic not in self.deletions
+            and (state.leader not in self.brokers or (topic, index) in self.offline_replicas.get(state.leader, ()))
+            for (topic, index), state in self.states.items()
+        )
+
+    def not_preferred(self) -> int:
+        """The partitions that another replica leads than the first one. Topics that are being deleted do not count."""
+        return sum(
+            partition in self.states and self.states[partition].leader != assigned.replicas[0]
+            for partition, assigned in self.partitions()
+            if assigned.replicas and partition[0] not in self.deletions
+        )
+
+    def replicas_to_delete(self) -> int:
+        """The replicas of topics that are being deleted whose brokers have not confirmed that yet."""
+        return sum(
+            len(assigned.replicas) - sum((index, each) in deletion.deleted for each in assigned.replicas)
+            for topic, deletion in self.deletions.items()
+            for index, assigned in self.topics[topic].partitions.items()
+        )
+
     def forget_topic(self, topic: str) -> None:
         for index in self.topics.pop(topic).partitions:
             self.states.pop((topic, index), None)

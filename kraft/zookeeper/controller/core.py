@@ -87,7 +87,7 @@ class LegacyController:
             self.active.effects = self._effects
         self._proceed(results)
         if self.active is not None:
-            self.active.flush()
+            self.active.flush(now)
             if self.config.rebalances_leaders and not self._effects.operations:
                 self._effects.deadline = self._rebalance_at
         return self._effects

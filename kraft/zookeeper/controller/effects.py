@@ -70,6 +70,8 @@ class BrokerRequest:
     number: int
     message: Any
     version: int
+    waited_s: float = 0.0
+    """How long its oldest change waited for the response to the last request."""
 
 
 @attrs.frozen
@@ -83,7 +85,7 @@ class RoleChanged:
 
 @attrs.define
 class LegacyEffects:
-    """``roles`` and ``notes`` are for operators.
+    """``roles``, ``notes`` and ``unclean_elections`` are for operators.
 
     While there are ``operations``, the next event is OperationsPerformed, or SessionExpired. Requests and responses
     follow from earlier operations, which have succeeded.
@@ -93,6 +95,7 @@ class LegacyEffects:
     notes: list[str] = attrs.Factory(list)
     requests: list[BrokerRequest] = attrs.Factory(list)
     responses: list[tuple[object, Any]] = attrs.Factory(list)
+    unclean_elections: int = 0
     operations: tuple[Operation, ...] = ()
     deadline: float = math.inf
 

@@ -13,7 +13,14 @@ from kraft.zookeeper.operations import Create, Failure, Write, Znode
 from kraft.zookeeper.znodes.admin import TopicPartition
 from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, TOPIC_ENTITIES, config_path, decode_config
 from kraft.zookeeper.znodes.fields import MalformedZnode
-from kraft.zookeeper.znodes.topics import PartitionState, encode_state, partition_path, partitions_path, state_path
+from kraft.zookeeper.znodes.topics import (
+    NO_LEADER,
+    PartitionState,
+    encode_state,
+    partition_path,
+    partitions_path,
+    state_path,
+)
 
 _UNCLEAN = "unclean.leader.election.enable"
 
@@ -38,8 +45,12 @@ def elect(
     active: ActiveController, partitions: Iterable[TopicPartition], choose: Choice, excluded: Collection[int] = ()
 ) -> Steps[dict[TopicPartition, PartitionState]]:
     """Elect leaders, and send the changed states to all replicas but the excluded ones."""
+    partitions = list(partitions)
+    before = {each: active.cluster.states[each].isr for each in partitions if each in active.cluster.states}
     changed = yield from active.change(partitions, choose)
-    for partition in changed:
+    for partition, state in changed.items():
+        is_unclean = state.leader != NO_LEADER and state.leader not in before[partition]
+        active.effects.unclean_elections += is_unclean
         assignment = active.cluster.assignment(partition)
         assert assignment is not None
         active.send_leader_and_isr([each for each in assignment.replicas if each not in excluded], partition)
