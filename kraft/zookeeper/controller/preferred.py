@@ -50,7 +50,7 @@ def elect_leaders(active: ActiveController, request: ElectLeadersRequest, versio
     For all partitions, the response has only those that needed an election.
     """
     cluster, for_all = active.cluster, request.topic_partitions is None
-    named = [partition for partition, _ in cluster.partitions()] if for_all else _named(request)
+    named = list(cluster.states) if for_all else _named(request)
     if request.election_type not in (_PREFERRED, _UNCLEAN):
         response = elected_response(dict.fromkeys(named, ErrorCode.INVALID_REQUEST))
         response.error_code = ErrorCode.INVALID_REQUEST

@@ -72,6 +72,7 @@ def test_an_election_for_all_partitions_returns_those_that_needed_one() -> None:
     """KafkaApis: "partitions that didn't need election because they ready have the correct leader are not returned"."""
     cluster = led_by_2()
     cluster.create_topic("u", (3,))
+    cluster.create_topic("without a state", (9,))
     response = cluster.request(ElectLeadersRequest(topic_partitions=None), 2)
     assert [each.topic for each in response.replica_election_results] == ["t"]
     assert cluster.request(ElectLeadersRequest(topic_partitions=None), 2).replica_election_results == []
