@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import pytest
 import trio
@@ -21,9 +22,9 @@ from kraft.messages.incremental_alter_configs_request import (
 from kraft.rpc.client import connect
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES
-from tests.interop.traffic import TIMEOUT_S
+from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.apache_process import APACHE_3
-from tests.support.apache_tool import CONFIGS, apache_tool
+from tests.support.apache_tool import CONFIGS, apache_tool, apache_tool_complaint
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
@@ -196,3 +197,45 @@ def test_kafka_configs_changes_topics_and_brokers_through_our_broker(cluster: Le
     brokers = ["--entity-type", "brokers", "--entity-default"]
     configs(cluster, "--alter", *brokers, "--add-config", "log.cleaner.threads=2")
     eventually(lambda: "log.cleaner.threads=2" in configs(cluster, "--describe", *brokers), TIMEOUT_S)
+
+
+def test_kafka_configs_prepares_a_broker_through_zookeeper(cluster: LegacyCluster, zookeeper: KazooClient) -> None:
+    """--zookeeper, which 3.9 still has for a broker that is not running, and for the credentials of users."""
+    broker = ["--entity-type", "brokers", "--entity-name", "3"]
+    configs(cluster, "--alter", *broker, "--add-config", "log.retention.ms=5,log.cleaner.threads=2", zookeeper=True)
+    user = ["--entity-type", "users", "--entity-name", "alice"]
+    configs(cluster, "--alter", *user, "--add-config", "SCRAM-SHA-256=[password=secret]", zookeeper=True)
+    started = cluster.add(3, OURS)
+    assert trio.run(described, started, BROKER, "3", "log.retention.ms") == "5"
+    refused = [*broker, "--alter", "--add-config", "log.retention.ms=6"]
+    where = ["--zookeeper", cluster.zookeeper.address]
+    assert "broker 3 is running" in apache_tool_complaint(CONFIGS, *where, *refused, kind=APACHE_3)
+    assert started.stop() == 0
+    assert not [line for line in started.output if "ERROR" in line], "an announcement of a user has no effect"
+
+
+def test_our_controller_elects_an_unclean_leader_once_a_topic_allows_it(tmp_path: Path) -> None:
+    """TopicUncleanLeaderElectionEnable: by kafka-configs or any admin client, at any broker."""
+    with legacy_cluster(tmp_path, replica_lag_time_max_ms="2000", replica_fetch_wait_max_ms="200") as running:
+        for node_id in (1, 2):
+            running.add(node_id, OURS)
+        running.create_topic("orders", (2, 1))
+        traffic = Traffic(running.brokers[1].bootstrap_servers)
+        eventually(lambda: in_sync(traffic) == {1, 2}, TIMEOUT_S)
+        running.brokers[1].kill()
+        eventually(lambda: in_sync(Traffic(running.brokers[2].bootstrap_servers)) == {2}, TIMEOUT_S)
+        running.brokers[2].kill()
+        running.brokers[1].start()
+        eventually(lambda: leader(traffic) == -1, TIMEOUT_S)
+        traffic.set_config("orders", "unclean.leader.election.enable", "true")
+        eventually(lambda: leader(traffic) == 1, TIMEOUT_S)
+
+
+def in_sync(traffic: Traffic) -> set[int]:
+    partitions = traffic.describe("orders")
+    return partitions[0].isr if partitions else set()
+
+
+def leader(traffic: Traffic) -> int | None:
+    partitions = traffic.describe("orders")
+    return partitions[0].leader if partitions else None
