@@ -20,3 +20,10 @@ def test_values_are_validated_and_unknown_names_are_kept() -> None:
     for name, value in (("log.retention.ms", "soon"), ("num.io.threads", "0"), ("node.id", "7"), ("log.dirs", "/tmp")):
         with pytest.raises(ConfigError):
             check_dynamic_configs({name: value})
+
+
+@pytest.mark.parametrize("name", ["control.plane.listener.name", "control.plane.force.controller.requests.enable"])
+def test_a_control_plane_cannot_come_or_go_while_the_broker_runs(name: str) -> None:
+    """KIP-291 "does not support dynamic update of config.controlPlaneListenerName"."""
+    with pytest.raises(ConfigError, match="Cannot update these configs dynamically"):
+        check_dynamic_configs({name: "true"})

@@ -101,10 +101,12 @@ def roll(broker: LegacyBroker, settings: Mapping[str, str]) -> None:
     broker.start()
 
 
-def test_the_migration_in_two_rolling_rounds_loses_nothing(cluster: LegacyCluster) -> None:
+@pytest.mark.parametrize("forced", ["false", "true"])
+def test_the_migration_in_two_rolling_rounds_loses_nothing(cluster: LegacyCluster, forced: str) -> None:
     """KIP-291: "2 rounds of rolling upgrades are needed". The first adds the endpoint, and "controller to brokers
     communication should still behave in the same way". "During rolling upgrade of the 2nd round, controller to brokers
-    traffic will start using" the control plane: each sender by its own setting, each receiver by its own plane.
+    traffic will start using" the control plane: each sender by its own setting, each receiver by its own plane. Its
+    extension sets ``forced`` in the second round, too, "if the control plane is required to force the validation".
     """
     for broker in cluster.brokers.values():
         broker.start()
@@ -114,8 +116,8 @@ def test_the_migration_in_two_rolling_rounds_loses_nothing(cluster: LegacyCluste
     with Writer(cluster.bootstrap_servers, TOPIC, len(NODES)) as writer:
         for is_second in (False, True):
             for broker in cluster.brokers.values():
-                own = broker.with_control_plane()
-                roll(broker, own if is_second else {key: value for key, value in own.items() if key != NAME})
+                own = {**broker.with_control_plane(), FORCED: forced}
+                roll(broker, own if is_second else {key: own[key] for key in own.keys() - {NAME, FORCED}})
                 in_sync(traffic)
                 writer.wait_for_more(200)
         assert cluster.brokers[1].stop() == 0  # the ControlledShutdown of a broker after both rounds
@@ -130,7 +132,7 @@ def test_the_migration_in_two_rolling_rounds_loses_nothing(cluster: LegacyCluste
 
     seen = arrived(cluster)
     for each in seen:
-        is_on_endpoint = each.sender_round == 2
+        is_on_endpoint = each.sender_round == 2 and (forced == "false" or each.api != "AlterPartition")
         assert each.listener == ("CONTROLLER" if is_on_endpoint else "PLAINTEXT"), each
         assert each.plane == ("control" if is_on_endpoint and each.receiver_round == 2 else "data"), each
     for number in range(3):
