@@ -6,9 +6,10 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import cattrs
 import click
@@ -18,46 +19,71 @@ from kraft import __version__
 from kraft.client.retry import GaveUp
 from kraft.experiment.legacy_cluster import APACHE, KRAFT
 from kraft.experiment.processes import CannotStart
-from kraft.story.experiments import control_plane as control_plane_result
-from kraft.story.experiments import control_plane_page
+from kraft.story.experiments import control_plane_page, generations
+from kraft.story.experiments.control_plane import ControlPlaneResult
+from kraft.story.experiments.generations import QUORUM, ZOOKEEPER, GenerationsResult
 from kraft.story.experiments.plots import KaleidoMissing, write_picture
 from kraft.story.report.page import PlotlyMissing
+from kraft.story.report.section import Figure
 from kraft.wire.errors import KafkaError
 
+T = TypeVar("T", bound=Callable[..., Any])
+
 SOFTWARE = {"kraft": KRAFT, "apache": APACHE}
+COMBINATIONS = ((KRAFT, QUORUM), (APACHE, ZOOKEEPER), (APACHE, QUORUM))
+MAX_PARTITIONS = 1_000_000
 _EXPLAINED = (CannotStart, GaveUp, KafkaError, OSError, KaleidoMissing, PlotlyMissing)
 
 
-def _named(ctx: click.Context, parameter: click.Parameter, value: str) -> list[str]:
+def _software(ctx: click.Context, parameter: click.Parameter, value: str) -> list[str]:
     unknown = [name for name in value.split(",") if name not in SOFTWARE]
     if unknown:
         raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(SOFTWARE)}")
     return [SOFTWARE[name] for name in value.split(",")]
 
 
-jars_option = click.option(
-    "--apache",
-    "jars",
-    required=True,
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The jars of Apache Kafka 3.9, such as the directory libs of an installation. They contain ZooKeeper, too.",
+def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> list[int]:
+    numbers = [int(text) if text.isascii() and text.isdigit() else 0 for text in value.split(",")]
+    if not all(0 < number <= MAX_PARTITIONS for number in numbers):
+        raise click.BadParameter(f"{value!r} is not a list of numbers from 1 to {MAX_PARTITIONS:,}")
+    return numbers
+
+
+_OPTIONS = (
+    click.option(
+        "--apache",
+        "jars",
+        required=True,
+        metavar="DIR",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="The jars of Apache Kafka 3.9, such as libs of an installation. They contain ZooKeeper, too.",
+    ),
+    click.option(
+        "--into",
+        required=True,
+        metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Directory of the result, the page and the pictures. The data of the nodes go below it.",
+    ),
+    click.option(
+        "--software",
+        default=",".join(SOFTWARE),
+        show_default=True,
+        callback=_software,
+        metavar="NAME,...",
+        help="The software to measure.",
+    ),
+    click.option(
+        "--from", "recorded", type=click.File(), help="Draw this result again (a JSON file), instead of measuring."
+    ),
 )
-into_option = click.option(
-    "--into",
-    required=True,
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory of the result, the page and the pictures. The data of the nodes go below it.",
-)
-software_option = click.option(
-    "--software",
-    default="kraft,apache",
-    show_default=True,
-    callback=_named,
-    metavar="NAME,...",
-    help="The software to measure.",
-)
+
+
+def experiment_options(command: T) -> T:
+    """Add the options that all experiments have."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.group("experiment", short_help="Measure the claims of the KIPs on real clusters.")
@@ -66,9 +92,7 @@ def command() -> None:
 
 
 @command.command("control-plane")
-@jars_option
-@into_option
-@software_option
+@experiment_options
 @click.option("--moves", type=click.IntRange(1, 500), default=40, show_default=True, help="Leaderships to move.")
 @click.option(
     "--connections",
@@ -77,9 +101,8 @@ def command() -> None:
     show_default=True,
     help="Connections of producers to each broker, half of them with acks=all.",
 )
-@click.option("--from", "existing", type=click.File(), help="Draw this result again, instead of measuring.")
 def control_plane_command(
-    jars: Path, into: Path, software: list[str], moves: int, connections: int, existing: Any
+    jars: Path, into: Path, software: list[str], recorded: Any, moves: int, connections: int
 ) -> None:
     """Measure KIP-291: the controller's requests while producers saturate the brokers.
 
@@ -88,34 +111,65 @@ def control_plane_command(
     """
     from kraft.experiment.control_plane import Plan, run
 
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-        if existing is not None:
-            result = cattrs.structure(json.load(existing), control_plane_result.ControlPlaneResult)
+    with _one_line():
+        if recorded is not None:
+            result = cattrs.structure(json.load(recorded), ControlPlaneResult)
         else:
             plan = Plan(into.absolute() / "nodes", jars.absolute(), software, moves, connections)
-            said = [*_machine(), ("load", f"{moves} moves, {connections} connections to each of two brokers")]
-            result = trio.run(run, plan, said, _say)
-            _write(into / "control-plane.json", json.dumps(cattrs.unstructure(result), indent=1))
-        _write(into / "control-plane.md", control_plane_page.markdown(result))
-        _write(into / "control-plane.html", control_plane_page.render(result))
-        for name, figure in control_plane_page.figures(result).items():
-            path = into / f"control-plane-{name}.png"
-            write_picture(figure, path)
-            _say(f"wrote {path}")
+            load = f"{moves} moves for each line, {connections} connections to each of two brokers"
+            result = trio.run(run, plan, [*_machine(), ("load", load)], _say)
+        page = control_plane_page
+        _write_all(into, "control-plane", result, page.markdown(result), page.figures(result))
+        _write(into / "control-plane.html", page.render(result))
+
+
+@command.command("generations")
+@experiment_options
+@click.option(
+    "--partitions",
+    default="1000,10000,100000",
+    show_default=True,
+    callback=_numbers,
+    metavar="NUMBER,...",
+    help="The numbers of partitions.",
+)
+@click.option("--losses", type=click.IntRange(1, 100), default=3, show_default=True, help="Controllers to kill, each.")
+def generations_command(
+    jars: Path, into: Path, software: list[str], recorded: Any, partitions: list[int], losses: int
+) -> None:
+    """Compare the failover of a controller with ZooKeeper and with KRaft.
+
+    The active controller is killed; another one is elected and creates a topic. DIR gets generations.json,
+    generations.html, generations.md and a picture.
+    """
+    from kraft.experiment.generations import GenerationsPlan, run
+
+    with _one_line():
+        if recorded is not None:
+            result = cattrs.structure(json.load(recorded), GenerationsResult)
+        else:
+            chosen = [combination for combination in COMBINATIONS if combination[0] in software]
+            plan = GenerationsPlan(into.absolute() / "nodes", jars.absolute(), chosen, partitions, losses)
+            result = trio.run(run, plan, _machine(), _say)
+        _write_all(into, "generations", result, generations.markdown(result), generations.figures(result))
+        _write(into / "generations.html", generations.render(result))
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Turn an error that a user can correct into one line. Raises click.ClickException."""
+    try:
+        yield
     except _EXPLAINED as error:
         raise click.ClickException(str(error)) from error
     except BaseExceptionGroup as group:
         known = group.subgroup(_EXPLAINED)
         if known is None:
             raise
-        raise click.ClickException(str(_first(known))) from group
-
-
-def _first(group: BaseException) -> BaseException:
-    while isinstance(group, BaseExceptionGroup):
-        group = group.exceptions[0]
-    return group
+        first: BaseException = known
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise click.ClickException(str(first)) from group
 
 
 def _machine() -> Sequence[tuple[str, str]]:
@@ -123,6 +177,16 @@ def _machine() -> Sequence[tuple[str, str]]:
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     python = f"kraft {__version__}, Python {platform.python_version()}"
     return [("machine", f"{os.cpu_count()} CPUs, load average {load} at the start"), ("software", python)]
+
+
+def _write_all(into: Path, name: str, result: object, tables: str, figures: Mapping[str, Figure]) -> None:
+    into.mkdir(parents=True, exist_ok=True)
+    _write(into / f"{name}.json", json.dumps(cattrs.unstructure(result), indent=1) + "\n")
+    _write(into / f"{name}.md", tables)
+    for part, figure in figures.items():
+        path = into / f"{name}-{part}.png"
+        write_picture(figure, path)
+        _say(f"wrote {path}")
 
 
 def _say(text: str) -> None:

@@ -150,8 +150,7 @@ class NodeProcess:
                 if self.ready.search(self.output.read_bytes(), begin):
                     return
                 await trio.sleep(_POLL_S)
-        if self.is_running:
-            self._process.kill()
+        await self.kill()
         last = self.output.read_text(errors="replace").splitlines()[-_SHOWN_LINES:]
         raise CannotStart("\n".join([f"{self.name} did not become ready:", *last]))
 
@@ -161,9 +160,13 @@ class NodeProcess:
             self._process.send_signal(signal.SIGTERM)
             with trio.move_on_after(STOP_TIMEOUT_S):
                 await self._process.wait()
-            if self.is_running:
-                self._process.kill()
-                await self._process.wait()
+            await self.kill()
+
+    async def kill(self) -> None:
+        """SIGKILL: the power cord."""
+        if self._process is not None and self.is_running:
+            self._process.kill()
+            await self._process.wait()
 
     @property
     def is_running(self) -> bool:
@@ -200,6 +203,14 @@ def apache_node(directory: Path, jars: Path, properties: Mapping[str, object]) -
     path = write_properties(directory / "server.properties", properties)
     options = _log4j(directory, LOG4J)
     return NodeProcess("Apache Kafka", directory, java(jars, "kafka.Kafka", str(path), options=options), APACHE_READY)
+
+
+def format_command(jars: Path, properties: Path, cluster_id: str, release: str, *, is_ours: bool) -> list[str]:
+    """Return the command that formats the directory of a node of a quorum."""
+    arguments = ["format", "-t", cluster_id, "-c", str(properties), "--release-version", release]
+    if is_ours:
+        return [sys.executable, "-m", "kraft", "storage", *arguments]
+    return java(jars, "kafka.tools.StorageTool", *arguments)
 
 
 def kraft_node(directory: Path, properties: Mapping[str, object]) -> NodeProcess:

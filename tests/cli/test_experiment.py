@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from kraft.cli import experiment
 from kraft.story.report.section import Figure
 from tests.story.experiments.results import measured
+from tests.story.experiments.test_generations import RESULT
 
 
 def run(*arguments: str) -> Result:
@@ -43,9 +44,33 @@ def test_a_result_is_drawn_again(tmp_path: Path) -> None:
         "control-plane-times-apache.png",
         "control-plane-times-kraft.png",
         "control-plane.html",
+        "control-plane.json",
         "control-plane.md",
     ]
     assert "- machine: 2 CPUs" in (into / "control-plane.md").read_text()
+
+
+@pytest.mark.usefixtures("_plots")
+def test_a_result_on_both_generations_is_drawn_again(tmp_path: Path) -> None:
+    recorded = tmp_path / "recorded.json"
+    recorded.write_text(json.dumps(cattrs.unstructure(RESULT)))
+    into = tmp_path / "new"
+    done = run("generations", "--apache", str(tmp_path), "--into", str(into), "--from", str(recorded))
+    assert done.exit_code == 0, done.output
+    assert json.loads((into / "generations.json").read_text()) == json.loads(recorded.read_text())
+    assert {path.name for path in into.iterdir()} == {
+        "generations-takeover.png",
+        "generations.html",
+        "generations.json",
+        "generations.md",
+    }
+
+
+@pytest.mark.parametrize("numbers", ["", "0", "ten", "5,-1", "1000001"])
+def test_numbers_of_partitions_are_checked(tmp_path: Path, numbers: str) -> None:
+    done = run("generations", "--apache", str(tmp_path), "--into", str(tmp_path), "--partitions", numbers)
+    assert done.exit_code == 2
+    assert "is not a list of numbers from 1 to 1,000,000" in done.output
 
 
 def test_a_directory_without_jars_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
