@@ -14,7 +14,8 @@ higher minimum as a sign that the broker cannot read compressed batches.
 | 13 | topics by id |
 
 The broker receives, checks and writes a batch once. It decodes single records only if the topic needs that: compaction
-needs keys, and ``compression.type`` may need another codec. Such a request is parked meanwhile. With ``acks=0`` there
+needs keys, and ``compression.type`` may need another codec. Such a request is parked meanwhile, and so is the first
+one to a new log, whose topic id must be durable before its records. With ``acks=0`` there
 is no response, and an error closes the connection, so that the producer notices. With ``acks=all`` the response waits
 until the records are committed, for ``timeout_ms`` at most. A connection sends its next request after that, so the
 batches of one connection are appended in their order.
@@ -43,7 +44,7 @@ from kraft.messages.produce_response import (
 )
 from kraft.messages.registry import ApiKey
 from kraft.records.produced import RefusedRecords, is_transactional
-from kraft.replication.appending import UnopenedBatch, append_produced
+from kraft.replication.appending import LongAppend, append_produced
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, ResponseAction
 from kraft.storage.log import AppendInfo
@@ -102,7 +103,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
                 spent = 0
                 await give_turn()
                 opened = OPEN_FILES.opened
-    if produced.unopened or produced.uncommitted:
+    if produced.long or produced.uncommitted:
         return Parked(partial(_later, produced, message, response))
     return produced.unanswered() if message.acks == 0 else response
 
@@ -113,7 +114,7 @@ at_zk_broker = at_broker
 async def _later(
     produced: _Produced, message: ProduceRequest, response: ProduceResponse
 ) -> ProduceResponse | ResponseAction:
-    await produced.open()
+    await produced.append_long()
     if message.acks == 0:
         return produced.unanswered()
     await produced.commit(trio.current_time() + message.timeout_ms / 1000)
@@ -152,18 +153,20 @@ class _Uncommitted:
 
 
 class _Produced:
-    """The partitions of one request: appended, waiting to be opened, or waiting to be committed."""
+    """The partitions of one request: appended, waiting for a longer append, or waiting to be committed."""
 
     def __init__(self, broker: BrokerContext, acks: int, version: int) -> None:
         self._broker = broker
         self._acks = acks
         self._version = version
         self._failed = False
-        self.unopened: list[tuple[PartitionProduceResponse, UnopenedBatch]] = []
+        self.long: list[tuple[PartitionProduceResponse, LongAppend]] = []
         self.uncommitted: list[_Uncommitted] = []
 
     def append(self, name: str, topic_id: UUID, data: PartitionProduceData) -> PartitionProduceResponse:
-        """Append the records of one partition. If that is long work, leave it to ``open``, which sets the response."""
+        """Append the records of one partition. If that is long work, leave it to ``append_long``, which sets the
+        response.
+        """
         replicas, partition = self._broker.replicas, None
         answer = PartitionProduceResponse(data.index, 0, -1)
         try:
@@ -179,15 +182,16 @@ class _Produced:
         except (KafkaError, OSError) as failure:
             self._refuse(answer, name, partition, failure)
         else:
-            if isinstance(appended, UnopenedBatch):
-                self.unopened.append((answer, appended))
+            if isinstance(appended, LongAppend):
+                self.long.append((answer, appended))
             else:
                 self._appended(answer, partition, appended)
         return answer
 
-    async def open(self) -> None:
-        """Append the batches that must be opened first."""
-        for answer, batch in self.unopened:
+    async def append_long(self) -> None:
+        """Append the batches that take longer."""
+        await self._broker.replicas.make_ids_durable([batch.partition for _, batch in self.long])
+        for answer, batch in self.long:
             try:
                 appended = await batch.append(self._broker.replicas.world)
             except (KafkaError, OSError) as failure:

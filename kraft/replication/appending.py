@@ -56,10 +56,10 @@ def _rules(config: LogConfig) -> ProduceRules:
 
 def append_produced(
     partition: HostedPartition, records: Records, produce_version: int, now_ms: int
-) -> AppendInfo | UnopenedBatch:
+) -> AppendInfo | LongAppend:
     """Append a producer's records to one partition. A duplicate batch is acknowledged again, without an append.
 
-    Returns an UnopenedBatch, and appends nothing yet, if the records must be decoded or recompressed first.
+    Returns a LongAppend, and appends nothing yet, if that takes longer.
 
     Raises:
         KafkaError: Nothing was appended; the error says why.
@@ -75,14 +75,14 @@ def append_produced(
     present = header.compression
     codec = _CODECS.get(config.compression_type, present)
     check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None
-    if check is not None or codec is not present:
-        return UnopenedBatch(partition, partition.leadership, buffer, header, check, codec, _level_of(codec, config))
+    if check is not None or codec is not present or partition.log.has_unsynced_id:
+        return LongAppend(partition, partition.leadership, buffer, header, check, codec, _level_of(codec, config))
     return _append(partition, buffer, header, now_ms)
 
 
 @attrs.frozen(eq=False)
-class UnopenedBatch:
-    """A batch whose records must be decoded or recompressed before the append."""
+class LongAppend:
+    """A batch that takes longer to append: its records must be decoded or recompressed, or its log is new."""
 
     partition: HostedPartition
     leadership: Leadership | None
@@ -93,28 +93,36 @@ class UnopenedBatch:
     level: int | None
 
     async def append(self, world: World) -> AppendInfo:
-        """Open the batch and append it. Large ones are opened on a worker thread and checked in slices.
+        """Open the batch if its records are needed, and append it.
 
-        Checks the partition a second time, because it may change while the batch is opened.
+        Checks the partition a second time, because it may change meanwhile.
 
         Raises:
             KafkaError: Nothing was appended; the error says why.
+        """
+        buffer, header = self.buffer, self.header
+        if self.check is not None or self.codec is not header.compression:
+            buffer = await self._opened(world)
+            header = parse_header(buffer)
+        if self.leadership is None or self.partition.leadership is not self.leadership:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        duplicate = _duplicate(self.partition, header)
+        return _append(self.partition, buffer, header, world.clock.now_ms()) if duplicate is None else duplicate
+
+    async def _opened(self, world: World) -> Buffer:
+        """Check the records, and return the batch in its codec. Large ones are opened on a worker thread and checked
+        in slices.
         """
         opening = opened(self.buffer, 0, self.header, max_bytes=MAX_DECOMPRESSED_BYTES, compute=world.compute)
         try:
             async with opening as payload:
                 if self.check is not None:
                     await self._checked(self.check, bytes(payload))
-                buffer, header = self.buffer, self.header
-                if self.codec is not header.compression:
-                    buffer = await self._recompressed(payload, world)
-                    header = parse_header(buffer)
+                return (
+                    self.buffer if self.codec is self.header.compression else await self._recompressed(payload, world)
+                )
         except CorruptBatch as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
-        if self.leadership is None or self.partition.leadership is not self.leadership:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        duplicate = _duplicate(self.partition, header)
-        return _append(self.partition, buffer, header, world.clock.now_ms()) if duplicate is None else duplicate
 
     async def _checked(self, check: RecordCheck, payload: bytes) -> None:
         turns = Turns(RECORDS_PER_SLICE)

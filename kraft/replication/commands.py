@@ -159,6 +159,7 @@ class ControllerCommands:
                     errors.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
                 topics.append(LeaderAndIsrTopicError(topic.topic_id, errors))
             self.replicas.announce()
+            await self.replicas.coordinating(led)
             self.coordinators.apply(led)
         return LeaderAndIsrResponse(topics=topics)
 

@@ -276,6 +276,9 @@ class Fetcher:
                 base_offset = header.base_offset
             end = position + header.size
         if end:
+            await self.replicas.make_ids_durable([partition])
+            if not self._is_current(requested):
+                return
             fetched = memoryview(records)[:end]
             if partition.begins_within(base_offset):
                 async with self.replicas.cutting(partition, base_offset):

@@ -17,7 +17,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from uuid import UUID
 
 import attrs
@@ -37,7 +37,7 @@ from kraft.storage.flush import Flush
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, is_internal
 from kraft.wire.uuids import ZERO_UUID
 from kraft.world.turns import Turns
 from kraft.world.world import World
@@ -185,7 +185,12 @@ class Replicas:
                 await turns.spend()
                 self._take_role(partition, partition.state, result)
             self.announce()
+        await self.coordinating(result)
         return result
+
+    async def coordinating(self, led: LeaderChanges) -> None:
+        """Prepare the gained partitions of internal topics. Their coordinators append in the event loop."""
+        await self.make_ids_durable(each for each in led.gained if is_internal(each.topic))
 
     # Commands of a ZooKeeper-era controller.
 
@@ -473,6 +478,16 @@ class Replicas:
                 nursery.start_soon(sync_one_by_one, name="sync")
         if failures:
             raise failures[0]
+
+    async def make_ids_durable(self, partitions: Iterable[HostedPartition]) -> None:
+        """Sync the topic ids of new logs on worker threads. Their first append would do so in the event loop.
+
+        A log whose id cannot be synced rejects the append.
+        """
+        new = [each for each in partitions if each.log.has_unsynced_id]
+        if new:
+            with suppress(OSError):
+                await self.sync(new, lambda log: log.begin_flush(0))
 
     # Checkpoints, at intervals and at the end.
 

@@ -77,7 +77,10 @@ class Log:
         self.epochs = LeaderEpochs(directory)
         self.producers = ProducerStates()
         self.topic_id: UUID | None = None
-        self._is_id_unsynced = False
+        self.has_unsynced_id = False
+        """Whether ``partition.metadata`` may not be durable yet. The first append syncs it, as in Kafka: a start sets
+        records without an id aside. A flush before the append syncs it, too, even one up to offset 0.
+        """
         self.cuts = 0
         """How often the log was truncated."""
         self.failure: OSError | None = None
@@ -162,6 +165,7 @@ class Log:
         self.producers = self._snapshots.recover(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
         self.topic_id = partition_metadata.read_topic_id(self.directory)
+        self.has_unsynced_id = self.topic_id is not None and not self.log_end_offset
 
     def _load_epochs(self) -> bool:
         try:
@@ -176,9 +180,9 @@ class Log:
         return sum(segment.size for segment in self.segments)
 
     def assign_topic_id(self, topic_id: UUID) -> None:
-        """Write ``partition.metadata``. The next flush makes it durable."""
+        """Write ``partition.metadata``. The next flush makes it durable, or the first append."""
         partition_metadata.write_topic_id(self.directory, topic_id)
-        self._is_id_unsynced = True
+        self.has_unsynced_id = True
         self.topic_id = topic_id
 
     # -- Appending
@@ -252,6 +256,8 @@ class Log:
 
     def _append(self, buffer: Buffer, batches: Sequence[AppendedBatch], base_offset: int, now_ms: int) -> None:
         self._check_sound()
+        if self.has_unsynced_id:
+            self._flush_at_once(0)
         active = self.segments[-1]
         if active.size and self._must_roll(active, len(buffer), batches, now_ms):
             active = self.roll(base_offset)
@@ -263,7 +269,7 @@ class Log:
             raise
         self.log_end_offset = active.next_offset
         if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
-            self._flush_at_once()
+            self._flush_at_once(self.log_end_offset)
 
     def _check_sound(self) -> None:
         if self.failure is not None:
@@ -271,9 +277,9 @@ class Log:
         if self.is_closed:
             raise FileNotFoundError(errno.ENOENT, "the log is closed", self.directory)
 
-    def _flush_at_once(self) -> None:
+    def _flush_at_once(self, offset: int) -> None:
         try:
-            self.flush()
+            self.flush(offset)
         except OSError as failure:
             self.failure = failure
             raise
@@ -460,9 +466,9 @@ class Log:
         self._check_sound()
         offset = self.log_end_offset if offset is None else min(offset, self.log_end_offset)
         replaced = [self.epochs.path] if self.epochs.unsynced else []
-        if self._is_id_unsynced:
-            replaced.append(os.path.join(self.directory, partition_metadata.FILE_NAME))
-        self.epochs.unsynced = self._is_id_unsynced = False
+        if self.has_unsynced_id:
+            replaced.append(partition_metadata.path_in(self.directory))
+        self.epochs.unsynced = False
         flush = self.segments.begin_flush(self.recovery_point, offset, replaced, self.cuts)
         if self._unfinished is not None:
             flush = flush.including(self._unfinished)
@@ -476,6 +482,8 @@ class Log:
         """
         if self._unfinished is flush:
             self._unfinished = None
+        if partition_metadata.path_in(self.directory) in flush.paths:
+            self.has_unsynced_id = False
         if flush.cuts == self.cuts:
             self.recovery_point = max(self.recovery_point, flush.end_offset)
 

@@ -14,9 +14,13 @@ FILE_NAME = "partition.metadata"
 _MAX_BYTES = 4096
 
 
+def path_in(directory: str | os.PathLike[str]) -> str:
+    return os.path.join(directory, FILE_NAME)
+
+
 def read_topic_id(directory: str | os.PathLike[str]) -> UUID | None:
     """Return the topic id; None if the file is absent or a power cut emptied it. Raises StorageError, OSError."""
-    path = os.path.join(directory, FILE_NAME)
+    path = path_in(directory)
     try:
         with open(path, "rb", opener=open_for_reading) as file:
             text = file.read(_MAX_BYTES).decode("utf-8", errors="replace")
@@ -36,4 +40,4 @@ def read_topic_id(directory: str | os.PathLike[str]) -> UUID | None:
 def write_topic_id(directory: str | os.PathLike[str], topic_id: UUID) -> None:
     """Replace the file. The caller makes it durable. Raises OSError."""
     content = f"version: 0\ntopic_id: {uuid_to_text(topic_id)}"  # no line break at the end, as in Kafka
-    write_atomically(os.path.join(directory, FILE_NAME), content.encode(), durable=False)
+    write_atomically(path_in(directory), content.encode(), durable=False)

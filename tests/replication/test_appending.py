@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import pytest
 import trio
 
+from kraft.api.produce import at_broker
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.messages.produce_response import ProduceResponse
+from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import ResourceType
 from kraft.records import compression as codecs
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
-from kraft.replication.appending import UnopenedBatch, append_produced
+from kraft.replication.appending import LongAppend, append_produced
+from kraft.rpc.channel import ConnectionInfo, Parked, Request
+from kraft.storage.flush import Flush
 from kraft.storage.log import AppendInfo
 from kraft.storage.opening import RECORDS_PER_SLICE, SMALL_BYTES
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import OFFSETS_TOPIC
 from kraft.world.world import World
 from tests.records.strategies import forge
-from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration, topic
+from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration, serving, topic
 from tests.support.steps import steps_of_this_task
+from tests.support.talk import produce_request
 
 PRODUCE_VERSION = 12
 NOW_MS = 1_000_000
@@ -36,6 +44,7 @@ async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
     await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
     log = broker.partition.log
+    await broker.replicas.make_ids_durable([broker.partition])
     yield broker
     log.abandon()
 
@@ -49,9 +58,9 @@ def batch(count: int, size: int, *, sequence: int = 0, compression: Compression 
     return encode_batch(records, producer_id=7, producer_epoch=0, base_sequence=sequence, compression=compression)
 
 
-def unopened(broker: Broker, records: bytes) -> UnopenedBatch:
+def unopened(broker: Broker, records: bytes) -> LongAppend:
     result = append_produced(broker.partition, records, PRODUCE_VERSION, NOW_MS)
-    assert isinstance(result, UnopenedBatch)
+    assert isinstance(result, LongAppend)
     assert broker.partition.log.log_end_offset == 0
     return result
 
@@ -91,7 +100,7 @@ async def test_large_batches_are_compressed_on_a_worker_thread(broker: Broker, m
     (large,) = threads
     assert large != threading.get_ident()
     small = append_produced(broker.partition, batch(1, 100, sequence=1), PRODUCE_VERSION, NOW_MS)
-    assert isinstance(small, UnopenedBatch)
+    assert isinstance(small, LongAppend)
     assert await small.append(World()) == AppendInfo(1, 1, -1, 0)
     assert threads == [large, threading.get_ident()], "a thread would cost more than the work"
     assert broker.values == [bytes(2 * SMALL_BYTES), bytes(100)]
@@ -126,7 +135,7 @@ async def test_a_retry_that_came_during_the_work_is_a_duplicate(broker: Broker) 
     first, retry = unopened(broker, records), unopened(broker, records)
     results = []
 
-    async def append(each: UnopenedBatch) -> None:
+    async def append(each: LongAppend) -> None:
         results.append(await each.append(World()))
 
     async with trio.open_nursery() as nursery:
@@ -141,7 +150,7 @@ async def test_a_batch_that_follows_one_in_work_is_out_of_order(broker: Broker) 
     await configure(broker, "compression.type", "zstd")
     await unopened(broker, batch(1, 10)).append(World())
     large = append_produced(broker.partition, batch(1, 2 * SMALL_BYTES, sequence=1), PRODUCE_VERSION, NOW_MS)
-    assert isinstance(large, UnopenedBatch)
+    assert isinstance(large, LongAppend)
     with pytest.raises(KafkaError) as caught:
         append_produced(broker.partition, batch(1, 10, sequence=2), PRODUCE_VERSION, NOW_MS)
     assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -205,3 +214,59 @@ async def test_a_cancelled_append_does_not_wait_for_its_thread(broker: Broker) -
     finally:
         release.set()
     assert broker.partition.log.log_end_offset == 0
+
+
+async def test_the_first_append_to_a_log_waits_until_its_topic_id_is_durable(tmp_path: Path) -> None:
+    """UnifiedLog.append calls maybeFlushMetadataFile first. A worker thread syncs, and other requests go on."""
+    synced: list[tuple[str, ...]] = []
+
+    async def in_thread(work: Callable[..., Any], flush: Flush) -> None:
+        assert not broker.values, "the id comes first"
+        synced.append(flush.paths)
+        work(flush)
+
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.world = World(in_thread=in_thread)
+    await broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    assert synced == [], "a creation of 10,000 partitions does not wait for the disk"
+    message = produce_request(TOPIC, batch(1, 10))
+    info = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+    reply = await at_broker(serving(broker.replicas), Request(0, PRODUCE_VERSION, 0, "t", b"", 0, info), message)
+    assert isinstance(reply, Parked)
+    response = await reply.wait()
+    assert isinstance(response, ProduceResponse)
+    assert response.responses[0].partition_responses[0].error_code == 0
+    assert synced == [(str(tmp_path / "topic-0" / "partition.metadata"),)]
+    appended = append_produced(broker.partition, batch(1, 10, sequence=1), PRODUCE_VERSION, NOW_MS)
+    assert isinstance(appended, AppendInfo)
+    broker.partition.log.abandon()
+
+
+async def test_the_ids_of_coordinated_logs_are_durable_before_their_coordinator_begins(tmp_path: Path) -> None:
+    """A coordinator appends in the event loop, and there a sync would hold all others."""
+    broker = broker_in(tmp_path, 1)
+    await broker.replicas.registered(5)
+    records = topic(1, leader=1)[1:]
+    led = await broker.hear(registration(1, 5), TopicRecord(name=OFFSETS_TOPIC, topic_id=TOPIC_ID), *records)
+    assert [each.log.has_unsynced_id for each in led.gained] == [False]
+    led.gained[0].log.abandon()
+
+
+async def test_a_log_whose_topic_id_cannot_be_synced_rejects_appends(tmp_path: Path) -> None:
+    """The node ends at the next check of its logs. Until then it accepts no record that a power cut could take away."""
+
+    def fail(flush: Flush) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    broker = broker_in(tmp_path, 1)
+    broker.replicas.world = World(sync=cast(Any, fail))
+    await broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    await broker.replicas.make_ids_durable([broker.partition])
+    long = append_produced(broker.partition, batch(1, 10), PRODUCE_VERSION, NOW_MS)
+    assert isinstance(long, LongAppend)
+    with pytest.raises(OSError, match="an earlier write failed"):
+        await long.append(World())
+    assert broker.partition.log.log_end_offset == 0
+    broker.partition.log.abandon()

@@ -17,6 +17,7 @@ import pytest
 from kraft.records.batch import CorruptBatch, TimestampType, iter_headers, stamp
 from kraft.simulation.virtual_network import at_once
 from kraft.storage.directory import LastStop
+from kraft.storage.flush import Flush
 from kraft.storage.log import Log, remove_files
 from kraft.storage.segment import SEGMENT_SUFFIXES, AppendedBatch
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -544,16 +545,39 @@ def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
     assert not log.begin_flush().directories
 
 
-def test_records_are_not_durable_before_their_topic_id(tmp_path: Path) -> None:
+def test_records_are_not_written_before_their_topic_id_is_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """UnifiedLog.append calls maybeFlushMetadataFile first. A start sets a directory without an id aside, with all of
-    its records."""
+    its records. A kill before the first append leaves the question open.
+    """
+    synced = []
+    monkeypatch.setattr(Flush, "run", lambda flush: synced.append((path in flush.paths, log.size)))
+    path = str(tmp_path / NAME / "partition.metadata")
     log = open_log(tmp_path, config())
     log.assign_topic_id(UUID(int=1))
-    append(log, batch([b"0"]))
-    assert str(tmp_path / NAME / "partition.metadata") in log.begin_flush().paths
-    log.flush()
+    log.abandon()
+    log = open_log(tmp_path, config())
+    for _ in range(2):
+        append(log, batch([b"0"]))
+    assert synced == [(True, 0)]
+    log.abandon()
+    log = open_log(tmp_path, config())
     append(log, batch([b"1"]))
-    assert not log.begin_flush().paths
+    assert len(synced) == 1
+
+
+def test_nothing_is_written_if_the_topic_id_cannot_be_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(flush: Flush) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Flush, "run", fail)
+    log = open_log(tmp_path, config())
+    log.assign_topic_id(UUID(int=1))
+    for _ in range(2):
+        with pytest.raises(OSError, match=r"Input/output error|an earlier write failed"):
+            append(log, batch([b"0"]))
+    assert log.size == 0
 
 
 def test_a_stop_writes_the_producers_only_if_the_log_has_changed(tmp_path: Path) -> None:
