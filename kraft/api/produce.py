@@ -51,7 +51,7 @@ from kraft.storage.log import AppendInfo
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
-from kraft.world.turns import give_turn
+from kraft.world.turns import Turns, give_turn
 
 ROW = Api(
     ApiKey.PRODUCE,
@@ -91,24 +91,27 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         return error(message, version, code)
     produced = _Produced(broker, message.acks, version)
     response = ProduceResponse()
-    spent, opened = 0, OPEN_FILES.opened
+    spent = 0
     for name, topic_id, partitions in named.values():
         answers = TopicProduceResponse(name, topic_id)
         response.responses.append(answers)
         for data in partitions.values():
-            answers.partition_responses.append(produced.append(name, topic_id, data))
-            spent += _PARTITION_BYTES + len(data.records or b"") + (OPEN_FILES.opened - opened) * _FILE_BYTES
             opened = OPEN_FILES.opened
+            answers.partition_responses.append(produced.append(name, topic_id, data))
+            spent += _cost(len(data.records or b""), OPEN_FILES.opened - opened)
             if spent >= _SLICE_BYTES:
                 spent = 0
                 await give_turn()
-                opened = OPEN_FILES.opened
     if produced.long or produced.uncommitted:
         return Parked(partial(_later, produced, message, response))
     return produced.unanswered() if message.acks == 0 else response
 
 
 at_zk_broker = at_broker
+
+
+def _cost(size: int, opened: int) -> int:
+    return _PARTITION_BYTES + size + opened * _FILE_BYTES
 
 
 async def _later(
@@ -191,13 +194,16 @@ class _Produced:
     async def append_long(self) -> None:
         """Append the batches that take longer."""
         await self._broker.replicas.make_ids_durable([batch.partition for _, batch in self.long])
+        turns = Turns(_SLICE_BYTES)
         for answer, batch in self.long:
+            opened = OPEN_FILES.opened
             try:
                 appended = await batch.append(self._broker.replicas.world)
             except (KafkaError, OSError) as failure:
                 self._refuse(answer, batch.partition.topic, batch.partition, failure)
             else:
                 self._appended(answer, batch.partition, appended)
+            await turns.spend(_cost(len(batch.buffer), OPEN_FILES.opened - opened))
 
     async def commit(self, deadline: float) -> None:
         """Wait until the records are committed, or set the errors of the response. The records stay in the log."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +28,8 @@ from kraft.storage.open_files import OPEN_FILES
 from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import ZERO_UUID
-from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration
+from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in
 from tests.support.held import serving as serving_at
-from tests.support.held import topic as topic_records
 from tests.support.open_files import held_files
 from tests.support.steps import steps_of_this_task
 from tests.support.talk import (
@@ -249,17 +246,6 @@ def _request(version: int = 12) -> Request:
     return Request(ApiKey.FETCH, version, 0, "test", b"", 0, info)
 
 
-@asynccontextmanager
-async def _leader(path: Path, partitions: int, *replicas: int) -> AsyncIterator[Broker]:
-    broker = broker_in(path, 1)
-    await broker.replicas.registered(5)
-    records = topic_records(*(replicas or (1,)), leader=1, partitions=partitions)
-    await broker.hear(registration(1, 5), registration(2, 6), *records)
-    yield broker
-    for partition in broker.replicas.all():
-        partition.log.abandon()
-
-
 async def _answer_to(context: BrokerContext, message: FetchRequest) -> FetchResponse:
     reply = await at_broker(context, _request(), message)
     response = await reply.wait() if isinstance(reply, Parked) else reply
@@ -282,7 +268,7 @@ async def test_a_wake_looks_only_at_the_partitions_that_changed(
         looked_up[index] += 1
         return leader_of(replicas, name, index)
 
-    async with _leader(tmp_path, 300) as broker, trio.open_nursery() as nursery:
+    async with leader_in(tmp_path, 300) as broker, trio.open_nursery() as nursery:
         context = serving_at(broker.replicas)
         message = fetch_request(TOPIC, partitions=tuple(range(300)), min_bytes=1 << 19, max_wait_ms=FOREVER_MS)
         for _ in range(5):
@@ -303,7 +289,7 @@ async def test_a_wake_looks_only_at_the_partitions_that_changed(
 async def test_many_partitions_are_read_in_slices(tmp_path: Path) -> None:
     """A handler is free again at once, and other tasks run after each slice."""
     count = PARTITIONS_PER_SLICE + 10
-    async with _leader(tmp_path, count) as broker:
+    async with leader_in(tmp_path, count) as broker:
         message = fetch_request(TOPIC, partitions=tuple(range(count)), min_bytes=0)
         reply = await at_broker(serving_at(broker.replicas), _request(), message)
         assert isinstance(reply, Parked)
@@ -316,7 +302,7 @@ async def test_many_partitions_are_read_in_slices(tmp_path: Path) -> None:
 
 async def test_a_change_between_the_first_read_and_the_wait_counts(tmp_path: Path) -> None:
     """The connection's task begins to wait some time after the handler has read."""
-    async with _leader(tmp_path, 2) as broker:
+    async with leader_in(tmp_path, 2) as broker:
         message = fetch_request(TOPIC, partitions=(0, 1), min_bytes=1, max_wait_ms=FOREVER_MS)
         reply = await at_broker(serving_at(broker.replicas), _request(), message)
         assert isinstance(reply, Parked)
@@ -330,7 +316,7 @@ async def test_a_change_between_the_first_read_and_the_wait_counts(tmp_path: Pat
 async def test_a_parked_fetch_holds_no_file_open(tmp_path: Path) -> None:
     """Parked requests are many and wait for long, so their slices would take the files of all other logs."""
     others = held_files()
-    async with _leader(tmp_path, 40) as broker, trio.open_nursery() as nursery:
+    async with leader_in(tmp_path, 40) as broker, trio.open_nursery() as nursery:
         for index in range(40):
             _append(broker, index, 100)
         message = fetch_request(TOPIC, partitions=tuple(range(40)), min_bytes=1 << 19, max_wait_ms=FOREVER_MS)
@@ -347,7 +333,7 @@ async def test_a_response_has_no_more_slices_than_files_are_free(
 ) -> None:
     """The other partitions come with the next Fetch, as after ``max_bytes``."""
     others = held_files()
-    async with _leader(tmp_path, 40) as broker:
+    async with leader_in(tmp_path, 40) as broker:
         for index in range(40):
             _append(broker, index, 100)
         monkeypatch.setattr(OPEN_FILES, "capacity", others + 10)
@@ -366,7 +352,7 @@ async def test_a_response_has_no_more_slices_than_files_are_free(
 
 async def test_more_min_bytes_than_max_bytes_do_not_wait(tmp_path: Path) -> None:
     """KafkaApis: "fetchMinBytes = Math.min(fetchRequest.minBytes, fetchMaxBytes)"."""
-    async with _leader(tmp_path, 1) as broker:
+    async with leader_in(tmp_path, 1) as broker:
         _append(broker, 0, 100)
         message = fetch_request(TOPIC, min_bytes=1 << 20, max_bytes=100, max_wait_ms=FOREVER_MS)
         assert isinstance(await at_broker(serving_at(broker.replicas), _request(), message), FetchResponse)
@@ -423,7 +409,7 @@ def test_a_parked_fetch_ends_when_its_partitions_have_enough(
     """``fetch.min.bytes``, against a new read of every partition alone after each change."""
 
     async def main(path: Path) -> None:
-        async with _leader(path, 2, *replicas) as broker, trio.open_nursery() as nursery:
+        async with leader_in(path, 2, *replicas) as broker, trio.open_nursery() as nursery:
             context, answers = serving_at(broker.replicas), []
             message = fetch_request(
                 TOPIC,

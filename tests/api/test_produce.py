@@ -15,14 +15,15 @@ from kraft.messages.produce_request import PartitionProduceData, ProduceRequest,
 from kraft.messages.produce_response import ProduceResponse
 from kraft.records.batch import TimestampType, checksum, parse_header
 from kraft.records.compression import Compression
-from kraft.rpc.channel import ConnectionInfo, Request
+from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.rpc.client import Connection, connect
 from kraft.storage import segment
+from kraft.storage.open_files import OPEN_FILES
 from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.errors import ErrorCode
 from kraft.world.dial import dial_by_tcp
 from kraft.world.transport import Transport
-from tests.support.held import broker_in, serving
+from tests.support.held import TOPIC, broker_in, leader_in, serving
 from tests.support.nodes import connected
 from tests.support.steps import steps_of_this_task
 from tests.support.talk import batch, create, end_offset, fetch, produce, produce_request, topic_id_of, values
@@ -361,3 +362,23 @@ async def test_many_partitions_leave_turns_to_other_tasks_before_the_first_appen
     assert codes == (
         [ErrorCode.TRANSACTIONAL_ID_NOT_FOUND] * 150 if transactional else [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 100
     )
+
+
+@pytest.mark.parametrize("acks", [0, -1])
+async def test_the_first_appends_to_many_logs_leave_turns_to_other_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, acks: int
+) -> None:
+    """Each opens a file, which takes as long as 384 KiB of records: at most five of them are one slice of 2 MiB."""
+    count = 50
+    monkeypatch.setattr(OPEN_FILES, "capacity", 10)
+    data = [PartitionProduceData(index, batch(b"a")) for index in range(count)]
+    message = ProduceRequest(None, acks, topic_data=[TopicProduceData(TOPIC, partition_data=data)])
+    info = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+    async with leader_in(tmp_path, count) as broker:
+        reply = await at_broker(serving(broker.replicas), Request(0, 9, 0, "t", b"", 0, info), message)
+        assert isinstance(reply, Parked)
+        await broker.replicas.make_ids_durable(broker.replicas.all())
+        async with steps_of_this_task() as steps:
+            await reply.wait()
+        assert steps.count >= count // 5
+        assert [each.log.log_end_offset for each in broker.replicas.all()] == [1] * count

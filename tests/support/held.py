@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -58,6 +60,18 @@ class Broker:
 def broker_in(path: Path, node_id: int) -> Broker:
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", node_id), LastStop.CLEAN)
     return Broker(Replicas(node_id, World(), [directory], {}))
+
+
+@asynccontextmanager
+async def leader_in(path: Path, partitions: int, *replicas: int) -> AsyncIterator[Broker]:
+    """Broker 1, which leads all partitions of TOPIC. Each has ``replicas``, or broker 1 alone."""
+    broker = broker_in(path, 1)
+    await broker.replicas.registered(5)
+    records = topic(*(replicas or (1,)), leader=1, partitions=partitions)
+    await broker.hear(registration(1, 5), registration(2, 6), *records)
+    yield broker
+    for partition in broker.replicas.all():
+        partition.log.abandon()
 
 
 def serving(replicas: Replicas) -> BrokerContext:
