@@ -278,12 +278,21 @@ class Shard:
         turns = Turns(_SLICE)
         while self._works:
             try:
-                await in_slices(self._works[0].steps, turns)
+                await in_slices(self._until_resigned(self._works[0].steps), turns)
             except Exception:
                 logger.exception("%s: an event failed; its groups are loaded again", self.partition.name)
                 self._reload()
-            if self._works:  # otherwise it failed, and the shard resigned
-                self._works.popleft().end()
+            await trio.lowlevel.checkpoint_if_cancelled()
+            self._works.popleft().end()
+
+    def _until_resigned(self, steps: Steps[None]) -> Steps[None]:
+        """A task that is cancelled while others have their turn may continue until its next checkpoint. The requests
+        of this work have their responses then.
+        """
+        for cost in steps:
+            yield cost
+            if self.scope.cancel_called:
+                return
 
     def _replay(self, done: list[CoordinatorEffects]) -> Steps[None]:
         """Replay records below the high watermark. After the leadership ended it replays none: another leader may have
