@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 import attrs
+import pytest
 import trio
 import trio.testing
 
+from kraft.config.listeners import Endpoint
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.leader_and_isr_response import LeaderAndIsrResponse
+from kraft.messages.registry import ApiKey
+from kraft.messages.update_metadata_response import UpdateMetadataResponse
 from kraft.metrics import Gauge, Histogram, Registry
+from kraft.rpc.channel import CLOSE, Parked, Reply, Request
+from kraft.rpc.plane import Plane
+from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
+from kraft.rpc.server import Service, serve
+from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.wire.errors import ErrorCode
 from kraft.world.trace import Trace, TraceEvent
-from kraft.world.world import World
 from kraft.zookeeper.controller.active import LegacyControllerConfig
 from kraft.zookeeper.controller.core import LegacyController
-from kraft.zookeeper.controller_driver import INBOX_EVENTS, LegacyControllerDriver
+from kraft.zookeeper.controller_driver import INBOX_EVENTS, REQUEST_TIMEOUT_S, LegacyControllerDriver
 from kraft.zookeeper.operations import Delete, Operation, Result, ZnodeChanged
 from kraft.zookeeper.session import SessionLost, SessionState
 from kraft.zookeeper.trace import ControllerElected, ControllerResigned
+from kraft.zookeeper.znodes.brokers import BROKER_IDS, BrokerRegistration, broker_path, encode_broker
 from kraft.zookeeper.znodes.cluster import PERSISTENT_PATHS
 from kraft.zookeeper.znodes.controllers import CONTROLLER
+from kraft.zookeeper.znodes.topics import ReplicaAssignment, TopicAssignment, encode_topic, topic_path
+from tests.support.legacy_cluster import response
 from tests.support.znode_tree import ZnodeTree
 
 CONTROLLER_ID = 100
@@ -62,6 +76,7 @@ class Scene:
     tree: ZnodeTree = attrs.Factory(ZnodeTree)
     heard: list[TraceEvent] = attrs.Factory(list)
     registry: Registry = attrs.Factory(Registry)
+    network: VirtualNetwork = attrs.Factory(VirtualNetwork)
     driver: LegacyControllerDriver = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -69,7 +84,7 @@ class Scene:
         trace = Trace()
         trace.subscribe(TraceEvent, self.heard.append)
         core = LegacyController(CONFIG, uuid.uuid4, random.Random(1))
-        self.driver = LegacyControllerDriver(World(), core, trace, self.registry)
+        self.driver = LegacyControllerDriver(self.network.world("controller", at_once), core, trace, self.registry)
 
     async def code(self) -> int:
         """The error code of the controller's response."""
@@ -170,3 +185,111 @@ async def test_a_deleted_controller_znode_is_an_election() -> None:
         (ControllerElected, 1),
         (ControllerElected, 2),
     ]
+
+
+@attrs.define(eq=False)
+class ScriptedBroker:
+    """Notes each request. The replies of ``script`` come first, then valid ones."""
+
+    script: list[Reply] = attrs.Factory(list)
+    received: list[Any] = attrs.Factory(list)
+
+    async def handle(self, request: Request) -> Reply:
+        message: Any = request.message()
+        self.received.append(message)
+        reply: Reply = self.script.pop(0) if self.script else response(message)
+        return reply
+
+    def kinds(self) -> list[tuple[str, int]]:
+        """The API and the controller epoch of each request."""
+        return [(type(each).__name__, each.controller_epoch) for each in self.received]
+
+
+@asynccontextmanager
+async def leading(scene: Scene, broker: ScriptedBroker) -> AsyncIterator[TreeSession]:
+    """The driver in a session, with a topic on broker 7."""
+    service = Service(
+        handle=broker.handle,
+        apis={ApiKey.LEADER_AND_ISR: (7, 7), ApiKey.UPDATE_METADATA: (8, 8), ApiKey.STOP_REPLICA: (4, 4)},
+        error_response=lambda request, error: UpdateMetadataResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR),
+        quotas=ConnectionQuotas(ConnectionLimits(), trio.current_time),
+        registry=Registry(),
+        listen=scene.network.listen("node-7"),
+    )
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "node-7", 9092)
+    scene.tree.put(broker_path(7), encode_broker(BrokerRegistration(7, (endpoint,))))
+    assigned = TopicAssignment(uuid.UUID(int=1), {0: ReplicaAssignment((7,))})
+    scene.tree.put(topic_path("t"), encode_topic(assigned))
+    with trio.fail_after(10 * REQUEST_TIMEOUT_S):
+        async with trio.open_nursery() as nursery:
+            plane = Plane("data", (endpoint,), 20, 1, 1, "")
+            await nursery.start(serve, plane, service, trio.Event())
+            opened = TreeSession(scene.tree)
+            opened.connect()
+            nursery.start_soon(scene.driver.run, opened)
+            yield opened
+            nursery.cancel_scope.cancel()
+
+
+FIRST = [("UpdateMetadataRequest", 1), ("LeaderAndIsrRequest", 1), ("UpdateMetadataRequest", 1)]
+
+
+async def test_a_broker_gets_the_live_brokers_then_roles_then_metadata(autojump_clock: object) -> None:
+    """KafkaController.onControllerFailover, and ControllerBrokerRequestBatch.sendRequestsToBrokers."""
+    scene, broker = Scene(), ScriptedBroker()
+    async with leading(scene, broker):
+        await trio.sleep(1)
+    assert broker.kinds() == FIRST
+    assert broker.received[1].topic_states[0].partition_states[0].leader == 7
+
+
+@pytest.mark.parametrize("reply", [CLOSE, LeaderAndIsrResponse()], ids=["closed", "malformed"])
+async def test_a_request_without_a_response_is_sent_again(autojump_clock: object, reply: Reply) -> None:
+    """RequestSendThread.doWork: "if the send was not successful, reconnect to broker and resend the message". A
+    LeaderAndIsr in the place of an UpdateMetadata cannot be decoded."""
+    scene, broker = Scene(), ScriptedBroker([reply])
+    async with leading(scene, broker):
+        await trio.sleep(1)
+    assert broker.kinds() == [FIRST[0], *FIRST]
+
+
+async def test_a_broker_that_does_not_respond_has_one_request_in_flight(autojump_clock: object) -> None:
+    """KIP-291, footnote 2; after controller.socket.timeout.ms the same request is sent again."""
+    scene, broker = Scene(), ScriptedBroker([Parked(trio.sleep_forever)] * 2)
+    async with leading(scene, broker):
+        await trio.sleep(REQUEST_TIMEOUT_S - 1)
+        assert broker.kinds() == FIRST[:1]
+        await trio.sleep(REQUEST_TIMEOUT_S)
+        assert broker.kinds() == FIRST[:1] * 2
+        await trio.sleep(REQUEST_TIMEOUT_S)
+        assert broker.kinds() == [*FIRST[:1] * 2, *FIRST]
+
+
+async def test_a_request_of_an_ended_epoch_holds_no_request_of_the_next_one(autojump_clock: object) -> None:
+    """ControllerChannelManager.shutdown at a resignation: the next epoch has a connection of its own."""
+    scene, broker = Scene(), ScriptedBroker([Parked(trio.sleep_forever)])
+    async with leading(scene, broker):
+        await trio.sleep(1)
+        assert broker.kinds() == FIRST[:1]
+        scene.tree.perform(None, Delete(CONTROLLER))
+        await scene.driver.changed(ZnodeChanged(CONTROLLER))
+        await trio.sleep(1)
+    assert broker.kinds() == [FIRST[0], *((api, 2) for api, _ in FIRST)]
+
+
+async def test_a_broker_that_registered_again_gets_all_anew(autojump_clock: object) -> None:
+    """KIP-380: a higher broker epoch is another incarnation. The request to the former one is void."""
+    scene, broker = Scene(), ScriptedBroker([Parked(trio.sleep_forever)])
+    async with leading(scene, broker):
+        await trio.sleep(1)
+        path = broker_path(7)
+        data = scene.tree.data(path)
+        scene.tree.perform(None, Delete(path))
+        scene.tree.put(path, data)
+        epoch = scene.tree.znodes[path].created_zxid
+        await scene.driver.changed(ZnodeChanged(BROKER_IDS))
+        await trio.sleep(1)
+    first, *others = broker.received
+    assert first.broker_epoch < epoch
+    assert {each.broker_epoch for each in others} == {epoch}
+    assert "LeaderAndIsrRequest" in {type(each).__name__ for each in others}

@@ -6,7 +6,13 @@ import pytest
 
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.wire.errors import ErrorCode
-from kraft.zookeeper.znodes.cluster import PRODUCER_ID_BLOCK, ZkProducerIdBlock, decode_producer_id_block
+from kraft.zookeeper.controller.effects import ApiRequest, OperationsPerformed
+from kraft.zookeeper.znodes.cluster import (
+    PRODUCER_ID_BLOCK,
+    ZkProducerIdBlock,
+    decode_producer_id_block,
+    encode_producer_id_block,
+)
 from tests.support.legacy_cluster import LegacyClusterModel
 
 
@@ -25,6 +31,19 @@ def test_each_block_follows_the_last_one() -> None:
     assert block == ZkProducerIdBlock(2, 1000, 1999)
     cluster.stop(1)
     assert ask(cluster, 2) == (0, 2000, 1000)
+
+
+def test_two_controllers_never_allocate_the_same_block() -> None:
+    """ZkProducerIdManager.getNewProducerIdBlock: the write is conditional on the version that was read."""
+    cluster = LegacyClusterModel(1)
+    cluster.start(1)
+    broker = cluster.controller
+    request = AllocateProducerIdsRequest(broker_id=1, broker_epoch=cluster.epoch(1))
+    read = broker.core.step(0, ApiRequest("token", request, 0)).operations
+    results = tuple(cluster.tree.perform(broker.session, each) for each in read)
+    cluster.tree.put(PRODUCER_ID_BLOCK, encode_producer_id_block(ZkProducerIdBlock(2, 0, 999)))
+    cluster.perform(broker, broker.core.step(0, OperationsPerformed(results)))
+    assert cluster.responses["token"].producer_id_start == 1000
 
 
 def test_brokers_without_the_present_registration_are_refused() -> None:
