@@ -32,7 +32,7 @@ from kraft.config.quorum_settings import LeaseSettings, MetadataLogSettings, Quo
 from kraft.config.request_log_settings import RequestLogSettings
 from kraft.config.setting import ConfigError, ConfigKey, invalid, structure, table
 from kraft.config.topic import TOPIC_DEFAULT_CONFIGS, LogConfig, log_config
-from kraft.config.zookeeper_settings import ZooKeeperSettings, check_replaced
+from kraft.config.zookeeper_settings import ZooKeeperSettings, check_replaced, check_supported
 
 __all__ = ["BROKER_CONFIGS", "ConfigError", "NodeConfig", "broker_key", "node_config"]
 
@@ -211,6 +211,7 @@ def _identity_in_zookeeper_mode(identity: IdentitySettings, zookeeper: ZooKeeper
             identity.broker_id,
             "Value must be at least 0: this node generates no ids",
         )
+    check_supported(zookeeper, node_id)
     return attrs.evolve(identity, node_id=node_id)
 
 

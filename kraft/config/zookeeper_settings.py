@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from kraft.config.setting import Importance, at_least, integer, invalid, string
+from kraft.config.setting import Importance, at_least, boolean, integer, invalid, string
 
 
 @attrs.frozen
@@ -31,6 +31,42 @@ class ZooKeeperSettings:
         importance=Importance.HIGH,
         limit=at_least(1),
     )
+    zookeeper_max_in_flight_requests: int = integer(
+        10,
+        "The most requests that ZooKeeper has not answered yet.",
+        importance=Importance.HIGH,
+        limit=at_least(1),
+        not_honoured="1,000 operations of a decision are in flight",
+    )
+    zookeeper_set_acl: bool = boolean(
+        False,
+        "Whether the znodes that this node creates belong to it alone. Only false is allowed.",
+        importance=Importance.HIGH,
+    )
+    zookeeper_ssl_client_enable: bool = boolean(
+        False, "Whether the connections to ZooKeeper use TLS. Only false is allowed."
+    )
+    broker_id_generation_enable: bool = boolean(
+        True,
+        "Whether a broker.id is at most reserved.broker.max.id, so that a cluster may have ids that brokers of Apache "
+        "Kafka generate. This node generates none.",
+    )
+    reserved_broker_max_id: int = integer(
+        1000, "The highest broker.id while broker.id.generation.enable is true.", limit=at_least(0)
+    )
+
+
+def check_supported(settings: ZooKeeperSettings, broker_id: int) -> None:
+    """Raise ConfigError for settings of ZooKeeper mode that this node cannot follow, and for a reserved id."""
+    if settings.zookeeper_set_acl:
+        why = "Value must be false: this node has no SASL and no TLS with which ZooKeeper could know it"
+        invalid("zookeeper.set.acl", "true", why)
+    if settings.zookeeper_ssl_client_enable:
+        why = "Value must be false: this node has no TLS for its connections to ZooKeeper"
+        invalid("zookeeper.ssl.client.enable", "true", why)
+    if settings.broker_id_generation_enable and broker_id > settings.reserved_broker_max_id:
+        why = f"Value must be no more than reserved.broker.max.id ({settings.reserved_broker_max_id})"
+        invalid("broker.id", broker_id, f"{why} while broker.id.generation.enable is true")
 
 
 _REMOVED = "Kafka has no such setting any more: set {} instead"

@@ -193,6 +193,13 @@ def test_the_control_plane_may_refuse_the_requests_of_clients() -> None:
     assert f"for configuration {FORCED}: " in str(caught.value)
 
 
+def test_an_id_may_be_high_where_no_broker_generates_its_own() -> None:
+    """KafkaConfig: "broker.id must be … not greater than reserved.broker.max.id" only while ids are generated."""
+    high = {**IN_ZOOKEEPER_MODE, "broker.id": "5000"}
+    assert node_config({**high, "broker.id.generation.enable": "false"}).node_id == 5000
+    assert node_config({**high, "reserved.broker.max.id": "5000"}).node_id == 5000
+
+
 @pytest.mark.parametrize(
     ("changes", "key", "why"),
     [
@@ -223,6 +230,11 @@ def test_the_control_plane_may_refuse_the_requests_of_clients() -> None:
         ),
         ({"zookeeper.session.timeout.ms": "0"}, "zookeeper.session.timeout.ms", "at least 1"),
         ({FORCED: "perhaps"}, FORCED, "either true or false"),
+        ({"zookeeper.set.acl": "true"}, "zookeeper.set.acl", "must be false: this node has no SASL and no TLS"),
+        ({"zookeeper.ssl.client.enable": "true"}, "zookeeper.ssl.client.enable", "must be false: this node has no TLS"),
+        ({"zookeeper.max.in.flight.requests": "0"}, "zookeeper.max.in.flight.requests", "at least 1"),
+        ({"broker.id": "1001"}, "broker.id", "no more than reserved.broker.max.id (1000)"),
+        ({"broker.id": "8", "reserved.broker.max.id": "7"}, "broker.id", "no more than reserved.broker.max.id (7)"),
         (
             {"controller.listener.name": "CONTROL"},
             "controller.listener.name",
