@@ -11,6 +11,7 @@ the client takes the version to try next (KIP-511). With more keys, some clients
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from kraft.api.context import BrokerContext, ControllerContext
 from kraft.api.row import Api, ListenerType
@@ -33,6 +34,7 @@ ROW = Api(
     versions={ListenerType.BROKER: (0, 4), ListenerType.ZK_BROKER: (0, 4), ListenerType.CONTROLLER: (0, 4)},
 )
 
+UNKNOWN_EPOCH = -1
 SOFTWARE_VERSION = 3
 #: Java clients before 3.9 use version 3 and close the connection if a feature begins at 0 (KAFKA-17011).
 ZERO_FEATURES_VERSION = 4
@@ -40,19 +42,27 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
-    return _offer(ListenerType.BROKER, broker.image, broker.image.offset, request, message)
+    epoch = broker.image.offset
+    return _offer(ListenerType.BROKER, broker.image, epoch, request, message, SUPPORTED_FEATURES)
 
 
 async def at_zk_broker(broker: BrokerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
-    return _offer(ListenerType.ZK_BROKER, broker.image, broker.image.offset, request, message)
+    """No broker of that era has features (Kafka's BrokerFeatures.createEmpty)."""
+    return _offer(ListenerType.ZK_BROKER, broker.image, UNKNOWN_EPOCH, request, message, {})
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
-    return _offer(ListenerType.CONTROLLER, controller.image, controller.metadata.features_epoch, request, message)
+    epoch = controller.metadata.features_epoch
+    return _offer(ListenerType.CONTROLLER, controller.image, epoch, request, message, SUPPORTED_FEATURES)
 
 
 def _offer(
-    listener: ListenerType, image: Image, features_epoch: int, request: Request, message: ApiVersionsRequest | None
+    listener: ListenerType,
+    image: Image,
+    features_epoch: int,
+    request: Request,
+    message: ApiVersionsRequest | None,
+    features: Mapping[str, tuple[int, int]],
 ) -> ApiVersionsResponse:
     """Return the APIs of a listener and the features of the cluster. ``message`` is None in a version that is not
     offered.
@@ -72,7 +82,7 @@ def _offer(
         api_keys=[ApiVersion(key, *versions) for key, versions in OFFERED[listener].items()],
         supported_features=[
             SupportedFeatureKey(name, low, high)
-            for name, (low, high) in SUPPORTED_FEATURES.items()
+            for name, (low, high) in features.items()
             if low > 0 or request.api_version >= ZERO_FEATURES_VERSION
         ],
         finalized_features_epoch=features_epoch,

@@ -1,0 +1,79 @@
+"""The APIs that a broker with ZooKeeper offers, and its features, beside a broker of Apache Kafka 3.9."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.api_versions_response import ApiVersionsResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.client import connect
+from tests.interop.traffic import TIMEOUT_S
+from tests.support.node_process import OURS
+from tests.support.zookeeper_era import APACHE, LegacyBroker, legacy_cluster
+
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+
+NOT_OFFERED = {
+    "SASL and ACLs": {
+        ApiKey.SASL_HANDSHAKE,
+        ApiKey.SASL_AUTHENTICATE,
+        ApiKey.DESCRIBE_ACLS,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        38,  # CreateDelegationToken
+        39,  # RenewDelegationToken
+        40,  # ExpireDelegationToken
+        41,  # DescribeDelegationToken
+    },
+    "transactions": {
+        ApiKey.ADD_PARTITIONS_TO_TXN,
+        ApiKey.ADD_OFFSETS_TO_TXN,
+        ApiKey.END_TXN,
+        ApiKey.WRITE_TXN_MARKERS,
+        ApiKey.TXN_OFFSET_COMMIT,
+        ApiKey.DESCRIBE_TRANSACTIONS,
+        ApiKey.LIST_TRANSACTIONS,
+    },
+    "quotas": {ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS},
+    "the new consumer groups, which 3.9 refuses with ZooKeeper": {68, 69},
+    "replicas that move between directories": {ApiKey.ALTER_REPLICA_LOG_DIRS},
+    "forwarding to a KRaft controller (KIP-866)": {ApiKey.ENVELOPE},
+    "features, of which a cluster of that era has none": {ApiKey.UPDATE_FEATURES},
+}
+"""The APIs of Apache Kafka's broker that ours does not have, by the reason."""
+NEWEST_REMOVED_VERSION = 6
+"""KIP-896 removed old versions from Apache Kafka 4, and this project never had them."""
+
+
+async def offered(broker: LegacyBroker) -> ApiVersionsResponse:
+    with trio.fail_after(TIMEOUT_S):
+        async with connect("127.0.0.1", broker.ports[0]) as connection:
+            request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+            response = await connection.request(request, 3)
+    assert isinstance(response, ApiVersionsResponse)
+    return response
+
+
+def versions(response: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
+    return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+
+
+async def test_the_differences_to_apaches_offer_are_known(tmp_path: Path) -> None:
+    """Every other API has at least the newest version of 3.9. Neither broker has features."""
+    with legacy_cluster(tmp_path) as cluster:
+        theirs = await offered(cluster.add(1, APACHE))
+        ours = await offered(cluster.add(2, OURS))
+    assert (theirs.supported_features, ours.supported_features) == ([], [])
+    assert (theirs.finalized_features, ours.finalized_features) == ([], [])
+    their_versions, our_versions = versions(theirs), versions(ours)
+    assert their_versions.keys() - our_versions.keys() == set().union(*NOT_OFFERED.values())
+    assert our_versions.keys() <= their_versions.keys()
+    for key, (low, high) in our_versions.items():
+        assert low <= max(their_versions[key][0], NEWEST_REMOVED_VERSION + 1), ApiKey(key).name
+        assert high >= their_versions[key][1], ApiKey(key).name
