@@ -105,7 +105,7 @@ class LegacyControllerDriver:
             try:
                 while not isinstance(queued.event, SessionExpired):
                     deadline = await self._decide(opened, queued, nursery)
-                    with trio.move_on_after(deadline - self._world.clock.now_s()) as wait:
+                    with trio.move_on_after(max(0.0, deadline - self._world.clock.now_s())) as wait:
                         queued = await inbox.receive()
                     if wait.cancelled_caught:
                         queued = self._queued(RebalanceDue())

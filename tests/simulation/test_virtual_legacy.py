@@ -185,3 +185,20 @@ def test_the_control_plane_serves_the_controller_until_clients_have_their_respon
     """
     answered_at, data_ended_at, control_ended_at = virtual_time.run(_stopped, tmp_path)
     assert data_ended_at + 1 < answered_at <= control_ended_at
+
+
+async def _late(directory: Path) -> int:
+    """Let the requests of clients take longer than the pause between two checks of the leaders' balance."""
+    costs = Costs(lambda request: 3.0 if request.client_id == "load" else 0.0)
+    async with legacy_brokers(directory, count=1, costs=costs, leader_imbalance_check_interval_seconds="1") as cluster:
+        dial = cluster.network.dial("load")
+        async with connect("node-1", DATA_PORT, "load", timeout_s=1000, dial=dial) as connection:
+            for number in range(5):
+                cluster.zookeeper.create_topic(f"t{number}", (1,))
+                await connection.request(MetadataRequest(topics=[]), 9)
+        return cluster.zookeeper.controller()
+
+
+def test_a_controller_that_is_late_for_its_deadline_goes_on(tmp_path: Path) -> None:
+    """Work of the data plane holds the event loop of both, and the deadline of the balance passes meanwhile."""
+    assert virtual_time.run(_late, tmp_path) == 1
