@@ -6,12 +6,21 @@ The invariants are in ``tests.support.legacy_interleavings``, checked at each op
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kraft.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kraft.messages.controlled_shutdown_request import ControlledShutdownRequest
+from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.zookeeper.controller.effects import ApiRequest, RebalanceDue
 from kraft.zookeeper.operations import Create, Set
 from kraft.zookeeper.znodes.admin import (
@@ -116,6 +125,25 @@ def shut_down(cluster: LegacyInterleavings, one: int, other: int) -> None:
             cluster.step(broker, ApiRequest(object(), request, 3))
 
 
+def request(cluster: LegacyInterleavings, one: int, other: int) -> None:
+    """Change a topic by the API, at whichever broker is the controller."""
+    topic, target = TOPICS[one % 2], [1 + (one + offset) % 3 for offset in range(1 + other)]
+    known = (
+        decode_topic(topic, cluster.tree.data(topic_path(topic))) if topic_path(topic) in cluster.tree.znodes else None
+    )
+    grown = CreatePartitionsTopic(topic, 2 if known is None else len(known.partitions) + 1, None)
+    reassigned = [ReassignableTopic(topic, [ReassignablePartition(0, target)])]
+    requests: list[tuple[Any, int]] = [
+        (CreateTopicsRequest(topics=[CreatableTopic(topic, 1, len(target))]), 7),
+        (CreatePartitionsRequest(topics=[grown]), 3),
+        (DeleteTopicsRequest(topics=[DeleteTopicState(topic)]), 6),
+        (AlterPartitionReassignmentsRequest(topics=reassigned), 0),
+    ]
+    message, version = requests[(one + cluster.tree.zxid) % len(requests)]
+    for broker in cluster.brokers.values():
+        cluster.step(broker, ApiRequest(object(), message, version))
+
+
 def rebalance(cluster: LegacyInterleavings, one: int, other: int) -> None:
     cluster.step(cluster.brokers[one], RebalanceDue())
 
@@ -123,7 +151,7 @@ def rebalance(cluster: LegacyInterleavings, one: int, other: int) -> None:
 ACTIONS: tuple[Action, ...] = (
     *(advance, deliver) * 4,
     *(run, bounce, fail, create_topic, create_topic, add_partition, delete_topic),
-    *(prefer, reassign, change_isr, change_isr, shut_down, rebalance),
+    *(prefer, reassign, change_isr, change_isr, shut_down, rebalance, request, request, request),
 )
 schedules = st.lists(
     st.tuples(st.sampled_from(ACTIONS), st.integers(1, 3), st.integers(0, 2)), min_size=20, max_size=80
