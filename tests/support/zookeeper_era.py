@@ -65,6 +65,7 @@ class LegacyCluster:
     zookeeper: ZooKeeperProcess
     settings: Mapping[str, str] = attrs.Factory(dict)
     brokers: dict[int, LegacyBroker] = attrs.Factory(dict)
+    chroot: str = ""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -84,7 +85,7 @@ class LegacyCluster:
             {**self.settings, **own},
             kind=kind,
             node_id=node_id,
-            zookeeper_connect=self.zookeeper.address,
+            zookeeper_connect=self.zookeeper.address + self.chroot,
         )
         self.brokers[node_id] = broker
         return broker
@@ -100,7 +101,7 @@ class LegacyCluster:
     @contextlib.contextmanager
     def client(self) -> Iterator[KazooClient]:
         """A session with ZooKeeper."""
-        client = KazooClient(self.zookeeper.address)
+        client = KazooClient(self.zookeeper.address + self.chroot)
         client.start(CLIENT_TIMEOUT_S)
         try:
             yield client

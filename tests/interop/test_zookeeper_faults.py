@@ -1,0 +1,151 @@
+"""Faults of ZooKeeper and of its sessions, beside nodes of this project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+
+from kraft.zookeeper.znodes.controllers import CONTROLLER_EPOCH
+from tests.interop.traffic import TIMEOUT_S, Traffic
+from tests.support.eventually import eventually
+from tests.support.node_process import OURS
+from tests.support.writer import Writer
+from tests.support.zookeeper_era import LegacyCluster, legacy_cluster
+
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+
+TOPIC = "orders"
+SESSION_S = 3
+SETTINGS = {
+    "replica_fetch_backoff_ms": "200",
+    "replica_fetch_wait_max_ms": "200",
+    "replica_lag_time_max_ms": "2000",
+    "zookeeper_session_timeout_ms": str(SESSION_S * 1000),
+    "min_insync_replicas": "1",
+}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LegacyCluster]:
+    with legacy_cluster(tmp_path, **SETTINGS) as running:
+        yield running
+
+
+def with_topic(cluster: LegacyCluster, *node_ids: int) -> Traffic:
+    """Start brokers, and wait until all are in sync in both partitions of a topic."""
+    for node_id in node_ids:
+        cluster.add(node_id, OURS)
+    cluster.create_topic(TOPIC, node_ids, node_ids[::-1])
+    traffic = Traffic(cluster.bootstrap_servers)
+    wait_until_in_sync(traffic, set(node_ids))
+    return traffic
+
+
+def wait_until_in_sync(traffic: Traffic, expected: set[int]) -> None:
+    def are() -> bool:
+        partitions = traffic.describe(TOPIC).values()
+        return len(partitions) == 2 and all(each.isr == expected and each.leader in expected for each in partitions)
+
+    eventually(are, TIMEOUT_S)
+
+
+def assert_all_is_there(traffic: Traffic, writer: Writer) -> None:
+    assert writer.failures == []
+    traffic.written[TOPIC] = [str(number) for number in range(writer.written)]
+    traffic.assert_all_is_there(TOPIC)
+
+
+def warnings(cluster: LegacyCluster, node_id: int) -> list[str]:
+    return [line for line in cluster.brokers[node_id].output if " ERROR " in line or "Traceback" in line]
+
+
+def test_an_absent_zookeeper_is_one_line_after_the_connection_timeout(tmp_path: Path) -> None:
+    """zookeeper.connection.timeout.ms: "The max time that the client waits to establish a connection"."""
+    with legacy_cluster(tmp_path, zookeeper_connection_timeout_ms="1500") as cluster:
+        cluster.zookeeper.kill()
+        node = cluster.prepare(1, OURS)
+        node.launch()
+        assert node.wait_ended() == 1
+        assert node.output[-1] == f"no session with ZooKeeper at {cluster.zookeeper.address} after 1.5 s\n"
+        assert "Traceback" not in "".join(node.output)
+
+
+def test_an_id_that_is_registered_ends_the_second_broker_with_one_line(cluster: LegacyCluster) -> None:
+    """KafkaZkClient's CheckedEphemeral: the owner of the znode is another session, so the new broker ends."""
+    first = cluster.add(1, OURS)
+    second = cluster.prepare(1, OURS)
+    second.directory = second.directory.with_name("second")
+    try:
+        second.launch()
+        assert second.wait_ended() == 1
+    finally:
+        second.kill()
+        cluster.brokers[1] = first
+    assert second.output[-1].startswith("/brokers/ids/1 exists: a broker with id 1 is registered")
+    assert "Traceback" not in "".join(second.output)
+    assert first.is_running
+    assert Traffic(first.bootstrap_servers).topics() == set()
+
+
+def test_two_clusters_live_under_two_paths_of_one_zookeeper(cluster: LegacyCluster) -> None:
+    """A chroot path, which the first broker creates: the same ids and topics, and nothing of the other's."""
+    others = [attrs.evolve(cluster, directory=cluster.directory / name, chroot=f"/kafka/{name}") for name in ("a", "b")]
+    try:
+        for other in others:
+            other.brokers = {}
+            traffic = with_topic(other, 1)
+            traffic.write(TOPIC, 20)
+            traffic.assert_all_is_there(TOPIC)
+            traffic.set_config(TOPIC, "retention.ms", "86400000")
+        with cluster.client() as client:
+            assert set(client.get_children("/")) == {"kafka", "zookeeper"}
+            assert len({client.get(f"/kafka/{name}/cluster/id")[0] for name in ("a", "b")}) == 2
+            assert len(client.get_children("/kafka/a/config/changes")) == 1
+    finally:
+        for other in others:
+            for broker in other.brokers.values():
+                broker.kill()
+
+
+def test_a_cluster_serves_while_zookeeper_is_gone_and_then_goes_on(cluster: LegacyCluster) -> None:
+    """For longer than a session: brokers know their roles, and ZooKeeper continues the sessions when it is back."""
+    traffic = with_topic(cluster, 1, 2)
+    with Writer(cluster.bootstrap_servers, TOPIC, 2) as writer:
+        writer.wait_for_more(100)
+        cluster.zookeeper.kill()
+        # Of acknowledged records, because a fixed time would say nothing on a busy machine.
+        writer.pause_s = 0.01
+        writer.wait_for_more(100 * 3 * SESSION_S)
+        cluster.zookeeper.start()
+        cluster.brokers[2].kill()
+        wait_until_in_sync(Traffic(cluster.brokers[1].bootstrap_servers), {1})
+        cluster.brokers[2].start()
+        wait_until_in_sync(traffic, {1, 2})
+        writer.wait_for_more(100)
+    assert_all_is_there(traffic, writer)
+
+
+def test_a_controller_that_slept_through_its_session_resigns(cluster: LegacyCluster) -> None:
+    """SIGSTOP: the other broker is elected. The sleeper still thinks that it is the controller; its requests and its
+    writes are of a former epoch, and it registers again.
+    """
+    traffic = with_topic(cluster, 1, 2)
+    with Writer(cluster.bootstrap_servers, TOPIC, 2) as writer:
+        writer.wait_for_more(100)
+        sleeper = cluster.brokers[1]
+        sleeper.pause()
+        eventually(lambda: (found := cluster.controller()) is not None and found.broker_id == 2, TIMEOUT_S)
+        wait_until_in_sync(Traffic(cluster.brokers[2].bootstrap_servers), {2})
+        sleeper.resume()
+        wait_until_in_sync(traffic, {1, 2})
+        writer.wait_for_more(100)
+    assert_all_is_there(traffic, writer)
+    assert sum("registered in ZooKeeper with broker epoch" in line for line in sleeper.output) == 2
+    found = cluster.controller()
+    assert found is not None
+    assert found.broker_id == 2
+    with cluster.client() as client:
+        assert client.get(CONTROLLER_EPOCH)[0] == b"2"
