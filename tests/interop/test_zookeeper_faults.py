@@ -14,6 +14,7 @@ from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.writer import Writer
 from tests.support.zookeeper_era import LegacyCluster, legacy_cluster
+from tests.support.zookeeper_process import ZooKeeperEnsemble
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
 
@@ -56,10 +57,6 @@ def assert_all_is_there(traffic: Traffic, writer: Writer) -> None:
     assert writer.failures == []
     traffic.written[TOPIC] = [str(number) for number in range(writer.written)]
     traffic.assert_all_is_there(TOPIC)
-
-
-def warnings(cluster: LegacyCluster, node_id: int) -> list[str]:
-    return [line for line in cluster.brokers[node_id].output if " ERROR " in line or "Traceback" in line]
 
 
 def test_an_absent_zookeeper_is_one_line_after_the_connection_timeout(tmp_path: Path) -> None:
@@ -149,3 +146,24 @@ def test_a_controller_that_slept_through_its_session_resigns(cluster: LegacyClus
     assert found.broker_id == 2
     with cluster.client() as client:
         assert client.get(CONTROLLER_EPOCH)[0] == b"2"
+
+
+def test_the_leader_of_an_ensemble_is_killed_under_load(tmp_path: Path) -> None:
+    """The brokers continue their sessions at another server: none registers again, and nothing is lost."""
+    with legacy_cluster(tmp_path, 3, **{**SETTINGS, "zookeeper_session_timeout_ms": "10000"}) as cluster:
+        ensemble = cluster.zookeeper
+        assert isinstance(ensemble, ZooKeeperEnsemble)
+        traffic = with_topic(cluster, 1, 2)
+        with Writer(cluster.bootstrap_servers, TOPIC, 2) as writer:
+            writer.wait_for_more(100)
+            leader = ensemble.leader()
+            assert leader is not None
+            leader.kill()
+            eventually(lambda: ensemble.leader() is not None, TIMEOUT_S)
+            assert cluster.brokers[2].stop() == 0  # needs a controller that writes to ZooKeeper
+            wait_until_in_sync(Traffic(cluster.brokers[1].bootstrap_servers), {1})
+            cluster.brokers[2].start()
+            wait_until_in_sync(traffic, {1, 2})
+            writer.wait_for_more(100)
+        assert_all_is_there(traffic, writer)
+        assert sum("registered in ZooKeeper with broker epoch" in line for line in cluster.brokers[1].output) == 1

@@ -18,7 +18,7 @@ from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, deco
 from kraft.zookeeper.znodes.topics import ReplicaAssignment, TopicAssignment, encode_topic, topic_path
 from tests.support.apache_process import APACHE_3
 from tests.support.node_process import Kind, NodeProcess
-from tests.support.zookeeper_process import ZooKeeperProcess
+from tests.support.zookeeper_process import ZooKeeperEnsemble, ZooKeeperProcess
 
 
 @attrs.define
@@ -62,7 +62,7 @@ class LegacyCluster:
     """A ZooKeeper and brokers by id. The test starts and stops each as it likes."""
 
     directory: Path
-    zookeeper: ZooKeeperProcess
+    zookeeper: ZooKeeperProcess | ZooKeeperEnsemble
     settings: Mapping[str, str] = attrs.Factory(dict)
     brokers: dict[int, LegacyBroker] = attrs.Factory(dict)
     chroot: str = ""
@@ -121,10 +121,12 @@ APACHE: Kind = attrs.evolve(APACHE_3, ready_mark=r"\[KafkaServer id=\d+\] starte
 
 
 @contextlib.contextmanager
-def legacy_cluster(directory: Path, **settings: str) -> Iterator[LegacyCluster]:
+def legacy_cluster(directory: Path, servers: int = 1, **settings: str) -> Iterator[LegacyCluster]:
     """A cluster with a running ZooKeeper and no broker yet; all its processes are gone when the block ends."""
     shared = {key.replace("_", "."): value for key, value in settings.items()}
-    cluster = LegacyCluster(directory, ZooKeeperProcess(directory / "zookeeper"), shared)
+    single = servers == 1
+    zookeeper = ZooKeeperProcess(directory / "zookeeper") if single else ZooKeeperEnsemble.of(directory, servers)
+    cluster = LegacyCluster(directory, zookeeper, shared)
     try:
         cluster.zookeeper.start()
         yield cluster

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+from pathlib import Path
+
 import attrs
 
 from tests.support.apache_process import APACHE_3
+from tests.support.eventually import eventually
 from tests.support.node_process import Kind, NodeProcess, free_ports
+
+READY_TIMEOUT_S = 60.0
 
 
 @attrs.frozen
 class ZooKeeperServer:
-    """``ZooKeeperServerMain``: a single server with its data on disk."""
+    """``ZooKeeperServerMain``: a single server with its data on disk. ``QuorumPeerMain``: one of an ensemble."""
 
+    main_class: str = "org.apache.zookeeper.server.ZooKeeperServerMain"
     ready_mark: str = "binding to port"
-    ready_timeout_s: float = 60.0
+    ready_timeout_s: float = READY_TIMEOUT_S
 
     def format_command(self, properties: object) -> list[str]:
         raise AssertionError("a ZooKeeper is not formatted")
 
     def run_command(self, properties: object) -> list[str]:
-        return APACHE_3.java("org.apache.zookeeper.server.ZooKeeperServerMain", str(properties))
+        return APACHE_3.java(self.main_class, str(properties))
+
+
+ENSEMBLE_SERVER: Kind = ZooKeeperServer("org.apache.zookeeper.server.quorum.QuorumPeerMain")
 
 
 @attrs.define
@@ -47,3 +58,52 @@ class ZooKeeperProcess(NodeProcess):
             "maxClientCnxns": "0",
             **self.settings,
         }
+
+
+@attrs.define
+class ZooKeeperEnsemble:
+    """Several servers, which elect a leader. Stands where one server does in a cluster of brokers."""
+
+    servers: list[ZooKeeperProcess]
+
+    @classmethod
+    def of(cls, directory: Path, size: int) -> ZooKeeperEnsemble:
+        ports = [free_ports(3) for _ in range(size)]
+        members = {
+            f"server.{number}": f"127.0.0.1:{peer}:{election}" for number, (_, peer, election) in enumerate(ports, 1)
+        }
+        servers = []
+        for number, own in enumerate(ports, 1):
+            settings = {**members, "initLimit": "20", "syncLimit": "10", "4lw.commands.whitelist": "srvr"}
+            server = ZooKeeperProcess(directory / f"zookeeper-{number}", settings, kind=ENSEMBLE_SERVER, ports=own)
+            data = server.directory / "data"
+            data.mkdir(parents=True)
+            (data / "myid").write_text(str(number))
+            servers.append(server)
+        return cls(servers)
+
+    @property
+    def address(self) -> str:
+        return ",".join(server.address for server in self.servers)
+
+    def start(self) -> None:
+        for server in self.servers:
+            server.launch()
+        eventually(lambda: self.leader() is not None, READY_TIMEOUT_S)
+
+    def kill(self) -> None:
+        for server in self.servers:
+            server.kill()
+
+    def leader(self) -> ZooKeeperProcess | None:
+        """The server that leads, by its own words."""
+        return next((server for server in self.servers if server.is_running and "Mode: leader" in mode(server)), None)
+
+
+def mode(server: ZooKeeperProcess) -> str:
+    """The server's answer to the command ``srvr``; nothing if there is none."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", server.ports[0]), 5.0) as connection:
+        connection.sendall(b"srvr")
+        with connection.makefile(errors="replace") as lines:
+            return lines.read()
+    return ""
