@@ -19,6 +19,7 @@ from kraft.rpc.client import Disconnected, connect
 from kraft.rpc.trace import RequestCompleted
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import Costs
+from kraft.zookeeper.znodes.topics import decode_state, state_path
 from tests.simulation.virtual_brokers import batch_of, produce
 from tests.simulation.virtual_legacy import CONTROL_PORT, DATA_PORT, LegacyBrokers, legacy_brokers
 from tests.simulation.virtual_world import until
@@ -185,6 +186,37 @@ def test_the_control_plane_serves_the_controller_until_clients_have_their_respon
     """
     answered_at, data_ended_at, control_ended_at = virtual_time.run(_stopped, tmp_path)
     assert data_ended_at + 1 < answered_at <= control_ended_at
+
+
+async def _one_is_forced(directory: Path) -> set[tuple[int, str]]:
+    """Restart a broker, while the controller alone has a forced control plane. Return the senders of AlterPartition,
+    with the listener.
+    """
+    seen = set()
+
+    def note(event: RequestCompleted) -> None:
+        if event.head.api_key == ApiKey.ALTER_PARTITION:
+            seen.add((int(event.head.client_id or ""), event.head.listener))
+
+    forced = {"control.plane.force.controller.requests.enable": "true"}
+    async with legacy_brokers(directory, first=forced) as cluster:
+        await created(cluster, "t")
+        cluster.nodes[1].running.trace.subscribe(RequestCompleted, note)
+        await cluster.restart(3)
+        await until(
+            "broker 3 is in each ISR", lambda: all(len(isr(cluster, index)) == len(NODES) for index in range(3))
+        )
+    return seen
+
+
+def isr(cluster: LegacyBrokers, index: int) -> tuple[int, ...]:
+    znode = cluster.zookeeper.tree.znodes[state_path("t", index)]
+    return decode_state("t", index, znode.data, znode.version).isr
+
+
+def test_isr_changes_find_a_controller_whose_plane_alone_is_forced(tmp_path: Path) -> None:
+    """While the extension is switched on broker by broker, a broker learns from the refusal which planes are forced."""
+    assert (2, "PLAINTEXT") in virtual_time.run(_one_is_forced, tmp_path)
 
 
 async def _late(directory: Path) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import UUID
@@ -158,6 +158,13 @@ class LegacyBrokers:
     nodes: dict[int, VirtualLegacyNode]
     network: VirtualNetwork
     zookeeper: VirtualZooKeeper
+    nursery: trio.Nursery
+
+    async def restart(self, node_id: int) -> None:
+        """Stop a broker, and start it again."""
+        node = self.nodes[node_id]
+        await node.stop()
+        await self.nursery.start(node.run, name=node.host)
 
 
 def settings_of(node_id: int, directory: Path, has_control_plane: bool) -> dict[str, str]:
@@ -177,9 +184,18 @@ def settings_of(node_id: int, directory: Path, has_control_plane: bool) -> dict[
 
 @asynccontextmanager
 async def legacy_brokers(
-    directory: Path, seed: int = 0, count: int = 3, costs: Costs = FREE, *, has_control_plane: bool = True, **more: str
+    directory: Path,
+    seed: int = 0,
+    count: int = 3,
+    costs: Costs = FREE,
+    *,
+    has_control_plane: bool = True,
+    first: Mapping[str, str] | None = None,
+    **more: str,
 ) -> AsyncIterator[LegacyBrokers]:
-    """Run brokers, which are registered when the block begins; the first one is the controller."""
+    """Run brokers, which are registered when the block begins. The first one is the controller, and has the settings
+    ``first`` for itself.
+    """
     network, zookeeper = VirtualNetwork(seed), VirtualZooKeeper()
     extra = {key.replace("_", "."): value for key, value in more.items()}
     nodes = {
@@ -188,11 +204,12 @@ async def legacy_brokers(
         )
         for node_id in range(1, count + 1)
     }
+    nodes[1].settings = {**nodes[1].settings, **(first or {})}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(broker_node, "session", zookeeper.session)
         async with trio.open_nursery() as nursery:
             with trio.fail_after(START_S):
                 for node in nodes.values():
                     await nursery.start(node.run, name=node.host)
-            yield LegacyBrokers(nodes, network, zookeeper)
+            yield LegacyBrokers(nodes, network, zookeeper, nursery)
             nursery.cancel_scope.cancel(reason="the test is over")

@@ -1,0 +1,28 @@
+"""The control plane of a broker with ZooKeeper survives its data plane: whole nodes in virtual time, under load."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.virtual_legacy_overload import run_seed
+
+SEED = 7
+"""600 clients and more load the controller's broker."""
+
+
+@pytest.mark.parametrize("seed", [SEED, 37])
+def test_no_load_delays_or_loses_a_request_of_the_controller(seed: int) -> None:
+    """KIP-291: "Controller requests will not longer be blocked by data requests"."""
+    outcome = run_seed(seed)
+    assert outcome.broken is None, outcome
+    assert outcome.seen.of_controller > 20
+    assert outcome.seen.requests["data"] > 500
+
+
+def test_without_a_control_plane_the_same_load_delays_them() -> None:
+    """ "a controller request is enqueued into the requestQueue after a backlog of data requests, and experiences a long
+    queuing time".
+    """
+    outcome = run_seed(SEED, has_control_plane=False)
+    assert outcome.broken is not None, outcome
+    assert outcome.broken.startswith(("NoLostRequest: ", "AnswersInTime: "))
