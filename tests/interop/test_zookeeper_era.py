@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(60
 
 APACHE_ID, OUR_ID = 1, 2
 TOPIC = "orders"
+FORCED = "control.plane.force.controller.requests.enable"
 NO_CONTROLLER = -1
 SETTINGS = {
     "replica_fetch_backoff_ms": "200",
@@ -161,15 +162,18 @@ def test_groups_and_topic_settings_follow_the_controller(cluster: LegacyCluster)
     eventually(lambda: traffic.config(TOPIC, "retention.ms") == "86400000", TIMEOUT_S)
 
 
-def test_the_controllers_requests_have_a_plane_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_forced", [False, True])
+def test_the_controllers_requests_have_a_plane_of_their_own(tmp_path: Path, is_forced: bool) -> None:
     """KIP-291: Apache's controller sends to the listener that our registration has for it, and our AlterPartition goes
     to the same listener of the controller. So does ControlledShutdown: "the broker needs to communicate with the
-    controller using the control plane to send the controlledShutdown request" (its extension).
+    controller using the control plane to send the controlledShutdown request" (its extension). Apache's controller also
+    has what it needs on a control plane of ours that is forced.
     """
     with legacy_cluster(tmp_path, **SETTINGS) as cluster:
         apache, ours = (cluster.prepare(node_id, kind) for node_id, kind in ((APACHE_ID, APACHE), (OUR_ID, OURS)))
         for broker in (apache, ours):
-            broker.settings = {**broker.settings, **broker.with_control_plane()}
+            forced = {FORCED: "true"} if is_forced and broker is ours else {}
+            broker.settings = {**broker.settings, **broker.with_control_plane(), **forced}
             broker.start()
         traffic = Traffic(cluster.bootstrap_servers)
         create(traffic, TOPIC, [OUR_ID, APACHE_ID])
@@ -181,8 +185,8 @@ def test_the_controllers_requests_have_a_plane_of_their_own(tmp_path: Path) -> N
         assert any(f"127.0.0.1:{ours.ports[1]} (id: {OUR_ID}" in line for line in sent_to)
         assert not any(f"127.0.0.1:{ours.ports[0]} " in line for line in sent_to)
         connected = re.findall(r" connected to controller (\S+)", "".join(ours.output))
-        assert set(connected) == {f"{APACHE_ID}@127.0.0.1:{apache.ports[1]}"}
-        assert len(connected) == 2, "one for AlterPartition, one for ControlledShutdown"
+        for_requests = apache.ports[0 if is_forced else 1]
+        assert connected == [f"{APACHE_ID}@127.0.0.1:{port}" for port in (for_requests, apache.ports[1])]
         assert any("controlled shutdown succeeded" in line for line in ours.output)
 
 
