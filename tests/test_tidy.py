@@ -83,6 +83,7 @@ MAY_ASK = {
     "cli": "runs outside of any node, in real time",
     "codegen": "runs at development time",
     "story": "prints local times for a person",
+    "experiment/watched_node.py": "measures the CPU time of the rounds of a node",
     "spark/campaign_rows.py": "measures the CPU time of a seed on an executor",
     "metrics/registry.py": "has a clock by default; a node passes that of its world",
 }

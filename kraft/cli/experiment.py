@@ -8,6 +8,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,7 +54,6 @@ _OPTIONS = (
     click.option(
         "--apache",
         "jars",
-        required=True,
         metavar="DIR",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         help="The jars of Apache Kafka 3.9, such as libs of an installation. They contain ZooKeeper, too.",
@@ -102,7 +102,7 @@ def command() -> None:
     help="Connections of producers to each broker, half of them with acks=all.",
 )
 def control_plane_command(
-    jars: Path, into: Path, software: list[str], recorded: Any, moves: int, connections: int
+    jars: Path | None, into: Path, software: list[str], recorded: Any, moves: int, connections: int
 ) -> None:
     """Measure KIP-291: the controller's requests while producers saturate the brokers.
 
@@ -115,11 +115,12 @@ def control_plane_command(
         if recorded is not None:
             result = cattrs.structure(json.load(recorded), ControlPlaneResult)
         else:
-            plan = Plan(into.absolute() / "nodes", jars.absolute(), software, moves, connections)
+            plan = Plan(into.absolute() / "nodes", _checked(jars), software, moves, connections)
             load = f"{moves} moves for each line, {connections} connections to each of two brokers"
-            result = trio.run(run, plan, [*_machine(), ("load", load)], _say)
+            result = ControlPlaneResult([*_machine(), ("load", load)], [])
+            trio.run(run, plan, _say, partial(_keep, into / "control-plane.json", result))
         page = control_plane_page
-        _write_all(into, "control-plane", result, page.markdown(result), page.figures(result))
+        _write_all(into, "control-plane", page.markdown(result), page.figures(result))
         _write(into / "control-plane.html", page.render(result))
 
 
@@ -135,7 +136,7 @@ def control_plane_command(
 )
 @click.option("--losses", type=click.IntRange(1, 100), default=3, show_default=True, help="Controllers to kill, each.")
 def generations_command(
-    jars: Path, into: Path, software: list[str], recorded: Any, partitions: list[int], losses: int
+    jars: Path | None, into: Path, software: list[str], recorded: Any, partitions: list[int], losses: int
 ) -> None:
     """Compare the failover of a controller with ZooKeeper and with KRaft.
 
@@ -149,9 +150,10 @@ def generations_command(
             result = cattrs.structure(json.load(recorded), GenerationsResult)
         else:
             chosen = [combination for combination in COMBINATIONS if combination[0] in software]
-            plan = GenerationsPlan(into.absolute() / "nodes", jars.absolute(), chosen, partitions, losses)
-            result = trio.run(run, plan, _machine(), _say)
-        _write_all(into, "generations", result, generations.markdown(result), generations.figures(result))
+            plan = GenerationsPlan(into.absolute() / "nodes", _checked(jars), chosen, partitions, losses)
+            result = GenerationsResult(_machine(), [])
+            trio.run(run, plan, _say, partial(_keep, into / "generations.json", result))
+        _write_all(into, "generations", generations.markdown(result), generations.figures(result))
         _write(into / "generations.html", generations.render(result))
 
 
@@ -179,9 +181,21 @@ def _machine() -> Sequence[tuple[str, str]]:
     return [("machine", f"{os.cpu_count()} CPUs, load average {load} at the start"), ("software", python)]
 
 
-def _write_all(into: Path, name: str, result: object, tables: str, figures: Mapping[str, Figure]) -> None:
+def _checked(jars: Path | None) -> Path:
+    if jars is None:
+        raise click.UsageError("Missing option '--apache': the jars with ZooKeeper are needed to measure.")
+    return jars.absolute()
+
+
+def _keep(path: Path, result: ControlPlaneResult | GenerationsResult, cell: Any) -> None:
+    """Add a cell to the result, and write it, so that an experiment that fails later has lost nothing."""
+    result.cells.append(cell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(cattrs.unstructure(result)) + "\n", encoding="utf-8")
+
+
+def _write_all(into: Path, name: str, tables: str, figures: Mapping[str, Figure]) -> None:
     into.mkdir(parents=True, exist_ok=True)
-    _write(into / f"{name}.json", json.dumps(cattrs.unstructure(result), indent=1) + "\n")
     _write(into / f"{name}.md", tables)
     for part, figure in figures.items():
         path = into / f"{name}-{part}.png"

@@ -40,7 +40,6 @@ from kraft.story.experiments.control_plane import (
     SATURATED,
     SHARED,
     Cell,
-    ControlPlaneResult,
     Move,
     Quantiles,
     TimedRequest,
@@ -74,14 +73,13 @@ class Plan:
     settings: dict[str, object] = attrs.Factory(dict)
 
 
-async def run(plan: Plan, circumstances: Sequence[tuple[str, str]], say: Say) -> ControlPlaneResult:
-    """Measure all cells, one cluster after the other.
+async def run(plan: Plan, say: Say, keep: Callable[[Cell], None]) -> None:
+    """Measure all cells, one cluster after the other. ``keep`` is called with those of each cluster when it has ended.
 
     Raises:
         CannotStart: a process did not become ready.
         KafkaError, GaveUp, Disconnected, trio.TooSlowError: the cluster refused a step, or did not end it in time.
     """
-    cells: list[Cell] = []
     for software in plan.software:
         for plane in (SHARED, DEDICATED):
             directory = plan.directory / f"{software.split()[0].lower()}-{plane}"
@@ -89,8 +87,8 @@ async def run(plan: Plan, circumstances: Sequence[tuple[str, str]], say: Say) ->
             say(f"{software}, {plane} plane: starting")
             async with running_cluster(layout) as cluster:
                 phases = await _measure(plan, cluster, partial(_say, say, f"{software}, {plane} plane"))
-            cells += [_cell(layout, plane, phase) for phase in phases]
-    return ControlPlaneResult(circumstances, cells)
+            for phase in phases:
+                keep(_cell(layout, plane, phase))
 
 
 def _say(say: Say, where: str, text: str) -> None:
@@ -242,13 +240,13 @@ async def _settled_offsets(cluster: Cluster, partitions: Iterable[int]) -> dict[
 
 def _cell(layout: Layout, plane: str, phase: _Phase) -> Cell:
     requests: list[TimedRequest] = []
-    rounds: list[float] = []
+    rounds: list[tuple[float, float, float]] = []
     for broker in layout.brokers:
         directory = layout.directory / f"node-{broker}"
         if layout.software == KRAFT:
             requests += of_kraft(broker, directory / "requests")
             found = read_rounds(directory / "rounds.json")
-            rounds += [took for ended, took in found if phase.start_ms <= ended <= phase.end_ms]
+            rounds += [each for each in found if phase.start_ms <= each[0] <= phase.end_ms]
         else:
             requests += of_apache(broker, directory / "requests.log")
     seconds = (phase.end_ms - phase.start_ms) / 1000
@@ -262,5 +260,6 @@ def _cell(layout: Layout, plane: str, phase: _Phase) -> Cell:
         len(phase.acknowledged[LEADER]),
         len(phase.acknowledged[LEADER] - phase.stored),
         len(phase.acknowledged[ALL] - phase.stored),
-        Quantiles.of(rounds) if rounds else None,
+        Quantiles.of(took_ms for _, took_ms, _ in rounds) if rounds else None,
+        Quantiles.of(cpu_ms for _, _, cpu_ms in rounds) if rounds else None,
     )

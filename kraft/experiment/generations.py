@@ -24,7 +24,6 @@ from kraft.story.experiments.generations import (
     ZOOKEEPER,
     ControllerLoss,
     GenerationCell,
-    GenerationsResult,
 )
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
@@ -48,16 +47,13 @@ class GenerationsPlan:
     losses: int = 3
 
 
-async def run(
-    plan: GenerationsPlan, circumstances: Sequence[tuple[str, str]], say: Callable[[str], None]
-) -> GenerationsResult:
-    """Measure all cells. A cluster grows from one number of partitions to the next.
+async def run(plan: GenerationsPlan, say: Callable[[str], None], keep: Callable[[GenerationCell], None]) -> None:
+    """Measure all cells, and call ``keep`` with each. A cluster grows from one number of partitions to the next.
 
     Raises:
         CannotStart: a process did not become ready.
         trio.TooSlowError: no controller became active in time.
     """
-    cells: list[GenerationCell] = []
     for software, mode in plan.combinations:
         directory = plan.directory / f"{software.split()[0].lower()}-{mode.lower()}"
         say(f"{software}, {mode}: starting")
@@ -68,9 +64,9 @@ async def run(
                 await _grow(controllers, names, count - existing)
                 existing = count
                 losses = [await _lose(controllers, names) for _ in range(plan.losses)]
-                cells.append(GenerationCell(software, mode, count, losses))
-                say(f"{software}, {mode}: {count:,} partitions, takeover {cells[-1].takeover.p50:,.0f} ms")
-    return GenerationsResult(circumstances, cells)
+                cell = GenerationCell(software, mode, count, losses)
+                keep(cell)
+                say(f"{software}, {mode}: {count:,} partitions, takeover {cell.takeover.p50:,.0f} ms")
 
 
 async def _grow(controllers: Controllers, names: Iterator[str], count: int) -> None:

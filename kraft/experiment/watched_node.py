@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 
 import trio
@@ -22,36 +24,41 @@ MAX_ROUNDS = 2_000_000
 
 
 class Rounds(trio.abc.Instrument):
-    """Notes the rounds of at least ``SHORTEST_S``, with the times when they ended."""
+    """Notes the rounds of at least ``SHORTEST_S``: the time when each ended, its length, and the CPU time in it.
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    The CPU time, from ``cpu_s``, does not count the work of other processes on a busy machine.
+    """
+
+    def __init__(self, path: Path, clock: Clock, cpu_s: Callable[[], float]) -> None:
         self._path = path
         self._clock = clock
-        self._began_s = clock.now_s()
+        self._cpu_s = cpu_s
+        self._began_s, self._began_cpu_s = clock.now_s(), cpu_s()
         self._rounds = array("d")
 
     def after_io_wait(self, timeout: float) -> None:
-        self._began_s = self._clock.now_s()
+        self._began_s, self._began_cpu_s = self._clock.now_s(), self._cpu_s()
 
     def before_io_wait(self, timeout: float) -> None:
         now_s = self._clock.now_s()
         took_s = now_s - self._began_s
-        if took_s >= SHORTEST_S and len(self._rounds) < 2 * MAX_ROUNDS:
-            self._rounds.append(now_s * 1000)
-            self._rounds.append(took_s * 1000)
+        if took_s >= SHORTEST_S and len(self._rounds) < 3 * MAX_ROUNDS:
+            cpu_s = self._cpu_s() - self._began_cpu_s
+            self._rounds.extend((now_s * 1000, took_s * 1000, cpu_s * 1000))
 
     def after_run(self) -> None:
         self._path.write_text(json.dumps([round(each, 3) for each in self._rounds]))
 
 
-def read_rounds(path: Path) -> list[tuple[float, float]]:
-    """Return the rounds that a node noted: when each ended, in milliseconds since the epoch, and how long it took.
+def read_rounds(path: Path) -> list[tuple[float, float, float]]:
+    """Return the rounds that a node noted: when each ended (since the epoch), its length and its CPU time. All are in
+    milliseconds.
 
     Raises OSError, ValueError.
     """
     found = json.loads(path.read_bytes())
-    return list(zip(found[::2], found[1::2], strict=True))
+    return list(zip(found[::3], found[1::3], found[2::3], strict=True))
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[2:], instruments=[Rounds(Path(sys.argv[1]), Clock())]))
+    sys.exit(run(sys.argv[2:], instruments=[Rounds(Path(sys.argv[1]), Clock(), time.thread_time)]))

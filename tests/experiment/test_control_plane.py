@@ -9,7 +9,7 @@ import trio
 
 from kraft.experiment.control_plane import Plan, run
 from kraft.experiment.legacy_cluster import APACHE, CLIENTS, CONTROLLER, KRAFT
-from kraft.story.experiments.control_plane import DEDICATED, IDLE, SATURATED, SHARED
+from kraft.story.experiments.control_plane import DEDICATED, IDLE, SATURATED, SHARED, Cell
 from tests.support.fetchers import APACHE_KAFKA_WITH_ZOOKEEPER, apache_kafka
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
@@ -23,11 +23,12 @@ def test_the_controllers_requests_are_measured_on_their_plane(tmp_path: Path, so
     acknowledged batch with acks=all is lost.
     """
     plan = Plan(tmp_path, apache_kafka(APACHE_KAFKA_WITH_ZOOKEEPER), [software], MOVES, connections=10, warm_up_s=0.5)
-    result = trio.run(run, plan, [], print)
-    assert [(cell.plane, cell.load) for cell in result.cells] == [
+    cells: list[Cell] = []
+    trio.run(run, plan, print, cells.append)
+    assert [(cell.plane, cell.load) for cell in cells] == [
         (plane, load) for plane in (SHARED, DEDICATED) for load in (IDLE, SATURATED)
     ]
-    for cell in result.cells:
+    for cell in cells:
         assert {each.listener for each in cell.requests} == {CONTROLLER if cell.plane == DEDICATED else CLIENTS}
         assert {(each.broker, each.api) for each in cell.requests} == {
             (broker, api) for broker in (1, 2) for api in ("LeaderAndIsr", "UpdateMetadata")

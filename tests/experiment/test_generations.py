@@ -9,7 +9,7 @@ import trio
 
 from kraft.experiment.generations import GenerationsPlan, run
 from kraft.experiment.legacy_cluster import APACHE, KRAFT
-from kraft.story.experiments.generations import QUORUM, ZOOKEEPER
+from kraft.story.experiments.generations import QUORUM, ZOOKEEPER, GenerationCell
 from tests.support.fetchers import APACHE_KAFKA_WITH_ZOOKEEPER, apache_kafka
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
@@ -20,8 +20,9 @@ def test_another_controller_is_elected_and_creates_a_topic(tmp_path: Path, softw
     """Each number of partitions has its losses, and a takeover begins after the loss and ends after the election."""
     jars = apache_kafka(APACHE_KAFKA_WITH_ZOOKEEPER)
     plan = GenerationsPlan(tmp_path, jars, [(software, mode)], partitions=(20, 40), losses=1)
-    result = trio.run(run, plan, [], print)
-    assert [cell.partitions for cell in result.cells] == [20, 40]
-    for cell in result.cells:
+    cells: list[GenerationCell] = []
+    trio.run(run, plan, print, cells.append)
+    assert [cell.partitions for cell in cells] == [20, 40]
+    for cell in cells:
         (loss,) = cell.losses
         assert loss.killed_ms < loss.elected_ms < loss.usable_ms

@@ -31,5 +31,5 @@ def test_a_round_is_as_long_as_the_steps_of_all_its_tasks(tmp_path: Path) -> Non
                 nursery.start_soon(work, 0.25)
         await trio.lowlevel.checkpoint()
 
-    trio.run(main, instruments=[Rounds(tmp_path / "rounds.json", clock)])
-    assert read_rounds(tmp_path / "rounds.json") == [(1_000_750.0, 750.0)]
+    trio.run(main, instruments=[Rounds(tmp_path / "rounds.json", clock, lambda: clock.now_s() / 5)])
+    assert read_rounds(tmp_path / "rounds.json") == [(1_000_750.0, 750.0, 150.0)]

@@ -92,6 +92,8 @@ class Cell:
     lost_of_all: int
     """Batches with acks=all that were acknowledged and that no log has: never any."""
     rounds: Quantiles | None = None
+    rounds_cpu: Quantiles | None = None
+    """Their CPU time."""
 
     @property
     def queue(self) -> Quantiles:
@@ -146,7 +148,7 @@ class ControlPlaneResult:
     """All cells of a run, and the circumstances as (name, text) pairs."""
 
     circumstances: Sequence[tuple[str, str]]
-    cells: Sequence[Cell]
+    cells: list[Cell]
 
     def cell(self, software: str, plane: str, load: str) -> Cell | None:
         wanted = (software, plane, load)

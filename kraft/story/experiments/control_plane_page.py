@@ -191,15 +191,19 @@ def _losses(result: ControlPlaneResult) -> Section:
 
 
 def _rounds(result: ControlPlaneResult) -> Section:
-    found = [(cell, cell.rounds) for cell in result.cells if cell.rounds is not None]
+    found = [
+        (cell, cell.rounds, cell.rounds_cpu)
+        for cell in result.cells
+        if cell.rounds is not None and cell.rounds_cpu is not None
+    ]
     title = "Rounds of the event loop"
     if not found:
         return Section("rounds", title, ["No broker of this run has an event loop that was watched."])
-    rows = [(*_key(cell), rounds.count, *_columns(rounds)) for cell, rounds in found]
+    rows = [(*_key(cell), f"{rounds.count:,}", *_columns(rounds), *_columns(cpu)) for cell, rounds, cpu in found]
     return Section(
         "rounds",
         title,
         ["One event loop runs both planes. A request waits for each round in which another task is ahead of it."],
-        table=FigureTable.of((*_CELL_HEAD, "rounds", "p50 ms", "p99", "max"), rows),
-        notes=["Rounds below 0.5 ms are left out."],
+        table=FigureTable.of((*_CELL_HEAD, "rounds", "p50 ms", "p99", "max", "CPU p50 ms", "p99", "max"), rows),
+        notes=["Rounds below 0.5 ms are left out. The CPU time leaves out the waits for a CPU that others use."],
     )

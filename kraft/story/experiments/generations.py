@@ -58,7 +58,7 @@ class GenerationsResult:
     """All cells of a run, and the circumstances as (name, text) pairs."""
 
     circumstances: Sequence[tuple[str, str]]
-    cells: Sequence[GenerationCell]
+    cells: list[GenerationCell]
 
     @property
     def software(self) -> list[str]:

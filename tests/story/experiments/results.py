@@ -24,7 +24,8 @@ def cell(software: str = "kraft", *, plane: str = SHARED, load: str = IDLE, tota
     ]
     move = Move(7, 1, 2, 1000.0, 1010.0 + total_ms, 1005.0 + total_ms)
     rounds = Quantiles(10, 1.0, 4.0, 5.0) if software == "kraft" else None
-    return Cell(software, plane, load, requests, [move], 1234.5, 5000, 3, 0, rounds)
+    cpu = Quantiles(10, 0.9, 2.0, 2.5) if software == "kraft" else None
+    return Cell(software, plane, load, requests, [move], 1234.5, 5000, 3, 0, rounds, cpu)
 
 
 def measured() -> ControlPlaneResult:
