@@ -5,7 +5,7 @@ form a *run*, which one ``struct`` call writes. A run with arrays has one ``stru
 (``Packers``). A compact length of one byte is part of the run; a longer one splits it.
 
 An encoder in steps is a generator for responses of any size: it does the same, and yields after each ``STEP`` elements
-of arrays, so that its caller can let other tasks run.
+of arrays, or ``STEP_BYTES``, so that its caller can let other tasks run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ SteppedEncoder = Callable[[Any, bytearray, list[tuple[int, FileSlice]]], Generat
 
 MAX_STRING_BYTES = 0x7FFF
 STEP = 1000
-"""The elements of a step: about a millisecond of work."""
+STEP_BYTES = 1 << 20
+"""The elements and the bytes of a step: about a millisecond of work."""
 
 
 def write_encoder(cls: type[Message], version: int) -> Encoder:
@@ -117,7 +118,7 @@ class _EncoderWriter:
 
     def write(self) -> Callable[..., Any]:
         if self.in_steps:
-            self.source.line("done = 0")
+            self.source.line(f"done, full = 0, len(out) + {STEP_BYTES}")
         self.structure(self.cls, "m")
         self.flush()
         self.source.line("return")
@@ -240,9 +241,9 @@ class _EncoderWriter:
             self.flush()
             if self.in_steps:
                 self.source.line("done += 1")
-                with self.source.block(f"if done == {STEP}"):
+                with self.source.block(f"if done == {STEP} or len(out) > full"):
                     self.source.line("yield")
-                    self.source.line("done = 0")
+                    self.source.line(f"done, full = 0, len(out) + {STEP_BYTES}")
 
     def nested(self, field: Field, value: str, nullable: bool) -> None:
         local = self.source.local(field.name)

@@ -180,10 +180,11 @@ def test_a_large_message_is_decoded_in_short_steps(message: Message, version: in
         (FetchResponse(responses=[FetchableTopicResponse("t", partitions=[PartitionData()] * 4999)]), 12, 5),
         (FetchResponse(responses=[FetchableTopicResponse("t", partitions=[PartitionData()] * 9)] * 500), 12, 5),
         (DeleteTopicsRequest(topic_names=["a"] * 5000), 5, 5),
+        (DeleteTopicsRequest(topic_names=["a" * 32_000] * 100), 5, 3),
     ],
 )
 def test_a_large_message_is_encoded_in_short_steps(message: Message, version: int, steps: int) -> None:
-    """encode_in_steps: "in steps of about a millisecond", of 1,000 elements each."""
+    """encode_in_steps: "in steps of about a millisecond", of 1,000 elements or 1 MiB each."""
     out = bytearray()
     assert len(list(encode_in_steps(message, version, out, []))) == steps
     assert out == encode(message, version)
