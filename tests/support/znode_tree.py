@@ -24,6 +24,7 @@ from kraft.zookeeper.operations import (
     Result,
     Set,
     Write,
+    WriteResult,
     Znode,
 )
 
@@ -97,14 +98,17 @@ class ZnodeTree:
             self._write(session, Delete(path))
 
     def _multi(self, session: object, writes: tuple[Write, ...]) -> Result:
-        before = {path: attrs.evolve(kept) for path, kept in self.znodes.items()}
+        touched = {path for each in writes for path in (each.path, each.path.rpartition("/")[0] or "/")}
+        before = {path: attrs.evolve(self.znodes[path]) for path in touched if path in self.znodes}
         watches = set(self._data_watches), set(self._child_watches), list(self.changed)
         self.zxid += 1
-        results = []
+        results: list[WriteResult] = []
         for index, write in enumerate(writes):
             result = self._write(session, write)
             if isinstance(result, Failure):
-                self.znodes = before
+                for created in (each for each in results if isinstance(each, str)):
+                    del self.znodes[created]
+                self.znodes.update(before)
                 self._data_watches, self._child_watches, self.changed = watches
                 return MultiFailed(index, result)
             results.append(result)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kraft.config.setting import ConfigError
 from kraft.config.topic import TOPIC_CONFIGS
-from kraft.zookeeper.controller.active import ActiveController, shown
+from kraft.zookeeper.controller.active import OPERATIONS_AT_ONCE, ActiveController, chunks, shown
 from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.elections import Choice, offline
 from kraft.zookeeper.operations import Create, Failure, Write, Znode
@@ -44,8 +44,19 @@ def bring_online(active: ActiveController, topics: Iterable[str] | None = None) 
 def elect(
     active: ActiveController, partitions: Iterable[TopicPartition], choose: Choice, excluded: Collection[int] = ()
 ) -> Steps[dict[TopicPartition, PartitionState]]:
-    """Elect leaders, and send the changed states to all replicas but the excluded ones."""
-    partitions = list(partitions)
+    """Elect leaders, and send the changed states to all replicas but the excluded ones.
+
+    Brokers learn of the first elections while the others are decided.
+    """
+    elected: dict[TopicPartition, PartitionState] = {}
+    for chunk in chunks(list(partitions), OPERATIONS_AT_ONCE):
+        elected.update((yield from _elect(active, chunk, choose, excluded)))
+    return elected
+
+
+def _elect(
+    active: ActiveController, partitions: Sequence[TopicPartition], choose: Choice, excluded: Collection[int]
+) -> Steps[dict[TopicPartition, PartitionState]]:
     before = {each: active.cluster.states[each].isr for each in partitions if each in active.cluster.states}
     changed = yield from active.change(partitions, choose)
     for partition, state in changed.items():
@@ -59,6 +70,11 @@ def elect(
 
 def _create_states(active: ActiveController, partitions: Sequence[TopicPartition]) -> Steps[None]:
     """The first online replica leads, and all online replicas are in sync."""
+    for chunk in chunks(partitions, OPERATIONS_AT_ONCE):
+        yield from _create_some(active, chunk)
+
+
+def _create_some(active: ActiveController, partitions: Sequence[TopicPartition]) -> Steps[None]:
     states = {
         partition: PartitionState(leader=online[0], leader_epoch=0, isr=online, controller_epoch=active.epoch)
         for partition in partitions

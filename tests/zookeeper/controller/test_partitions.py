@@ -9,8 +9,10 @@ import pytest
 from kraft.config.listeners import Endpoint
 from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
-from kraft.zookeeper.operations import ANY_VERSION, Create, Set, ZnodeChanged
-from kraft.zookeeper.znodes.brokers import BrokerRegistration, broker_path, encode_broker
+from kraft.zookeeper.controller.active import OPERATIONS_AT_ONCE
+from kraft.zookeeper.controller.effects import OperationsPerformed
+from kraft.zookeeper.operations import ANY_VERSION, Create, Multi, Set, ZnodeChanged
+from kraft.zookeeper.znodes.brokers import BROKER_IDS, BrokerRegistration, broker_path, encode_broker
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.topics import (
     NO_LEADER,
@@ -261,3 +263,24 @@ def test_a_partition_whose_creation_was_cut_short_is_completed() -> None:
     cluster.tree.create_all([partitions_path("t"), partition_path("t", 0)])
     cluster.start(1)
     assert (cluster.state("t").leader, cluster.state("t").isr) == (1, (1,))
+
+
+def test_brokers_learn_of_the_first_elections_while_the_others_are_decided() -> None:
+    """One loop runs the controller and its broker, so a step decides on 500 partitions at most."""
+    cluster = LegacyClusterModel(2)
+    cluster.start(1, 2)
+    count = 2 * OPERATIONS_AT_ONCE + 1
+    cluster.create_topic("t", *[(2, 1)] * count)
+    controller, lost = cluster.controller, cluster.brokers[2]
+    cluster.tree.expire(lost.session)
+    written, elected = 0, []
+    effects = controller.core.step(0, ZnodeChanged(BROKER_IDS))
+    while effects.operations:
+        elected += [written for each in effects.requests if isinstance(each.message, LeaderAndIsrRequest)]
+        results = tuple(cluster.tree.perform(controller.session, each) for each in effects.operations)
+        assert len(results) <= OPERATIONS_AT_ONCE
+        written += sum(isinstance(each, Multi) for each in effects.operations)
+        effects = controller.core.step(0, OperationsPerformed(results))
+    assert elected == [OPERATIONS_AT_ONCE]
+    assert written >= count
+    assert {cluster.state("t", index).leader for index in range(count)} == {1}
