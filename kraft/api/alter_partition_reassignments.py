@@ -6,9 +6,11 @@ offer it.
 
 from __future__ import annotations
 
+from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import ask_controller, decide
 from kraft.api.forwarding import forward
 from kraft.api.mapped import mapped
+from kraft.api.propagation import check_size
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from kraft.messages.alter_partition_reassignments_response import (
@@ -17,6 +19,7 @@ from kraft.messages.alter_partition_reassignments_response import (
     ReassignableTopicResponse,
 )
 from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 
 ROW = Api(
@@ -28,7 +31,11 @@ ROW = Api(
 
 at_broker = forward
 at_controller = decide
-at_zk_broker = ask_controller
+
+
+async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: AlterPartitionReassignmentsRequest) -> Reply:
+    check_size(sum(len(topic.partitions) for topic in message.topics))
+    return await ask_controller(broker, request, message)
 
 
 def error(

@@ -14,7 +14,7 @@ from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
 from kraft.api.mapped import mapped
-from kraft.api.propagation import has_leaders, not_shown
+from kraft.api.propagation import check_size, has_leaders, not_shown
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.create_partitions_request import CreatePartitionsRequest
 from kraft.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
@@ -35,6 +35,7 @@ at_controller = decide
 
 
 async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: CreatePartitionsRequest) -> Reply:
+    check_size(len(message.topics))
     return Parked(partial(_grow, broker, request.api_version, message))
 
 

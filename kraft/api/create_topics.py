@@ -15,7 +15,7 @@ from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
 from kraft.api.mapped import mapped
-from kraft.api.propagation import has_leaders, not_shown
+from kraft.api.propagation import check_size, has_leaders, not_shown
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.create_topics_request import CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
@@ -38,6 +38,7 @@ at_controller = decide
 
 
 async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: CreateTopicsRequest) -> Reply:
+    check_size(len(message.topics))
     return Parked(partial(_create, broker, request.api_version, message))
 
 

@@ -14,7 +14,7 @@ from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
 from kraft.api.mapped import mapped
-from kraft.api.propagation import not_shown
+from kraft.api.propagation import check_size, not_shown
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
@@ -35,6 +35,7 @@ at_controller = decide
 
 
 async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: DeleteTopicsRequest) -> Reply:
+    check_size(len(message.topics or message.topic_names))
     return Parked(partial(_delete, broker, request.api_version, message))
 
 

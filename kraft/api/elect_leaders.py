@@ -14,7 +14,7 @@ from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
 from kraft.api.mapped import mapped
-from kraft.api.propagation import not_shown
+from kraft.api.propagation import check_size, not_shown
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.messages.elect_leaders_response import ElectLeadersResponse, PartitionResult, ReplicaElectionResult
@@ -39,6 +39,7 @@ at_controller = decide
 
 
 async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: ElectLeadersRequest) -> Reply:
+    check_size(sum(len(topic.partitions) for topic in message.topic_partitions or ()))
     return Parked(partial(_elect, broker, request.api_version, message))
 
 

@@ -14,8 +14,18 @@ import trio
 from kraft.api.context import ZkBrokerContext
 from kraft.metadata.image import Image
 from kraft.metadata.partitions import NO_LEADER
+from kraft.wire.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
+
+MAX_ENTRIES = 10_000
+"""As many as the controller of a quorum decides on in one request. Apache Kafka has no limit with ZooKeeper."""
+
+
+def check_size(entries: int) -> None:
+    """Raise KafkaError POLICY_VIOLATION if a request has more topics or partitions than the controller decides on."""
+    if entries > MAX_ENTRIES:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"A request has at most {MAX_ENTRIES} topics or partitions.")
 
 
 async def not_shown(

@@ -11,15 +11,20 @@ import attrs
 import pytest
 import trio
 
-from kraft.api import create_partitions, create_topics, delete_topics, elect_leaders
+from kraft.api import alter_partition_reassignments, create_partitions, create_topics, delete_topics, elect_leaders
 from kraft.api.context import ZkBrokerContext
+from kraft.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kraft.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
-from kraft.messages.elect_leaders_request import ElectLeadersRequest
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.elect_leaders_response import ElectLeadersResponse, PartitionResult, ReplicaElectionResult
 from kraft.messages.update_metadata_request import (
     UpdateMetadataBroker,
@@ -32,7 +37,7 @@ from kraft.metadata.delta import replay
 from kraft.metadata.image import Image
 from kraft.metadata.update_metadata import records_of
 from kraft.rpc.channel import Parked, Request
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 
 TOPIC_ID = UUID(int=7)
 NO_LEADER = -1
@@ -203,6 +208,32 @@ async def test_an_elected_leader_is_shown_in_time_or_the_election_has_timed_out(
         result, seconds = await ask(elect_leaders.at_zk_broker, message, response, *images)
         codes = [each.error_code for each in result.replica_election_results[0].partition_result]
         assert (codes, seconds) == ([ErrorCode.ELECTION_NOT_NEEDED, code], expected_s)
+
+
+@pytest.mark.parametrize(
+    ("handler", "message"),
+    [
+        (create_topics.at_zk_broker, CreateTopicsRequest(topics=[CreatableTopic(name="t")] * 10_001)),
+        (delete_topics.at_zk_broker, DeleteTopicsRequest(topics=[DeleteTopicState(name="t")] * 10_001)),
+        (delete_topics.at_zk_broker, DeleteTopicsRequest(topic_names=["t"] * 10_001)),
+        (create_partitions.at_zk_broker, CreatePartitionsRequest(topics=[CreatePartitionsTopic()] * 10_001)),
+        (
+            elect_leaders.at_zk_broker,
+            ElectLeadersRequest(topic_partitions=[TopicPartitions("t", list(range(5_000)))] * 3),
+        ),
+        (
+            alter_partition_reassignments.at_zk_broker,
+            AlterPartitionReassignmentsRequest(
+                topics=[ReassignableTopic("t", [ReassignablePartition(each) for each in range(5_001)])] * 2
+            ),
+        ),
+    ],
+)
+async def test_a_request_with_too_many_entries_never_reaches_the_controller(handler: Any, message: Any) -> None:
+    """The limit of KRaft's controller: one decision after the other has the loop to itself."""
+    with pytest.raises(KafkaError) as refused:
+        await ask(handler, message, None, Image())
+    assert refused.value.code is ErrorCode.POLICY_VIOLATION
 
 
 async def test_an_election_for_all_partitions_names_them_where_there_is_no_controller(autojump_clock: object) -> None:

@@ -193,6 +193,20 @@ def test_topics_of_one_request_are_compared_with_each_other() -> None:
     ]
 
 
+def test_many_topics_are_decided_on_in_parts() -> None:
+    """Other tasks run while ZooKeeper performs the operations of a part."""
+    cluster = running()
+    controller = cluster.controller
+    message = CreateTopicsRequest(topics=[topic(f"t{number}", 1, 1) for number in range(120)])
+    effects = controller.core.step(0.0, ApiRequest(object(), message, VERSION))
+    created = []
+    while effects.operations:
+        created.append(sum(isinstance(each, Multi) for each in effects.operations))
+        results = tuple(cluster.tree.perform(controller.session, each) for each in effects.operations)
+        effects = controller.core.step(0.0, OperationsPerformed(results))
+    assert [each for each in created if each] == [50, 50, 20]
+
+
 def test_only_the_controller_creates_topics() -> None:
     cluster = running()
     request = CreateTopicsRequest(topics=[topic("a"), topic("b")])
