@@ -173,6 +173,10 @@ async def test_a_deleted_topic_is_not_shown_when_its_deleter_gets_the_response(a
     result, seconds = await ask(delete_topics.at_zk_broker, message, response(), image_with(1), Image())
     assert [each.error_code for each in result.responses] == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID]
     assert seconds == 1
+    failed = DeletableTopicResult("t", TOPIC_ID, ErrorCode.UNKNOWN_SERVER_ERROR, None)
+    refused = DeleteTopicsResponse(responses=[failed])
+    result, seconds = await ask(delete_topics.at_zk_broker, message, refused, image_with(1))
+    assert (result.responses[0].error_code, seconds) == (ErrorCode.UNKNOWN_SERVER_ERROR, 0)
     result, seconds = await ask(delete_topics.at_zk_broker, message, response(), image_with(1))
     assert [each.error_code for each in result.responses] == [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_TOPIC_ID]
     assert seconds == 60

@@ -15,6 +15,7 @@ from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.stop_replica_request import StopReplicaRequest
 from kraft.wire.errors import ErrorCode
+from kraft.zookeeper.controller import topics
 from kraft.zookeeper.controller.effects import ApiRequest, OperationsPerformed
 from kraft.zookeeper.operations import Create, Multi
 from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, decode_reassignment, encode_reassignment
@@ -187,3 +188,13 @@ def test_partitions_that_a_tool_adds_at_the_same_time_stay() -> None:
     assert assigned(cluster).adding == (3,)
     assert decode_topic("t", cluster.tree.data(topic_path("t"))).partitions[1] == ReplicaAssignment((4, 1))
     assert cluster.state("t", 1).leader == 4
+
+
+def test_a_reassignment_never_makes_a_znode_that_zookeeper_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request of more than jute.maxbuffer ends the connection, so it would be repeated for ever."""
+    cluster = running()
+    before = cluster.tree.data(topic_path("t"))
+    monkeypatch.setattr(topics, "MAX_ZNODE_BYTES", len(before))
+    assert reassign(cluster, [3, 4]) == ErrorCode.POLICY_VIOLATION
+    assert cluster.tree.data(topic_path("t")) == before
+    assert reassign(cluster, [2, 1]) == ErrorCode.NONE
