@@ -42,6 +42,7 @@ from kraft.zookeeper.operations import Result, ZnodeChanged
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
 from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, TOPIC_ENTITIES, config_path
+from kraft.zookeeper.znodes.controllers import CONTROLLER_EPOCH
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.notifications import ISR_CHANGES, LOG_DIR_EVENTS
 from kraft.zookeeper.znodes.topics import TOPICS
@@ -122,6 +123,8 @@ class LegacyController:
                 yield from self._elect("its session began")
             case ZnodeChanged(path="/controller"):
                 yield from self._elect(f"the znode of controller {self.controller_id} changed or is gone")
+            case ZnodeChanged(path) if path == CONTROLLER_EPOCH and self.controller_id == NO_CONTROLLER:
+                yield from self._elect("the epoch of the controllers changed")
             case ZnodeChanged(path) if self.active is not None:
                 yield from _changed(self.active, path)
             case BrokerResponded(broker_id, number, response) if self.active is not None:
@@ -143,7 +146,9 @@ class LegacyController:
             self._effects.responses.append((token, response))
 
     def _elect(self, occasion: str) -> Steps[None]:
-        """Follow the controller in ZooKeeper, or become it. While /controller is malformed, there is no election."""
+        """Follow the controller in ZooKeeper, or become it. While /controller or its epoch is malformed, there is no
+        election.
+        """
         try:
             elected = yield from stand_for_election(self.config, int(self._now * 1000), self.active is not None)
         except MalformedZnode as error:

@@ -49,7 +49,7 @@ def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int, is_act
     """
     attempted: int | None = None
     for _ in range(MAX_ATTEMPTS):
-        controller, epoch_node = yield Get(CONTROLLER, watch=True), Get(CONTROLLER_EPOCH)
+        controller, epoch_node = yield Get(CONTROLLER, watch=True), Get(CONTROLLER_EPOCH, watch=True)
         epoch = decode_controller_epoch(epoch_node.data) if isinstance(epoch_node, Znode) else INITIAL_EPOCH
         if isinstance(controller, Znode):
             broker_id = decode_controller(controller.data).broker_id

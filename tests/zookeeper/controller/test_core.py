@@ -20,6 +20,7 @@ from kraft.zookeeper.controller.effects import (
 )
 from kraft.zookeeper.operations import Check, Delete, Multi, ZnodeChanged
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
+from kraft.zookeeper.znodes.controllers import CONTROLLER_EPOCH
 from tests.support.legacy_cluster import LegacyClusterModel
 
 
@@ -239,3 +240,19 @@ def test_a_response_to_an_earlier_request_does_not_free_the_broker() -> None:
     assert len(waiting.received) == 1
     cluster.step(cluster.controller, BrokerResponded(2, number, UpdateMetadataResponse()))
     assert len(waiting.received) == 2
+
+
+def test_a_malformed_epoch_stops_elections_until_it_is_repaired() -> None:
+    """The active controller cannot write any more, and resigns. The next epoch follows from the repaired one."""
+    cluster = LegacyClusterModel(2)
+    cluster.start(1, 2)
+    cluster.tree.put(CONTROLLER_EPOCH, b"one")
+    cluster.create_topic("t", (1, 2))
+    assert [each.core.active for each in cluster.brokers.values()] == [None, None]
+    assert len(cluster.notes) == len(set(cluster.notes)) == 1
+    assert cluster.notes[0].startswith("malformed data in the znode /controller_epoch: 'one' is not a number")
+    cluster.tree.put(CONTROLLER_EPOCH, b"7")
+    cluster.settle()
+    assert cluster.controller.core.active is not None
+    assert cluster.controller.core.active.epoch == 8
+    assert cluster.state("t").controller_epoch == 8
