@@ -8,6 +8,7 @@ connected again. Kazoo's threads touch Trio only by ``TrioToken.run_sync_soon``.
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from enum import Enum
@@ -50,6 +51,10 @@ from kraft.zookeeper.operations import (
     Znode,
     ZnodeChanged,
 )
+
+logger = logging.getLogger("kraft.zookeeper")
+_KAZOO = logging.getLogger("kraft.zookeeper.kazoo")
+_KAZOO.setLevel(logging.ERROR)  # it has two lines for each attempt to connect
 
 RECONNECT_MAX_S = 1.0
 """The longest pause between two attempts to connect."""
@@ -299,6 +304,10 @@ class ZooKeeperSession:
 
     def _note_state(self, state: SessionState) -> None:
         if self.state is not SessionState.EXPIRED:  # Kazoo begins another session then, which is not this one.
+            if state is SessionState.SUSPENDED:
+                logger.warning("the connection with ZooKeeper is lost; changes of the cluster wait until it is back")
+            elif state is SessionState.CONNECTED:
+                logger.info("connected to ZooKeeper")
             self.state = self._new_state = state
             self._stir()
 
@@ -333,6 +342,7 @@ async def session(
         hosts,
         timeout=session_timeout_s,
         connection_retry=KazooRetry(max_tries=-1, max_delay=RECONNECT_MAX_S),
+        logger=_KAZOO,
     )
     opened = ZooKeeperSession(client, "")
     try:

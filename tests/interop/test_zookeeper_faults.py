@@ -123,6 +123,9 @@ def test_a_cluster_serves_while_zookeeper_is_gone_and_then_goes_on(cluster: Lega
         wait_until_in_sync(traffic, {1, 2})
         writer.wait_for_more(100)
     assert_all_is_there(traffic, writer)
+    about = [line for line in cluster.brokers[1].output if "ooKeeper" in line or "kazoo" in line]
+    assert sum("the connection with ZooKeeper is lost" in line for line in about) == 1
+    assert len(about) < 10, "a line when the connection is lost, and one when it is back"
 
 
 def test_a_controller_that_slept_through_its_session_resigns(cluster: LegacyCluster) -> None:
