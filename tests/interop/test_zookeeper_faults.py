@@ -8,12 +8,14 @@ from pathlib import Path
 import attrs
 import pytest
 
+from kraft.zookeeper.znodes.cluster import encode_config
 from kraft.zookeeper.znodes.controllers import CONTROLLER_EPOCH
+from kraft.zookeeper.znodes.notifications import encode_config_change
 from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.writer import Writer
-from tests.support.zookeeper_era import LegacyCluster, legacy_cluster
+from tests.support.zookeeper_era import LegacyBroker, LegacyCluster, legacy_cluster
 from tests.support.zookeeper_process import ZooKeeperEnsemble
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
@@ -170,3 +172,46 @@ def test_the_leader_of_an_ensemble_is_killed_under_load(tmp_path: Path) -> None:
             writer.wait_for_more(100)
         assert_all_is_there(traffic, writer)
         assert sum("registered in ZooKeeper with broker epoch" in line for line in cluster.brokers[1].output) == 1
+
+
+def test_malformed_znodes_cost_a_line_each_and_no_broker(cluster: LegacyCluster) -> None:
+    """Settings, topics, notifications and requests of tools, as another program may write them."""
+    traffic = with_topic(cluster, 1)
+    settings = encode_config({"retention.ms": "soon", "flush.messages": "7"})
+    with cluster.client() as client:
+        client.set("/config/topics/orders", settings)
+        client.create("/config/brokers/<default>", encode_config({"log.segment.bytes": "-1", "broker.id": "7"}))
+        client.create("/brokers/topics/broken", b"{")
+        client.create("/brokers/ids/9", b"[]")
+        client.create("/admin/reassign_partitions", b"{")
+        client.create("/isr_change_notification/isr_change_", b"7", sequence=True)
+        for entity in (b"{", encode_config_change("topics/orders"), encode_config_change("brokers/<default>")):
+            client.create("/config/changes/config_change_", entity, sequence=True)
+        eventually(lambda: traffic.config(TOPIC, "flush.messages") == "7", TIMEOUT_S)
+        eventually(lambda: not client.exists("/admin/reassign_partitions"), TIMEOUT_S)
+        assert traffic.config(TOPIC, "retention.ms") == "604800000"
+        wanted = ("retention.ms", "log.segment.bytes", "broker.id", "config_change_0", "/brokers/topics/broken")
+        node = cluster.brokers[1]
+        for what in (*wanted, "/brokers/ids/9", "/admin/reassign_partitions", "isr_change_0"):
+            eventually(lambda what=what: any(what in line for line in complaints(node)), TIMEOUT_S)
+    cluster.create_topic("fine", (1,))
+    eventually(lambda: "fine" in traffic.topics(), TIMEOUT_S)
+    traffic.write(TOPIC, 20)
+    traffic.assert_all_is_there(TOPIC)
+    assert node.stop() == 0
+    node.start()
+    traffic.write(TOPIC, 20)
+    assert "Traceback" not in "".join(node.output)
+
+
+def test_a_malformed_cluster_id_is_one_line(cluster: LegacyCluster) -> None:
+    with cluster.client() as client:
+        client.create("/cluster/id", b'{"version":"1"}', makepath=True)
+    node = cluster.prepare(1, OURS)
+    node.launch()
+    assert node.wait_ended() == 1
+    assert node.output[-1] == "malformed data in the znode /cluster/id: id is not a string: None\n"
+
+
+def complaints(node: LegacyBroker) -> list[str]:
+    return [line for line in node.output if " ERROR " in line or " WARNING " in line]
