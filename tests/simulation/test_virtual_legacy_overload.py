@@ -19,6 +19,14 @@ def test_no_load_delays_or_loses_a_request_of_the_controller(seed: int) -> None:
     assert outcome.seen.requests["data"] > 500
 
 
+def test_the_brokers_follow_the_next_controller_under_load() -> None:
+    """KIP-291, footnote 2: "during controller failovers, a broker might receive multiple controller requests from
+    different controllers". Here the controller's session expires in the middle of the load.
+    """
+    outcome = run_seed(SEED, expires=True)
+    assert outcome.broken is None, outcome
+
+
 def test_without_a_control_plane_the_same_load_delays_them() -> None:
     """ "a controller request is enqueued into the requestQueue after a backlog of data requests, and experiences a long
     queuing time".

@@ -94,6 +94,12 @@ class VirtualZooKeeper:
             self.tree.expire(opened.number)
             self.deliver()
 
+    def expire_controller(self) -> None:
+        """End the session of the broker that is the controller."""
+        owner = self.tree.znodes[CONTROLLER].owner
+        assert isinstance(owner, int)
+        self.expire(self._sessions[owner])
+
     def deliver(self) -> None:
         """Give the sessions the watches that fired."""
         fired, self.tree.changed = self.tree.changed, []

@@ -45,6 +45,8 @@ ANSWER_LIMIT_S = 2.5
 """A twelfth of ``controller.socket.timeout.ms``. A LeaderAndIsr takes some rounds of the loop, each as long as a
 step."""
 TOPIC_PAUSE_S = 0.5
+EXPIRES_AFTER = 4
+"""Topics."""
 NODES = (1, 2, 3)
 ROTATED = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 
@@ -66,8 +68,10 @@ class Answers:
             self.slowest_s = max(self.slowest_s, event.total_s)
 
 
-async def run_world(plan: Plan, directory: Path, seen: Answers, has_control_plane: bool) -> str | None:
-    """Load the brokers, and return the invariant that is broken, if any."""
+async def run_world(plan: Plan, directory: Path, seen: Answers, has_control_plane: bool, expires: bool) -> str | None:
+    """Load the brokers, and return the invariant that is broken, if any. With ``expires`` the controller's session ends
+    in the middle of the load.
+    """
     durations = Durations(plan, RandomStream(plan.seed, "durations"))
     brokers = legacy_brokers(
         directory,
@@ -91,11 +95,13 @@ async def run_world(plan: Plan, directory: Path, seen: Answers, has_control_plan
                             nursery.start_soon(_repeat, cluster, node_id, load)
                 while True:
                     await trio.sleep(TOPIC_PAUSE_S)
+                    if expires and len(topics) == EXPIRES_AFTER:
+                        cluster.zookeeper.expire_controller()
                     topics.append(f"t{len(topics)}")
                     cluster.zookeeper.create_topic(topics[-1], *ROTATED)
         await trio.sleep(SETTLE_S)
         durations.is_on = False
-        return broken_invariant(cluster, before, topics, seen)
+        return broken_invariant(cluster, None if expires else before, topics, seen)
 
 
 def _targets(target: Target, controller: int) -> Sequence[int]:
@@ -125,10 +131,11 @@ def client_of(cluster: LegacyBrokers) -> Cluster:
     return open_cluster(servers, "client", dial=cluster.network.dial("client"))
 
 
-def broken_invariant(cluster: LegacyBrokers, controller: int, topics: list[str], seen: Answers) -> str | None:
-    """The controller is the same, all that it sent has arrived, and in time."""
-    if cluster.zookeeper.controller() != controller:
-        return f"StableController: it was {controller}, and now is {cluster.zookeeper.controller()}"
+def broken_invariant(cluster: LegacyBrokers, controller: int | None, topics: list[str], seen: Answers) -> str | None:
+    """The controller is still ``controller``, all that it sent has arrived, and in time. None: there is one again."""
+    now = cluster.zookeeper.controller()
+    if controller not in (None, now):
+        return f"StableController: it was {controller}, and now is {now}"
     missing = lost(cluster, topics)
     if missing:
         return f"NoLostRequest: {missing[0]}, and {len(missing) - 1} more"
@@ -169,23 +176,24 @@ class LegacyOutcome:
         return f"{self.plan}\n  {counts}, {slowest}: {self.broken or 'held'}"
 
 
-def run_seed(seed: int, *, has_control_plane: bool = True) -> LegacyOutcome:
+def run_seed(seed: int, *, has_control_plane: bool = True, expires: bool = False) -> LegacyOutcome:
     """Run a seed. The outcome has the broken invariant; an error of a node is raised."""
     plan, seen = draw_plan(seed), Answers()
     with tempfile.TemporaryDirectory(prefix="kraft-overload-") as directory:
-        broken = virtual_time.run(run_world, plan, Path(directory), seen, has_control_plane, seed=seed)
+        broken = virtual_time.run(run_world, plan, Path(directory), seen, has_control_plane, expires, seed=seed)
     return LegacyOutcome(plan, seen, broken)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seeds", nargs="?", default="0:20", help="FROM:TO, TO not included")
+    parser.add_argument("--expires", action="store_true", help="the controller's session ends under the load")
     parser.add_argument("--shared", action="store_true", help="without a control plane")
     options = parser.parse_args()
     logging.basicConfig(level=logging.ERROR)
     failed = 0
     for seed in range(*map(int, options.seeds.split(":"))):
-        outcome = run_seed(seed, has_control_plane=not options.shared)
+        outcome = run_seed(seed, has_control_plane=not options.shared, expires=options.expires)
         print(outcome, flush=True)
         failed += outcome.broken is not None
     raise SystemExit(failed > 0)
