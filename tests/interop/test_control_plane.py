@@ -13,11 +13,13 @@ import confluent_kafka.admin as cka
 import pytest
 
 from tests.interop.traffic import TIMEOUT_S, Traffic
-from tests.support.apache_tool import TOPICS, apache_tool_complaint
+from tests.simulation.virtual_legacy import CONTROL_PLANE_METRICS
+from tests.support.apache_process import APACHE_3, Apache
+from tests.support.apache_tool import JMX, TOPICS, apache_tool, apache_tool_complaint
 from tests.support.eventually import eventually
-from tests.support.node_process import OURS
+from tests.support.node_process import OURS, free_ports
 from tests.support.writer import Writer
-from tests.support.zookeeper_era import LegacyBroker, LegacyCluster, legacy_cluster
+from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
 
@@ -180,3 +182,28 @@ def test_a_forced_control_plane_serves_the_controller_and_no_client(
         ("ControlledShutdown", "control"),
         ("AlterPartition", "data"),
     }
+
+
+def test_apaches_broker_has_the_same_metrics(tmp_path: Path) -> None:
+    """Apache Kafka 3.9 with ZooKeeper, over JMX: each metric of the proposal, and those that it narrows."""
+    (port,) = free_ports(1)
+    remote = ("port", str(port)), ("rmi.port", str(port)), ("authenticate", "false"), ("ssl", "false")
+    options = tuple(f"-Dcom.sun.management.jmxremote.{name}={value}" for name, value in remote)
+    assert isinstance(APACHE, Apache)
+    with legacy_cluster(tmp_path) as running:
+        broker = running.prepare(1, attrs.evolve(APACHE, jvm=(*APACHE.jvm, *options)))
+        broker.settings = {**broker.settings, **broker.with_control_plane()}
+        broker.start()
+        url = f"service:jmx:rmi:///jndi/rmi://127.0.0.1:{port}/jmxrmi"
+        wanted = ("--object-name", "kafka.network:*", "--object-name", "kafka.server:type=KafkaRequestHandlerPool,*")
+        page = apache_tool(JMX, "--jmx-url", url, "--one-time", *wanted, kind=APACHE_3)
+    for metric in CONTROL_PLANE_METRICS:
+        group, _, properties = metric.partition(":")
+        for name in (properties, properties.replace("ControlPlane", "")):
+            own = set(name.split(",")) - {"processor=0"}  # the planes share one count of processors
+            assert any(found.startswith(f"{group}:") and own <= names_in(found) for found in page.split('"')), name
+
+
+def names_in(attribute: str) -> set[str]:
+    """The properties of the bean of an attribute: ``group:type=T,name=N:Value``."""
+    return set(attribute.split(":")[1].split(",")) if attribute.count(":") == 2 else set()

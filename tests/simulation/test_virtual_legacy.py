@@ -21,19 +21,16 @@ from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import Costs
 from kraft.zookeeper.znodes.topics import decode_state, state_path
 from tests.simulation.virtual_brokers import batch_of, produce
-from tests.simulation.virtual_legacy import CONTROL_PORT, DATA_PORT, LegacyBrokers, legacy_brokers
+from tests.simulation.virtual_legacy import (
+    CONTROL_PLANE_METRICS,
+    CONTROL_PORT,
+    DATA_PORT,
+    LegacyBrokers,
+    legacy_brokers,
+)
 from tests.simulation.virtual_world import until
 
 NODES = (1, 2, 3)
-CONTROL_PLANE_METRICS = {
-    "kafka.network:type=RequestChannel,name=ControlPlaneRequestQueueSize",
-    "kafka.network:type=RequestChannel,name=ControlPlaneResponseQueueSize",
-    "kafka.network:type=RequestChannel,name=ControlPlaneResponseQueueSize,processor=0",
-    "kafka.network:type=SocketServer,name=ControlPlaneNetworkProcessorAvgIdlePercent",
-    "kafka.network:type=SocketServer,name=ControlPlaneExpiredConnectionsKilledCount",
-    "kafka.server:type=KafkaRequestHandlerPool,name=ControlPlaneRequestHandlerAvgIdlePercent",
-}
-"""Those of the accepted proposal, under the names that Apache Kafka gave them (SocketServer, RequestChannel)."""
 
 
 async def created(cluster: LegacyBrokers, topic: str) -> None:

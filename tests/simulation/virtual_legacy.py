@@ -29,6 +29,15 @@ from tests.support.znode_tree import ZnodeTree
 DATA_PORT, CONTROL_PORT = 9092, 9091
 ROUND_TRIP_S = 0.002
 START_S = 60.0
+CONTROL_PLANE_METRICS = {
+    "kafka.network:type=RequestChannel,name=ControlPlaneRequestQueueSize",
+    "kafka.network:type=RequestChannel,name=ControlPlaneResponseQueueSize",
+    "kafka.network:type=RequestChannel,name=ControlPlaneResponseQueueSize,processor=0",
+    "kafka.network:type=SocketServer,name=ControlPlaneNetworkProcessorAvgIdlePercent",
+    "kafka.network:type=SocketServer,name=ControlPlaneExpiredConnectionsKilledCount",
+    "kafka.server:type=KafkaRequestHandlerPool,name=ControlPlaneRequestHandlerAvgIdlePercent",
+}
+"""Those of the accepted proposal, under the names that Apache Kafka gave them (SocketServer, RequestChannel)."""
 
 
 class VirtualSession(ZooKeeperSession):
