@@ -267,7 +267,7 @@ async def _run_handler(
 
     A handler takes what is queued without a checkpoint between requests, until its turn is over. Of the handlers that
     had a long turn, one continues in each round of the scheduler. So other tasks wait for one long request, and not for
-    one of each handler.
+    one of each handler. On a plane with short rounds each whole turn is a long one.
     """
     current = CurrentRequest(metrics.plane.name)
     current_request.set(current)
@@ -278,7 +278,7 @@ async def _run_handler(
                 # To find the queue empty costs an exception. The request just handled counts as in flight, too.
                 while worked_s < HANDLER_TURN_S and metrics.in_flight > 1 and (queued := _queued(requests)):
                     worked_s += await _handle(queued, current, service, metrics)
-                if worked_s >= LONG_TURN_S:
+                if worked_s >= (HANDLER_TURN_S if metrics.plane.has_short_rounds else LONG_TURN_S):
                     async with line:  # as in ``give_turn``
                         pass
 

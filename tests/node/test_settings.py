@@ -46,6 +46,18 @@ def test_the_memory_for_requests_is_that_of_the_data_plane() -> None:
     assert (data_plane_of(config).request_bytes, controller_plane_of(config).request_bytes) == (200_000_000, -1)
 
 
+def test_beside_a_control_plane_the_data_plane_has_short_rounds() -> None:
+    """KIP-291: "Controller requests will not longer be blocked by data requests"; here they share an event loop."""
+    legacy = {
+        "broker.id": "1",
+        "zookeeper.connect": "127.0.0.1:2181",
+        "listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    }
+    assert not data_plane_of(node_config(legacy)).has_short_rounds
+    assert data_plane_of(node_config({**legacy, "control.plane.listener.name": "CONTROLLER"})).has_short_rounds
+
+
 def test_the_controller_has_the_settings_of_voters_and_balancing() -> None:
     config = node_config(
         {

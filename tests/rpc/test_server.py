@@ -9,6 +9,7 @@ import weakref
 from collections import Counter
 from typing import cast
 
+import attrs
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
@@ -72,7 +73,9 @@ class Rounds(trio.abc.Instrument):
         self.count += 1
 
 
-async def handled_at_each(ticks: Steps | Rounds, *, requests: int, handlers: int, turn_s: float) -> list[int]:
+async def handled_at_each(
+    ticks: Steps | Rounds, *, requests: int, handlers: int, turn_s: float, has_short_rounds: bool = False
+) -> list[int]:
     """How many requests are handled at each tick that handles any, if one takes ``turn_s`` and all are queued first."""
     now_s = 0.0
     release = trio.Event()
@@ -86,7 +89,8 @@ async def handled_at_each(ticks: Steps | Rounds, *, requests: int, handlers: int
         handled_at.append(ticks.count)
         return HeartbeatResponse()
 
-    async with running(costly, a_plane(handlers=handlers), registry=Registry(clock=lambda: now_s)) as plane:
+    own = attrs.evolve(a_plane(handlers=handlers), has_short_rounds=has_short_rounds)
+    async with running(costly, own, registry=Registry(clock=lambda: now_s)) as plane:
         peers = [await plane.peer() for _ in range(requests)]
         for number, peer in enumerate(peers):
             await peer.send(number)
@@ -109,6 +113,15 @@ async def test_a_handler_takes_queued_requests_until_its_turn_is_over() -> None:
 async def test_one_of_the_handlers_with_long_turns_continues_in_each_round() -> None:
     """LONG_TURN_S: "other tasks wait for one long request, and not for one of each handler"."""
     first, *others = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=server.LONG_TURN_S * 1.1)
+    assert (first, set(others)) == (4, {1})
+
+
+async def test_with_short_rounds_one_of_the_handlers_with_whole_turns_continues_in_each_round() -> None:
+    """Plane.has_short_rounds: "another plane then wait for one turn, and not for one of each handler"."""
+    turn_s = server.HANDLER_TURN_S * 1.1
+    usual = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=turn_s)
+    assert set(usual) == {4}
+    first, *others = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=turn_s, has_short_rounds=True)
     assert (first, set(others)) == (4, {1})
 
 
