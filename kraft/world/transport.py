@@ -83,11 +83,14 @@ class PlainTransport:
             try:
                 sent = os.sendfile(target, source, position, end - position)
             except BlockingIOError:
-                await trio.lowlevel.wait_writable(self._socket)
-                continue
-            if sent == 0:
-                raise OSError(f"file ends at {position}, {end - position} bytes before the end of the slice")
-            position += sent
+                pass
+            else:
+                if sent == 0:
+                    raise OSError(f"file ends at {position}, {end - position} bytes before the end of the slice")
+                position += sent
+                if position == end:
+                    return
+            await trio.lowlevel.wait_writable(self._socket)  # also if the peer reads as fast as the file is sent
 
     def is_abandoned(self) -> bool:
         poll = select.poll()

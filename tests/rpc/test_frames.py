@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.memory_pool import MemoryPool
 from kraft.wire.splice import FileSlice
+from tests.support.steps import steps_of_this_task
 
 MAX_BYTES = 104_857_600
 
@@ -127,3 +128,25 @@ def test_the_buffer_of_a_huge_frame_grows_by_a_megabyte_at_most() -> None:
     transport = Chunks([struct.pack(">i", 20 << 20) + bytes(20 << 20)])
     assert [len(frame) for frame in read_all(transport)] == [20 << 20]
     assert transport.largest_buffer == 1 << 20
+
+
+@attrs.define
+class Endless(Chunks):
+    """A transport whose next bytes are always there."""
+
+    async def receive_into(self, buffer: memoryview) -> int:
+        taken = self.chunks.pop(0)[: len(buffer)] if self.chunks else bytes(min(len(buffer), 1 << 20))
+        buffer[: len(taken)] = taken
+        return len(taken)
+
+
+async def test_a_large_frame_on_a_fast_network_leaves_turns_to_other_tasks() -> None:
+    """64 MB over the loopback device took one step of 50 ms."""
+    size = 40 << 20
+    transport = Endless([struct.pack(">i", size)])
+    reader = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), MAX_BYTES, MemoryPool())
+    async with steps_of_this_task() as steps:
+        frame = await reader.read()
+    assert frame is not None
+    assert len(frame) == size
+    assert steps.count >= 8

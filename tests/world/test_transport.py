@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import tempfile
 from pathlib import Path
@@ -11,6 +12,7 @@ import trio
 
 from kraft.wire.splice import FileSlice
 from kraft.world.transport import PlainTransport
+from tests.support.steps import steps_of_this_task
 
 
 async def receive(sock: socket.socket, count: int) -> bytes:
@@ -41,6 +43,25 @@ async def test_a_file_slice_arrives_as_its_bytes(tmp_path: Path) -> None:
             nursery.start_soon(send)
             received = await receive(theirs, 3_000_000)
     assert received == b"head" + content[1000:2_001_000] + b"tail"
+
+
+async def test_a_file_slice_for_a_fast_peer_leaves_turns_to_other_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The socket of a peer that reads as fast as the file is sent never fills."""
+    sent = []
+
+    def sendfile(target: int, source: int, position: int, count: int) -> int:
+        sent.append(min(count, 10))
+        return sent[-1]
+
+    monkeypatch.setattr(os, "sendfile", sendfile)
+    ours, theirs = socket.socketpair()
+    with (tmp_path / "segment").open("wb") as file, ours, theirs:
+        async with steps_of_this_task() as steps:
+            await PlainTransport(ours).send_file(FileSlice(file, 0, 105))
+    assert (sum(sent), len(sent)) == (105, 11)
+    assert steps.count >= 10
 
 
 async def test_a_file_that_is_too_short_breaks_the_connection() -> None:
