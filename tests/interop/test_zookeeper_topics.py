@@ -43,15 +43,16 @@ from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.apache_process import APACHE_3
 from tests.support.apache_tool import ELECTION, REASSIGNMENT, TOPICS, apache_tool
 from tests.support.eventually import eventually
-from tests.support.node_process import OURS
+from tests.support.node_process import OURS, Kind
 from tests.support.same_requests import OTHER, BothClusters, both_clusters
-from tests.support.zookeeper_era import LegacyCluster, legacy_cluster
+from tests.support.zookeeper_era import APACHE, LegacyCluster, legacy_cluster
 from tests.zookeeper.controller.test_create_topics import assigned, topic
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
 
 WAITS_MS = 30_000
 PREFERRED, UNCLEAN = 0, 1
+SETTINGS = {"replica_lag_time_max_ms": "3000", "replica_fetch_wait_max_ms": "200"}
 
 
 def create(*topics: CreatableTopic, timeout_ms: int = WAITS_MS, validate_only: bool = False) -> tuple[Any, int]:
@@ -188,15 +189,23 @@ async def test_a_broker_that_is_not_the_controller_refuses_as_apache_does(both: 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[LegacyCluster]:
     """Two brokers of ours; the first is the controller."""
-    with legacy_cluster(tmp_path, replica_lag_time_max_ms="3000", replica_fetch_wait_max_ms="200") as running:
+    with legacy_cluster(tmp_path, **SETTINGS) as running:
         running.add(1, OURS)
         running.add(2, OURS)
         yield running
 
 
-def test_apaches_tools_change_topics(cluster: LegacyCluster, tmp_path: Path) -> None:
-    """kafka-topics, kafka-reassign-partitions and kafka-leader-election of 3.9. They know the broker that is not the
-    controller, and find the other one by Metadata."""
+@pytest.mark.parametrize("kind", [OURS, APACHE], ids=["ours", "apache"])
+def test_apaches_tools_change_topics(tmp_path: Path, kind: Kind) -> None:
+    """kafka-topics, kafka-reassign-partitions and kafka-leader-election of 3.9. They know a broker that is not the
+    controller, of ours or of Apache, and find the controller, which is ours, by Metadata."""
+    with legacy_cluster(tmp_path, **SETTINGS) as cluster:
+        cluster.add(1, OURS)
+        cluster.add(2, kind)
+        change_topics(cluster, tmp_path)
+
+
+def change_topics(cluster: LegacyCluster, tmp_path: Path) -> None:
     bootstrap = "--bootstrap-server", cluster.brokers[2].bootstrap_servers
     traffic = Traffic(cluster.bootstrap_servers)
     apache_tool(TOPICS, *bootstrap, "--create", "--topic", "orders", "--replica-assignment", "1,2", kind=APACHE_3)
