@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from itertools import islice
+from typing import Final
 
 import attrs
 
 from kraft.broker.leadership import Leadership
 from kraft.config.topic import LogConfig
-from kraft.records.batch import BatchHeader, CorruptBatch, TimestampType, parse_header
+from kraft.records.batch import BatchHeader, CorruptBatch, TimestampType, WritableBuffer, parse_header
 from kraft.records.compression import Compression
 from kraft.records.produced import ProduceRules, RecordCheck, check_produced, needs_opening
 from kraft.records.record import decode_records, recompress
@@ -18,13 +20,15 @@ from kraft.storage.opening import RECORDS_PER_SLICE, SMALL_BYTES, opened
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
 from kraft.wire.varint import Buffer
-from kraft.world.turns import Turns
+from kraft.world.turns import Turns, give_turn
 from kraft.world.world import World
 
 COMPACT = "compact"
 AS_SENT = "producer"
 MAX_DECOMPRESSED_BYTES = 64 << 20
 """The largest decompressed size, in bytes, of a batch that must be opened. A larger one is rejected as corrupt."""
+AT_ONCE_BYTES: Final = 4 << 20
+"""Not a Kafka setting. A larger batch is written in pieces, in between of which other tasks run."""
 _CODECS = {
     "uncompressed": Compression.NONE,
     "gzip": Compression.GZIP,
@@ -75,14 +79,17 @@ def append_produced(
     present = header.compression
     codec = _CODECS.get(config.compression_type, present)
     check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None
-    if check is not None or codec is not present or partition.log.has_unsynced_id:
+    is_long = len(buffer) > AT_ONCE_BYTES or partition.is_appending or partition.log.has_unsynced_id
+    if is_long or check is not None or codec is not present:
         return LongAppend(partition, partition.leadership, buffer, header, check, codec, _level_of(codec, config))
-    return _append(partition, buffer, header, now_ms)
+    return partition.append(_writable(buffer), now_ms, [(0, header)])
 
 
 @attrs.frozen(eq=False)
 class LongAppend:
-    """A batch that takes longer to append: its records must be decoded or recompressed, or its log is new."""
+    """A batch that takes longer to append. Its records must be decoded or recompressed, or it is large, or follows a
+    large one, or its log is new.
+    """
 
     partition: HostedPartition
     leadership: Leadership | None
@@ -104,10 +111,17 @@ class LongAppend:
         if self.check is not None or self.codec is not header.compression:
             buffer = await self._opened(world)
             header = parse_header(buffer)
-        if self.leadership is None or self.partition.leadership is not self.leadership:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        duplicate = _duplicate(self.partition, header)
-        return _append(self.partition, buffer, header, world.clock.now_ms()) if duplicate is None else duplicate
+        partition = self.partition
+        async with partition.appending():
+            if self.leadership is None or partition.leadership is not self.leadership:
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            duplicate = _duplicate(partition, header)
+            if duplicate is not None:
+                return duplicate
+            writable, now_ms = _writable(buffer), world.clock.now_ms()
+            if len(writable) > AT_ONCE_BYTES:
+                return await partition.append_large(writable, now_ms, [(0, header)])
+            return partition.append(writable, now_ms, [(0, header)])
 
     async def _opened(self, world: World) -> Buffer:
         """Check the records, and return the batch in its codec. Large ones are opened on a worker thread and checked
@@ -117,10 +131,11 @@ class LongAppend:
         try:
             async with opening as payload:
                 if self.check is not None:
-                    await self._checked(self.check, bytes(payload))
-                return (
-                    self.buffer if self.codec is self.header.compression else await self._recompressed(payload, world)
-                )
+                    content = payload if isinstance(payload, bytes) else (await _copied(payload)).getvalue()
+                    await self._checked(self.check, content)
+                if self.codec is self.header.compression:
+                    return self.buffer
+                return await self._recompressed(payload, world)
         except CorruptBatch as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
@@ -134,8 +149,8 @@ class LongAppend:
     async def _recompressed(self, payload: Buffer, world: World) -> Buffer:
         if len(payload) <= SMALL_BYTES:
             return recompress(payload, self.header, self.codec, self.level)
-        compressed: bytes = await world.compute(recompress, payload, self.header, self.codec, self.level)
-        return compressed
+        compressed = await world.compute(recompress, payload, self.header, self.codec, self.level)
+        return (await _copied(compressed)).getbuffer()
 
 
 def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendInfo | None:
@@ -150,10 +165,20 @@ def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendInfo | 
     return AppendInfo(batch.first_offset, batch.last_offset, batch.timestamp_ms, partition.log.log_start_offset)
 
 
-def _append(partition: HostedPartition, buffer: Buffer, header: BatchHeader, now_ms: int) -> AppendInfo:
-    if not isinstance(buffer, bytearray) and (isinstance(buffer, bytes) or buffer.readonly):
-        buffer = bytearray(buffer)
-    return partition.append(buffer, now_ms, [(0, header)])
+async def _copied(data: Buffer) -> BytesIO:
+    """Return a copy, made in pieces: a large one takes almost as long as its write."""
+    copy = BytesIO()
+    for start in range(0, len(data), AT_ONCE_BYTES):
+        if start:
+            await give_turn()
+        copy.write(memoryview(data)[start : start + AT_ONCE_BYTES])
+    return copy
+
+
+def _writable(buffer: Buffer) -> WritableBuffer:
+    if isinstance(buffer, bytearray) or not (isinstance(buffer, bytes) or buffer.readonly):
+        return buffer
+    return bytearray(buffer)
 
 
 def _level_of(codec: Compression, config: LogConfig) -> int | None:

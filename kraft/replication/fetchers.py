@@ -30,6 +30,7 @@ from kraft.metadata.image import BrokerEndpoint
 from kraft.quorum.batches import whole_batches
 from kraft.quorum.peers import Connect
 from kraft.records.batch import CorruptBatch, check_batch
+from kraft.replication.appending import AT_ONCE_BYTES
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection, Disconnected
@@ -285,6 +286,14 @@ class Fetcher:
                     if not self._is_current(requested):
                         return
                     partition.append_fetched(fetched, self.clock.now_ms())
+            elif len(fetched) > AT_ONCE_BYTES:
+                async with partition.appending():
+                    now_ms = self.clock.now_ms()
+                    await partition.log.write_ahead_as_follower(fetched, now_ms)
+                    if not self._is_current(requested):
+                        partition.log.drop_ahead()
+                        return
+                    partition.append_fetched(fetched, now_ms)
             else:
                 partition.append_fetched(fetched, self.clock.now_ms())
             self._followed[partition] = self._followed.pop(partition)  # so that others come first

@@ -68,6 +68,7 @@ class HostedPartition:
     """How often watchers were woken. While it stays the same, a read at the same offset returns the same answer."""
     _waiting: set[Watcher] = attrs.Factory(set)
     _waiting_for_more: set[Watcher] = attrs.Factory(set)
+    _appending: trio.Lock | None = None
 
     @property
     def name(self) -> str:
@@ -95,6 +96,17 @@ class HostedPartition:
     def is_start_durable(self) -> bool:
         """Whether the log begins at the same offset after a kill, by a checkpoint or by its first segment."""
         return self.log.log_start_offset == max(self.checkpointed_start_offset, self.log.segments[0].base_offset)
+
+    def appending(self) -> trio.Lock:
+        """The lock of the appends that let other tasks run. The others only look whether it ``is_appending``."""
+        if self._appending is None:
+            self._appending = trio.Lock()
+        return self._appending
+
+    @property
+    def is_appending(self) -> bool:
+        """Whether an append is under way, which others must not overtake."""
+        return self._appending is not None and self._appending.locked()
 
     # Roles.
 
@@ -172,6 +184,22 @@ class HostedPartition:
         self._set(self._waiting_for_more)
         self.step(now_ms / 1000, Appended(appended.last_offset + 1))
         return appended
+
+    async def append_large(
+        self, buffer: bytearray | memoryview, now_ms: int, headers: list[tuple[int, BatchHeader]]
+    ) -> AppendInfo:
+        """Append as :meth:`append`, but let other tasks run while the batch is written. Readers see none of it before
+        all of it is there. The caller holds ``appending``.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER if the leader epoch ends meanwhile. Nothing was appended.
+        """
+        leadership, epoch = self.leadership, self.state.leader_epoch
+        await self.log.write_ahead_as_leader(buffer, headers, epoch, now_ms)
+        if leadership is None or self.leadership is not leadership or self.state.leader_epoch != epoch:
+            self.log.drop_ahead()
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return self.append(buffer, now_ms, headers)
 
     def append_fetched(self, batches: Buffer, now_ms: int) -> None:
         """Append whole and checked batches from the leader. They must follow the end of this log.

@@ -196,11 +196,55 @@ class Log:
         ``producers.check``; this method records their appends. Raises KafkaError RECORD_LIST_TOO_LARGE for more than
         ``segment.bytes``.
         """
+        base_offset = self.log_end_offset
+        batches, stamped, append_time_ms = self._stamped(buffer, headers, leader_epoch, now_ms)
+        if leader_epoch != self.epochs.latest:
+            self.epochs.assign(leader_epoch, base_offset)
+        self._append(buffer, batches, base_offset, now_ms)
+        self._remember(buffer, stamped, now_ms, len(batches))
+        return AppendInfo(base_offset, self.log_end_offset - 1, append_time_ms, self.log_start_offset)
+
+    async def write_ahead_as_leader(
+        self, buffer: WritableBuffer, headers: Sequence[tuple[int, BatchHeader]], leader_epoch: int, now_ms: int
+    ) -> None:
+        """Write the bytes of the next ``append_as_leader`` with the same arguments, in pieces, while other tasks run.
+
+        No reader and no start sees them before that append. Another append meanwhile removes them.
+        """
+        batches, _, _ = self._stamped(buffer, headers, leader_epoch, now_ms)
+        await self._write_ahead(buffer, batches, self.log_end_offset, now_ms)
+
+    async def write_ahead_as_follower(self, buffer: Buffer, now_ms: int) -> None:
+        """Do the same as ``write_ahead_as_leader`` before ``append_as_follower``. Raises as that."""
+        headers, batches = self._following(buffer)
+        if headers:
+            await self._write_ahead(buffer, batches, headers[0][1].base_offset, now_ms)
+
+    def drop_ahead(self) -> None:
+        """Remove what was written ahead, if no append follows."""
+        self.segments.active.drop_ahead()
+
+    async def _write_ahead(
+        self, buffer: Buffer, batches: Sequence[AppendedBatch], base_offset: int, now_ms: int
+    ) -> None:
+        active = self._segment_for(buffer, batches, base_offset, now_ms)
+        try:
+            await active.write_ahead(buffer)
+        except OSError as failure:
+            self._check_remains(active, failure)
+            raise
+
+    def _stamped(
+        self, buffer: WritableBuffer, headers: Sequence[tuple[int, BatchHeader]], leader_epoch: int, now_ms: int
+    ) -> tuple[list[AppendedBatch], list[tuple[int, BatchHeader]], int]:
+        """Write the offsets of the next append into ``buffer``. Return its batches, the headers of those with a
+        producer, and the append time or -1.
+        """
         if len(buffer) > self.config.segment_bytes:
             message = f"{len(buffer)} bytes in one append, segment.bytes is {self.config.segment_bytes}"
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, message)
         append_time_ms = now_ms if self.config.message_timestamp_type == "LogAppendTime" else NO_TIMESTAMP
-        base_offset = offset = self.log_end_offset
+        offset = self.log_end_offset
         batches: list[AppendedBatch] = []
         stamped: list[tuple[int, BatchHeader]] = []
         for position, header in headers:
@@ -212,11 +256,7 @@ class Log:
             last_offset = offset + header.last_offset_delta
             batches.append(AppendedBatch(position, last_offset, header.max_timestamp))
             offset = last_offset + 1
-        if leader_epoch != self.epochs.latest:
-            self.epochs.assign(leader_epoch, base_offset)
-        self._append(buffer, batches, base_offset, now_ms)
-        self._remember(buffer, stamped, now_ms, len(batches))
-        return AppendInfo(base_offset, offset - 1, append_time_ms, self.log_start_offset)
+        return batches, stamped, append_time_ms
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> None:
         """Append checked batches that already have their offsets and epochs. Gaps between them are kept.
@@ -224,6 +264,16 @@ class Log:
         Raises KafkaError OFFSET_OUT_OF_RANGE if the offsets do not rise from the end of the log, CorruptBatch for
         broken headers.
         """
+        headers, batches = self._following(buffer)
+        if not headers:
+            return
+        for _, header in headers:
+            self.epochs.assign(header.leader_epoch, header.base_offset)
+        self._append(buffer, batches, headers[0][1].base_offset, now_ms)
+        with_producer = [each for each in headers if each[1].producer_id != NO_PRODUCER_ID]
+        self._remember(buffer, with_producer, now_ms, len(batches))
+
+    def _following(self, buffer: Buffer) -> tuple[list[tuple[int, BatchHeader]], list[AppendedBatch]]:
         headers = list(iter_headers(buffer))
         batches: list[AppendedBatch] = []
         end = self.log_end_offset
@@ -233,13 +283,7 @@ class Log:
                 raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
             end = header.next_offset
             batches.append(AppendedBatch(position, end - 1, header.max_timestamp))
-        if not headers:
-            return
-        for _, header in headers:
-            self.epochs.assign(header.leader_epoch, header.base_offset)
-        self._append(buffer, batches, headers[0][1].base_offset, now_ms)
-        with_producer = [each for each in headers if each[1].producer_id != NO_PRODUCER_ID]
-        self._remember(buffer, with_producer, now_ms, len(batches))
+        return headers, batches
 
     def append_proved(
         self, buffer: Buffer, batches: Sequence[AppendedBatch], epochs: Sequence[tuple[int, int]], now_ms: int
@@ -255,21 +299,29 @@ class Log:
         self._snapshots.appended(len(batches), self.producers, self.log_end_offset)
 
     def _append(self, buffer: Buffer, batches: Sequence[AppendedBatch], base_offset: int, now_ms: int) -> None:
+        active = self._segment_for(buffer, batches, base_offset, now_ms)
+        try:
+            active.append(buffer, batches)
+        except OSError as failure:
+            self._check_remains(active, failure)
+            raise
+        self.log_end_offset = active.next_offset
+        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+            self._flush_at_once(self.log_end_offset)
+
+    def _segment_for(self, buffer: Buffer, batches: Sequence[AppendedBatch], base_offset: int, now_ms: int) -> Segment:
+        """Return the segment that takes the append."""
         self._check_sound()
         if self.has_unsynced_id:
             self._flush_at_once(0)
         active = self.segments[-1]
         if active.size and self._must_roll(active, len(buffer), batches, now_ms):
             active = self.roll(base_offset)
-        try:
-            active.append(buffer, batches)
-        except OSError as failure:
-            if os.stat(active.path).st_size != active.size:
-                self.failure = failure  # later appends would follow the remaining bytes
-            raise
-        self.log_end_offset = active.next_offset
-        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
-            self._flush_at_once(self.log_end_offset)
+        return active
+
+    def _check_remains(self, active: Segment, failure: OSError) -> None:
+        if os.stat(active.path).st_size != active.size:
+            self.failure = failure  # later appends would follow the remaining bytes
 
     def _check_sound(self) -> None:
         if self.failure is not None:

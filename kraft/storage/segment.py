@@ -22,6 +22,8 @@ from kraft.storage.open_files import LazyFile, OpenFile
 from kraft.storage.recent import RecentBatches
 from kraft.storage.scan import walk
 from kraft.wire.splice import FileSlice
+from kraft.wire.varint import Buffer
+from kraft.world.turns import give_turn
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
@@ -35,6 +37,9 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFI
 
 MAX_POSITION = 2**31 - 1
 """An index stores a position in 31 bits, so no segment is larger."""
+
+PIECE_BYTES = 1 << 20
+"""Not a Kafka setting. The bytes that ``write_ahead`` writes before other tasks run: a few milliseconds of work."""
 
 _INDEX_ENTRY_BYTES = OffsetIndex.entry.size
 _TIME_INDEX_ENTRY_BYTES = TimeIndex.entry.size
@@ -55,6 +60,19 @@ class AppendedBatch(NamedTuple):
     position: int
     last_offset: int
     max_timestamp: int
+
+
+@attrs.define(eq=False)
+class Ahead:
+    """The bytes of the next append, as far as they are written behind the end of a segment."""
+
+    buffer: Buffer
+    header: bytes
+    """The first header in ``buffer``. It has the offset, the epoch and the checksum, so it changes if they do."""
+    written: int = 0
+
+    def is_all_of(self, buffer: Buffer) -> bool:
+        return buffer is self.buffer and self.written == len(buffer) and buffer[:HEADER_SIZE] == self.header
 
 
 @attrs.define(eq=False)
@@ -79,6 +97,7 @@ class Segment:
     recent: RecentBatches = attrs.field(factory=RecentBatches)
     was_cut: bool = False
     """Whether batches were cut off since the last flush. A power cut may restore them, even if no append followed."""
+    _ahead: Ahead | None = attrs.field(default=None, init=False)
 
     @classmethod
     def load(cls, directory: str, base_offset: int, size: int, index_interval_bytes: int, suffix: str = "") -> Segment:
@@ -159,12 +178,43 @@ class Segment:
 
     # -- Appending
 
-    def append(self, buffer: bytes | bytearray | memoryview, batches: Sequence[AppendedBatch]) -> None:
+    async def write_ahead(self, buffer: Buffer) -> None:
+        """Write the bytes of the next ``append`` in pieces, while other tasks run.
+
+        The segment does not contain them before that ``append``. Any other change of its end removes them, and the
+        ``append`` then writes them again. A cancellation or an OSError leaves the segment unchanged.
+        """
+        self.drop_ahead()
+        view = memoryview(buffer)
+        ahead = self._ahead = Ahead(buffer, bytes(view[:HEADER_SIZE]))
+        try:
+            while ahead.written < len(view):
+                piece, file = view[ahead.written : ahead.written + PIECE_BYTES], self.file
+                write_all(file.fileno(), piece)
+                ahead.written += len(piece)
+                await give_turn()
+                if self._ahead is not ahead:
+                    return
+        except BaseException:
+            if self._ahead is ahead:
+                self.drop_ahead()
+            raise
+
+    def drop_ahead(self) -> None:
+        """Remove the bytes of ``write_ahead``, if there are any."""
+        if self._ahead is not None:
+            self._ahead, file = None, self.file
+            os.ftruncate(file.fileno(), self.size)
+
+    def append(self, buffer: Buffer, batches: Sequence[AppendedBatch]) -> None:
         """Append the batches in ``buffer``, which fill it. An OSError leaves the segment unchanged."""
         start, entries, time_entries, file = self.size, self.index.count, self.time_index.count, self.file
         before = self.max_timestamp, self.max_timestamp_offset, self.first_timestamp, self.next_offset
         try:
-            write_all(file.fileno(), buffer)
+            if self._ahead is None or not self._ahead.is_all_of(buffer):
+                self.drop_ahead()
+                write_all(file.fileno(), buffer)
+            self._ahead = None
             for batch in batches:
                 self._learn(start + batch.position, batch.last_offset, batch.max_timestamp)
         except OSError:
@@ -206,6 +256,7 @@ class Segment:
 
     def seal(self) -> None:
         """Complete the time index and close the indexes, because no batch follows for now."""
+        self.drop_ahead()
         self._finish_time_index()
         self.index.seal()
         self.time_index.seal()
@@ -270,7 +321,7 @@ class Segment:
         """Drop everything from ``position``, the start of a batch."""
         self.index.truncate(next_offset)
         self.time_index.truncate(next_offset)
-        file = self.file
+        file, self._ahead = self.file, None
         os.ftruncate(file.fileno(), position)
         self.was_cut = True
         self.size, self.next_offset = position, self.base_offset
@@ -288,6 +339,7 @@ class Segment:
 
     def close(self) -> None:
         """Close the files. Slices that are being sent stay readable."""
+        self._ahead = None
         self.index.close()
         self.time_index.close()
         self._log.close()

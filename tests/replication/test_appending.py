@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import random
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -270,3 +272,81 @@ async def test_a_log_whose_topic_id_cannot_be_synced_rejects_appends(tmp_path: P
         await long.append(World())
     assert broker.partition.log.log_end_offset == 0
     broker.partition.log.abandon()
+
+
+def large(broker: Broker, size: int, sequence: int = 0) -> LongAppend:
+    result = append_produced(broker.partition, bytearray(batch(1, size, sequence=sequence)), PRODUCE_VERSION, NOW_MS)
+    assert isinstance(result, LongAppend)
+    return result
+
+
+async def test_a_large_batch_is_appended_in_pieces_and_later_ones_follow_it(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several requests for one partition, each appends in its turn, however small it is. Another partition, or a
+    reader, does not wait.
+    """
+    monkeypatch.setattr("kraft.replication.appending.AT_ONCE_BYTES", 1000)
+    monkeypatch.setattr("kraft.storage.segment.PIECE_BYTES", 100)
+    appended: list[AppendInfo] = []
+
+    async def append(each: LongAppend) -> None:
+        appended.append(await each.append(World()))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(append, large(broker, 5000))
+        while not broker.partition.is_appending:
+            await trio.lowlevel.checkpoint()
+        small = append_produced(broker.partition, batch(1, 10, sequence=1), PRODUCE_VERSION, NOW_MS)
+        assert isinstance(small, LongAppend)
+        async with steps_of_this_task() as steps:
+            nursery.start_soon(append, small)
+            while not appended:
+                assert broker.values == []
+                await trio.lowlevel.checkpoint()
+        assert steps.count >= 30
+    assert [each.base_offset for each in appended] == [0, 1]
+    assert broker.values == [bytes(5000), bytes(10)]
+    at_once = append_produced(broker.partition, batch(1, 10, sequence=2), PRODUCE_VERSION, NOW_MS)
+    assert isinstance(at_once, AppendInfo)
+
+
+@pytest.mark.parametrize("change", [{"leader": 2}, {"leader": 1, "isr": [1]}], ids=["another leader", "another epoch"])
+async def test_a_leader_epoch_that_ends_during_a_large_append_refuses_it(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    """The batch has the epoch in its bytes. Nothing of it stays in the file, where a start would find it."""
+    monkeypatch.setattr("kraft.replication.appending.AT_ONCE_BYTES", 1000)
+    monkeypatch.setattr("kraft.storage.segment.PIECE_BYTES", 100)
+    partition, codes = broker.partition, []
+
+    async def append(each: LongAppend) -> None:
+        with pytest.raises(KafkaError) as refused:
+            await each.append(World())
+        codes.append(refused.value.code)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(append, large(broker, 5000))
+        while not os.stat(partition.log.segments.active.path).st_size:
+            await trio.lowlevel.checkpoint()
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, **change))
+        assert not codes
+    assert codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert os.stat(partition.log.segments.active.path).st_size == partition.log.size == 0
+    assert not partition.is_appending
+
+
+@pytest.mark.parametrize(("name", "value"), [("cleanup.policy", "compact"), ("compression.type", "zstd")])
+async def test_the_copy_of_a_large_batch_leaves_turns_to_other_tasks(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """A copy of 100 MB takes 60 ms."""
+    await configure(broker, name, value)
+    monkeypatch.setattr("kraft.replication.appending.AT_ONCE_BYTES", 100_000)
+    content = random.Random(1).randbytes(1_000_000)
+    records = encode_batch([Record(0, NOW_MS, b"key", content)])
+    opening = unopened(broker, records)
+    async with steps_of_this_task() as steps:
+        await opening.append(World())
+    assert steps.count >= 1_000_000 // 100_000
+    assert broker.values == [content]

@@ -40,8 +40,10 @@ from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.checkpoint import write_offsets
 from kraft.storage.directory import LastStop
+from kraft.storage.log import Log
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
+from kraft.wire.varint import Buffer
 from kraft.world.clock import Clock
 from tests.support.clusters import until
 from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
@@ -152,6 +154,28 @@ async def test_a_follower_appends_the_records_and_fetches_from_its_end(tmp_path:
         assert (last.fetch_offset, last.last_fetched_epoch, last.log_start_offset) == (2, 0, 0)
         leader.end_offset = 9
         await until(lambda: broker.partition.high_watermark == 2)
+
+
+async def test_a_follower_writes_a_large_batch_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response has at least one whole batch, of up to ``max.message.bytes``."""
+    monkeypatch.setattr("kraft.replication.fetchers.AT_ONCE_BYTES", 1000)
+    monkeypatch.setattr("kraft.storage.segment.PIECE_BYTES", 100)
+    written = []
+    write_ahead = Log.write_ahead_as_follower
+
+    async def counted(log: Log, buffer: Buffer, now_ms: int) -> None:
+        written.append(len(buffer))
+        await write_ahead(log, buffer, now_ms)
+
+    monkeypatch.setattr(Log, "write_ahead_as_follower", counted)
+    leader = Leader()
+    large, small = batches(0, b"large" * 1000), batches(1, b"small")
+    leader.say(PartitionData(records=large, high_watermark=1), PartitionData(records=small, high_watermark=2))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 3)
+        assert broker.values == [b"large" * 1000, b"small"]
+        assert not broker.partition.is_appending
+    assert written == [len(large)]
 
 
 async def test_a_truncated_batch_is_fetched_again(tmp_path: Path) -> None:
