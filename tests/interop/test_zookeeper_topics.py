@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import attrs
+import confluent_kafka as ck
 import kafka
 import pytest
 from kafka.admin import NewTopic
@@ -39,6 +40,7 @@ from kraft.zookeeper.znodes.admin import (
     encode_preferred_election,
     encode_reassignment,
 )
+from kraft.zookeeper.znodes.cluster import config_path, decode_config
 from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.apache_process import APACHE_3
 from tests.support.apache_tool import ELECTION, REASSIGNMENT, TOPICS, apache_tool
@@ -260,6 +262,20 @@ def test_clients_follow_the_controller_after_a_failover(cluster: LegacyCluster) 
         eventually(lambda name=name: name not in traffic.topics(), TIMEOUT_S)
         if controller == 1:
             assert cluster.brokers[1].stop() == 0
+
+
+def test_topics_are_created_when_clients_need_them(cluster: LegacyCluster) -> None:
+    """auto.create.topics.enable and __consumer_offsets: the broker sends CreateTopics to the controller."""
+    for node_id, name in ((1, "at-the-controller"), (2, "at-the-other")):
+        producer = ck.Producer({"bootstrap.servers": cluster.brokers[node_id].bootstrap_servers})
+        for number in range(20):
+            producer.produce(name, str(number))
+        assert producer.flush(TIMEOUT_S) == 0
+        traffic = Traffic(cluster.brokers[node_id].bootstrap_servers)
+        assert sorted(traffic.read_in_group(name, f"readers-{node_id}", 20), key=int) == list(map(str, range(20)))
+    with cluster.client() as client:
+        offsets = decode_config("offsets", client.get(config_path("topics", "__consumer_offsets"))[0])
+    assert offsets["cleanup.policy"] == "compact"
 
 
 def test_znodes_of_older_tools_still_work(cluster: LegacyCluster) -> None:
