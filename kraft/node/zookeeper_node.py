@@ -248,7 +248,7 @@ class ZooKeeperNode:
         replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
         groups = Groups(replicas, world, group_settings(config), config.groups.offsets_retention_check_interval_ms)
         configs = ConfigStore(sessions)
-        commands = ControllerCommands(replicas, groups, configs.topic)
+        commands = ControllerCommands(replicas, groups, configs.topics)
         address = self._address(replicas)
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
         slots = config.network.max_incremental_fetch_session_cache_slots

@@ -9,7 +9,7 @@ for an earlier registration, is refused (KIP-380). One request is applied at a t
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import attrs
@@ -66,12 +66,12 @@ class Coordinators(Protocol):
 class ControllerCommands:
     """Applies the requests of the controller, and knows which broker it is.
 
-    ``topic_config`` reads the settings of a topic, which no request has.
+    ``topic_configs`` reads the settings of topics, which no request has.
     """
 
     replicas: Replicas
     coordinators: Coordinators
-    topic_config: Callable[[str], Awaitable[Config]]
+    topic_configs: Callable[[Sequence[str]], Awaitable[Mapping[str, Config]]]
     controller_id: int = NO_CONTROLLER
     controller_epoch: int = 0
     _applying: trio.Lock = attrs.Factory(trio.Lock)
@@ -205,12 +205,16 @@ class ControllerCommands:
             raise _refused(request, ErrorCode.STALE_CONTROLLER_EPOCH, what)
         self.controller_epoch = request.controller_epoch
 
-    async def _configs(self, topics: Iterable[str]) -> list[Message]:
+    async def _configs(self, topics: Sequence[str]) -> list[Message]:
+        if not topics:
+            return []  # ZooKeeper may be gone, and most requests need nothing of it
+        found = await self.topic_configs(topics)
         image = self.replicas.image
-        records: list[Message] = []
-        for name in topics:
-            records += config_records(image, ResourceType.TOPIC, name, await self.topic_config(name))
-        return records
+        return [
+            record
+            for name, values in found.items()
+            for record in config_records(image, ResourceType.TOPIC, name, values)
+        ]
 
     def _next(self, records: Iterable[Message]) -> tuple[Image, Changes]:
         """Return the next image, and its changes. Raises MetadataError."""

@@ -65,10 +65,10 @@ class ConfigStore:
                 nodes = await self.zookeeper.perform([Get(config_path(*each)) for each in wanted])
                 return {each: _usable(each, _settings(each, node)) for each, node in zip(wanted, nodes, strict=True)}
 
-    async def topic(self, name: str) -> dict[str, str]:
-        """Return the settings of a topic."""
-        entity = TOPIC_ENTITIES, name
-        return (await self.read([entity]))[entity]
+    async def topics(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Return the settings of topics."""
+        found = await self.read((TOPIC_ENTITIES, name) for name in names)
+        return {name: values for (_, name), values in found.items()}
 
     async def change(
         self, entity: Entity, change: Callable[[Settings], Settings], *, validate_only: bool = False

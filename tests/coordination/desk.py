@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import ModuleType
@@ -301,11 +301,11 @@ async def commanded_desk_in(path: Path) -> AsyncIterator[CommandedDesk]:
     await held.load(None)
     groups = Groups(held, WORLD, SETTINGS, 600_000)
 
-    async def topic_config(name: str) -> Mapping[str, str]:
+    async def topic_configs(names: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         await trio.lowlevel.checkpoint()
         return {}
 
-    commands = ControllerCommands(held, groups, topic_config)
+    commands = ControllerCommands(held, groups, topic_configs)
     commands.registered(LEADER_EPOCH)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(groups.run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -59,16 +59,18 @@ class Broker:
 
     replicas: Replicas
     configs: dict[str, dict[str, str]] = attrs.Factory(dict)
+    config_reads: int = 0
     coordinators: Coordinators = attrs.Factory(Coordinators)
     commands: ControllerCommands = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.commands = ControllerCommands(self.replicas, self.coordinators, self.topic_config)
+        self.commands = ControllerCommands(self.replicas, self.coordinators, self.topic_configs)
         self.commands.registered(BROKER_EPOCH)
 
-    async def topic_config(self, name: str) -> dict[str, str]:
+    async def topic_configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         await trio.lowlevel.checkpoint()
-        return self.configs.get(name, {})
+        self.config_reads += 1
+        return {name: self.configs.get(name, {}) for name in names}
 
     @property
     def partition(self) -> HostedPartition:
@@ -186,7 +188,7 @@ async def test_requests_of_an_earlier_controller_change_nothing(broker: Broker) 
 
 async def test_a_request_waits_until_the_broker_knows_its_epoch(broker: Broker, autojump_clock: object) -> None:
     """The controller may send its first requests as soon as the znode exists."""
-    starting = ControllerCommands(broker.replicas, broker.coordinators, broker.topic_config)
+    starting = ControllerCommands(broker.replicas, broker.coordinators, broker.topic_configs)
     broker.replicas.broker_epoch = -1
     with trio.move_on_after(60) as waited:
         await starting.lead_and_follow(leader_and_isr(broker_epoch=BROKER_EPOCH - 1))
@@ -254,6 +256,21 @@ async def test_a_topic_has_its_settings_from_the_first_request_on(broker: Broker
     await broker.commands.set_config(ResourceType.TOPIC, TOPIC, {"retention.ms": "5000"})
     assert broker.partition.log.config.min_insync_replicas == 1
     assert broker.replicas.image.config(ResourceType.TOPIC, TOPIC) == {"retention.ms": "5000"}
+
+
+async def test_the_settings_of_all_new_topics_are_read_at_once_and_of_known_ones_never(broker: Broker) -> None:
+    """ZooKeeper is far away, and may be gone: a request without new topics does not wait for it."""
+    request = update_metadata(US)
+    (state,) = request.topic_states[0].partition_states
+    for number in range(1, 100):
+        topic_id = UUID(int=1_000 + number)
+        request.topic_states.append(UpdateMetadataTopicState(f"topic-{number}", topic_id, [state]))
+    broker.configs["topic-99"] = {"retention.ms": "5000"}
+    await broker.commands.update_metadata(request)
+    assert broker.replicas.image.config(ResourceType.TOPIC, "topic-99") == {"retention.ms": "5000"}
+    assert broker.config_reads == 1
+    await broker.commands.update_metadata(request)
+    assert broker.config_reads == 1
 
 
 async def test_a_stopped_replica_keeps_its_log(broker: Broker) -> None:
