@@ -22,6 +22,9 @@ NO_TIMESTAMP = -1
 CONSUMER_PROTOCOL = "consumer"
 """The protocol type of consumers. The coordinator reads the subscribed topics of this type only."""
 
+_EXAMINED_AT_ONCE, _EXAMINING_COST = 200, 10
+"""The members whose protocols are examined in a step, and its cost."""
+
 Token = object
 """Identifies a parked request to the driver."""
 
@@ -177,25 +180,32 @@ class Group:
     def all_joined(self) -> bool:
         return not self.pending and all(member.join is not None for member in self.members.values())
 
-    def common_protocols(self) -> set[str]:
+    def common_protocols(self) -> Steps[set[str]]:
         """Return the protocols that every member supports."""
-        spoken = [{name for name, _ in member.protocols} for member in self.members.values()]
-        return set.intersection(*spoken) if spoken else set()
+        common: set[str] | None = None
+        for number, member in enumerate(self.members.values(), 1):
+            spoken = {name for name, _ in member.protocols}
+            common = spoken if common is None else common & spoken
+            if not number % _EXAMINED_AT_ONCE:
+                yield _EXAMINING_COST
+        return common or set()
 
-    def accepts(self, protocol_type: str, protocols: Iterable[str]) -> bool:
+    def accepts(self, protocol_type: str, protocols: Iterable[str]) -> Steps[bool]:
         """Return whether a client with these protocols can join the current members."""
         names = set(protocols)
         if not protocol_type or not names:
             return False
         if self.state is GroupState.EMPTY:
             return True
-        return self.protocol_type == protocol_type and (not self.members or bool(names & self.common_protocols()))
+        if self.protocol_type != protocol_type:
+            return False
+        return not self.members or bool(names & (yield from self.common_protocols()))
 
     def elect_protocol(self) -> Steps[str]:
         """Return the protocol with the most votes. Each member votes for its most preferred common one. The name breaks
         a tie.
         """
-        candidates = self.common_protocols()
+        candidates = yield from self.common_protocols()
         votes = yield from counted(member.vote(candidates) for member in self.members.values())
         return max(sorted(votes), key=votes.__getitem__)
 

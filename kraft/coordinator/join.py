@@ -58,7 +58,7 @@ def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> St
     if sum(len(protocol.metadata) for protocol in message.protocols) > step.max_batch_bytes():
         # Apache accepts more, and then cannot store the group's metadata, which holds that of its members.
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    if not group.accepts(message.protocol_type, [protocol.name for protocol in message.protocols]):
+    if not (yield from group.accepts(message.protocol_type, [protocol.name for protocol in message.protocols])):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     groups[message.group_id] = group
     return group
