@@ -155,7 +155,8 @@ def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, reque
         response.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         step.reply(request.token, response)
         return
-    written = offsets.written(message.group_id)
+    # Also those with an uncommitted tombstone: clients see them until it is committed, and the response must wait.
+    written = {**offsets.written(message.group_id), **offsets.of(message.group_id)}
     for topic in message.topics:
         code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.subscribes_to(topic.name) else ErrorCode.NONE
         answer = OffsetDeleteResponseTopic(name=topic.name)

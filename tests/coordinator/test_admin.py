@@ -135,6 +135,19 @@ class TestOffsetDelete:
         desk.restart()
         assert desk.committed() == {}
 
+    def test_shows_with_its_response_although_another_deletion_is_not_committed(self, desk: Desk) -> None:
+        """A client whose deletion succeeded finds no offset. So the response waits for a tombstone in any case."""
+        desk.commit(5, partition=7)
+        desk.is_followed = False
+        desk.send(DeleteGroupsRequest([GROUP]), 2)
+        desk.send_commit(5)
+        topics = [OffsetDeleteRequestTopic("t", partitions=[OffsetDeleteRequestPartition(7)])]
+        token = desk.send(OffsetDeleteRequest(group_id=GROUP, topics=topics), 0)
+        assert token not in desk.answers or ("t", 7) not in desk.committed()
+        desk.commit_all()
+        assert desk.answers[token].topics[0].partitions[0].error_code == ErrorCode.NONE
+        assert desk.committed() == {("t", 0): 5}
+
     def test_of_a_topic_that_members_read_is_refused(self, desk: Desk) -> None:
         [member_id] = desk.stable(protocols=[("range", subscription("t"))])
         desk.commit(1, member_id=member_id, generation=1, topic="u")
