@@ -296,9 +296,6 @@ class ActiveController:
     def note(self, text: str) -> None:
         self.effects.notes.append(text)
 
-    def respond(self, token: object, message: Any) -> None:
-        self.effects.responses.append((token, message))
-
     def _endpoint(self, broker: LiveBroker) -> Endpoint | None:
         """KIP-291: the control plane's endpoint, else that between brokers."""
         registration = broker.registration
