@@ -80,6 +80,9 @@ class TimedLine:
     async def __aexit__(self, *_: object) -> None:
         self.lock.release()
 
+    def another(self) -> TimedLine:
+        return TimedLine(self.process, self.costs)
+
 
 @attrs.define(eq=False)
 class VirtualNode:

@@ -7,10 +7,10 @@ and not timed, so a simulated run repeats them.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, TypeVar, cast
+from typing import Final, Protocol, TypeVar, cast
 
 import attrs
 import trio
@@ -20,11 +20,23 @@ SLICE_BYTES: Final = 32 * 1024
 
 T = TypeVar("T")
 
-Line = AbstractAsyncContextManager[None]
-"""Lets in one of the tasks that wait for their next slice."""
+
+class NodeLine(Protocol):
+    """Lets in one of the tasks of a simulated node that wait for their next slice."""
+
+    async def __aenter__(self) -> None: ...
+    async def __aexit__(self, *_: object) -> None: ...
+    def another(self) -> NodeLine:
+        """Return a second line of the same node."""
+        ...
+
+
+Line = NodeLine | trio.Lock
 
 line_of_node: Final[ContextVar[Line | None]] = ContextVar("line of node", default=None)
-"""The line of one node. Only a simulation sets it, because its nodes share an event loop."""
+"""The line of the running task, if it is not that of the event loop. A simulation sets it, because its nodes share an
+event loop, and :func:`in_another_line` does.
+"""
 _line: Final = trio.lowlevel.RunVar[trio.Lock]("kraft.world.turns")
 
 
@@ -37,6 +49,20 @@ async def give_turn() -> None:
     # A free lock is acquired with a checkpoint, and a taken one when its owner releases it, a round later.
     async with line_of_node.get() or _line_of_loop():
         pass
+
+
+@contextmanager
+def in_another_line() -> Iterator[None]:
+    """Let the tasks that start in the block wait for each other's slices only, and not for those of all other tasks.
+
+    For work that must not wait for the long work of clients. In each round one more task continues.
+    """
+    line = line_of_node.get()
+    token = line_of_node.set(line.another() if line is not None and not isinstance(line, trio.Lock) else trio.Lock())
+    try:
+        yield
+    finally:
+        line_of_node.reset(token)
 
 
 def _line_of_loop() -> Line:

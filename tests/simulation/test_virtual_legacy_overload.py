@@ -8,6 +8,8 @@ from tests.simulation.virtual_legacy_overload import run_seed
 
 SEED = 7
 """600 clients and more load the controller's broker."""
+SLICES_SEED = 18
+"""50 clients have work in many slices. A LeaderAndIsr that waited for theirs took 3.9 s."""
 
 
 @pytest.mark.parametrize("seed", [SEED, 37])
@@ -23,7 +25,7 @@ def test_the_brokers_follow_the_next_controller_under_load() -> None:
     """KIP-291, footnote 2: "during controller failovers, a broker might receive multiple controller requests from
     different controllers". Here the controller's session expires in the middle of the load.
     """
-    outcome = run_seed(SEED, expires=True)
+    outcome = run_seed(SLICES_SEED, expires=True)
     assert outcome.broken is None, outcome
 
 

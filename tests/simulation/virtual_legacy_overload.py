@@ -41,8 +41,8 @@ from tests.simulation.virtual_overload import (
 from tests.simulation.virtual_world import until
 
 FROM_CONTROLLER = {ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKey.STOP_REPLICA}
-ANSWER_LIMIT_S = 2.5
-"""A twelfth of ``controller.socket.timeout.ms``. A LeaderAndIsr takes some rounds of the loop, each as long as a
+ANSWER_LIMIT_S = 1.5
+"""A twentieth of ``controller.socket.timeout.ms``. A LeaderAndIsr takes some rounds of the loop, each as long as a
 step."""
 TOPIC_PAUSE_S = 0.5
 EXPIRES_AFTER = 4

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import trio
 
-from kraft.world.turns import Turns, give_turn, in_slices, line_of_node
+from kraft.world.turns import Turns, give_turn, in_another_line, in_slices, line_of_node
 from tests.support.steps import steps_of_this_task
 
 
@@ -65,6 +65,30 @@ async def test_nodes_with_lines_of_their_own_do_not_wait_for_each_other() -> Non
             await give_turn()
             await give_turn()
         nursery.cancel_scope.cancel()
+
+
+async def test_work_in_another_line_does_not_wait_for_the_long_work_of_others() -> None:
+    """KIP-291: the requests of a controller do not queue behind those of clients. Ten clients take ten rounds to have a
+    slice each.
+    """
+    rounds = 0
+    finished_after = {"client": 0, "controller": 0}
+
+    async def long_work(name: str) -> None:
+        for _ in range(5):
+            await give_turn()
+        finished_after[name] = rounds
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(long_work, "client")
+        with in_another_line():
+            nursery.start_soon(long_work, "controller")
+        while not all(finished_after.values()):
+            await trio.lowlevel.checkpoint()
+            rounds += 1
+    assert finished_after["controller"] < 10
+    assert finished_after["client"] > 40
 
 
 async def test_a_cancelled_task_leaves_the_line() -> None:
