@@ -31,7 +31,7 @@ from kraft.wire.errors import KafkaError
 T = TypeVar("T", bound=Callable[..., Any])
 
 SOFTWARE = {"kraft": KRAFT, "apache": APACHE}
-COMBINATIONS = ((KRAFT, QUORUM), (APACHE, ZOOKEEPER), (APACHE, QUORUM))
+COMBINATIONS = ((KRAFT, ZOOKEEPER), (KRAFT, QUORUM), (APACHE, ZOOKEEPER), (APACHE, QUORUM))
 MAX_PARTITIONS = 1_000_000
 _EXPLAINED = (CannotStart, GaveUp, KafkaError, OSError, KaleidoMissing, PlotlyMissing)
 
@@ -101,8 +101,15 @@ def command() -> None:
     show_default=True,
     help="Connections of producers to each broker, half of them with acks=all.",
 )
+@click.option(
+    "--controller",
+    type=click.Choice([*SOFTWARE]),
+    default="apache",
+    show_default=True,
+    help="The software of the controller, which is the same for all brokers.",
+)
 def control_plane_command(
-    jars: Path | None, into: Path, software: list[str], recorded: Any, moves: int, connections: int
+    jars: Path | None, into: Path, software: list[str], recorded: Any, moves: int, connections: int, controller: str
 ) -> None:
     """Measure KIP-291: the controller's requests while producers saturate the brokers.
 
@@ -115,9 +122,12 @@ def control_plane_command(
         if recorded is not None:
             result = cattrs.structure(json.load(recorded), ControlPlaneResult)
         else:
-            plan = Plan(into.absolute() / "nodes", _checked(jars), software, moves, connections)
+            plan = Plan(
+                into.absolute() / "nodes", _checked(jars), software, moves, connections, controller=SOFTWARE[controller]
+            )
             load = f"{moves} moves for each line, {connections} connections to each of two brokers"
-            result = ControlPlaneResult([*_machine(), ("load", load)], [])
+            said = [*_machine(), ("load", load), ("controller", SOFTWARE[controller])]
+            result = ControlPlaneResult(said, [])
             trio.run(run, plan, _say, partial(_keep, into / "control-plane.json", result))
         page = control_plane_page
         _write_all(into, "control-plane", page.markdown(result), page.figures(result))

@@ -17,7 +17,7 @@ import trio
 
 from kraft.client.cluster import LATEST_TIMESTAMP, Cluster, check, open_cluster
 from kraft.client.retry import retried
-from kraft.experiment.legacy_cluster import CONTROLLER_ID, KRAFT, Layout, RunningCluster, running_cluster
+from kraft.experiment.legacy_cluster import APACHE, CONTROLLER_ID, KRAFT, Layout, RunningCluster, running_cluster
 from kraft.experiment.load import ALL, LEADER, PER_REQUEST, TOPIC, Batches, Load, stored_numbers
 from kraft.experiment.request_times import of_apache, of_kraft
 from kraft.experiment.watched_node import read_rounds
@@ -70,7 +70,7 @@ class Plan:
     records_per_batch: int = 10
     value_bytes: int = 100
     compression: Compression = Compression.NONE
-    settings: dict[str, object] = attrs.Factory(dict)
+    controller: str = APACHE
 
 
 async def run(plan: Plan, say: Say, keep: Callable[[Cell], None]) -> None:
@@ -83,7 +83,7 @@ async def run(plan: Plan, say: Say, keep: Callable[[Cell], None]) -> None:
     for software in plan.software:
         for plane in (SHARED, DEDICATED):
             directory = plan.directory / f"{software.split()[0].lower()}-{plane}"
-            layout = Layout(directory, plan.jars, software, BROKERS, plane == DEDICATED, plan.settings)
+            layout = Layout(directory, plan.jars, software, BROKERS, plane == DEDICATED, plan.controller)
             say(f"{software}, {plane} plane: starting")
             async with running_cluster(layout) as cluster:
                 phases = await _measure(plan, cluster, partial(_say, say, f"{software}, {plane} plane"))

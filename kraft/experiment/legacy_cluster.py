@@ -18,14 +18,15 @@ CLIENTS, CONTROLLER = "CLIENTS", "CONTROLLER"
 
 @attrs.frozen
 class Layout:
-    """The parts of a cluster. The brokers are of ``software``, and the controller is of Apache Kafka."""
+    """The parts of a cluster. ``software`` is that of the brokers."""
 
     directory: Path
     jars: Path
     software: str
     brokers: Sequence[int]
     has_control_plane: bool
-    settings: dict[str, object] = attrs.Factory(dict)
+    controller: str = APACHE
+    """The software of the controller."""
 
 
 @attrs.frozen
@@ -57,7 +58,8 @@ async def running_cluster(layout: Layout) -> AsyncIterator[RunningCluster]:
             own = ports[2 * place : 2 * place + 2]
             directory = layout.directory / f"node-{node_id}"
             properties = _properties(layout, node_id, directory, zookeeper_port, own)
-            is_ours = layout.software == KRAFT and node_id != CONTROLLER_ID
+            software = layout.controller if node_id == CONTROLLER_ID else layout.software
+            is_ours = software == KRAFT
             node = kraft_node(directory, properties) if is_ours else apache_node(directory, layout.jars, properties)
             nodes[node_id] = await stack.enter_async_context(node.running())
             addresses[node_id] = HOST, own[0]
@@ -80,7 +82,6 @@ def _properties(
         "auto.create.topics.enable": "false",
         "replica.lag.time.max.ms": 60_000,
         "log.retention.ms": -1,
-        **layout.settings,
     }
     if layout.has_control_plane:
         properties["control.plane.listener.name"] = CONTROLLER

@@ -17,12 +17,13 @@ pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(60
 MOVES = 2
 
 
-@pytest.mark.parametrize("software", [KRAFT, APACHE])
-def test_the_controllers_requests_are_measured_on_their_plane(tmp_path: Path, software: str) -> None:
+@pytest.mark.parametrize(("software", "controller"), [(KRAFT, APACHE), (APACHE, APACHE), (KRAFT, KRAFT)])
+def test_the_controllers_requests_are_measured_on_their_plane(tmp_path: Path, software: str, controller: str) -> None:
     """KIP-291: without ``control.plane.listener.name`` they go to the inter-broker listener, with it to their own. No
     acknowledged batch with acks=all is lost.
     """
-    plan = Plan(tmp_path, apache_kafka(APACHE_KAFKA_WITH_ZOOKEEPER), [software], MOVES, connections=10, warm_up_s=0.5)
+    jars = apache_kafka(APACHE_KAFKA_WITH_ZOOKEEPER)
+    plan = Plan(tmp_path, jars, [software], MOVES, connections=10, warm_up_s=0.5, controller=controller)
     cells: list[Cell] = []
     trio.run(run, plan, print, cells.append)
     assert [(cell.plane, cell.load) for cell in cells] == [

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import trio
 
+from kraft.cli.experiment import COMBINATIONS
 from kraft.experiment.generations import GenerationsPlan, run
-from kraft.experiment.legacy_cluster import APACHE, KRAFT
-from kraft.story.experiments.generations import QUORUM, ZOOKEEPER, GenerationCell
+from kraft.story.experiments.generations import GenerationCell
 from tests.support.fetchers import APACHE_KAFKA_WITH_ZOOKEEPER, apache_kafka
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
 
 
-@pytest.mark.parametrize(("software", "mode"), [(KRAFT, QUORUM), (APACHE, QUORUM), (APACHE, ZOOKEEPER)])
+@pytest.mark.parametrize(("software", "mode"), COMBINATIONS)
 def test_another_controller_is_elected_and_creates_a_topic(tmp_path: Path, software: str, mode: str) -> None:
     """Each number of partitions has its losses, and a takeover begins after the loss and ends after the election."""
     jars = apache_kafka(APACHE_KAFKA_WITH_ZOOKEEPER)

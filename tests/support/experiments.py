@@ -1,7 +1,7 @@
 """``python -m tests.support.experiments [NAME …] [--quick]``: measure, and write docs/experiments.md.
 
 It runs ``kraft experiment NAME`` with the jars of Apache Kafka 3.9 from Maven. The result goes to docs/experiments, as
-JSON and pictures, and its tables into the page. Without names it runs all experiments, which takes half an hour on a
+JSON and pictures, and its tables into the page. Without names it runs all experiments, which takes about an hour on a
 quiet machine. ``--quick`` measures little, to try the command out.
 """
 

@@ -90,6 +90,10 @@ def _ms(value: float) -> str:
     return "" if math.isnan(value) else f"{value:,.1f}"
 
 
+def _pair(found: Quantiles) -> str:
+    return f"{_ms(found.p50)} / {_ms(found.p99)}"
+
+
 def _columns(found: Quantiles) -> tuple[str, str, str]:
     return _ms(found.p50), _ms(found.p99), _ms(found.max)
 
@@ -135,11 +139,8 @@ def _times_figure(result: ControlPlaneResult, software: str) -> Figure:
 
 
 def _intervals(result: ControlPlaneResult) -> Section:
-    head = (*_CELL_HEAD, "moves", *(f"{name}: {part}" for name, _, _ in _INTERVALS for part in ("p50 ms", "p99")))
-    rows = [
-        (*_key(cell), len(cell.moves), *(_ms(each) for _, _, of in _INTERVALS for each in (of(cell).p50, of(cell).p99)))
-        for cell in result.cells
-    ]
+    head = (*_CELL_HEAD, "moves", *(f"{name}: p50 / p99 ms" for name, _, _ in _INTERVALS))
+    rows = [(*_key(cell), len(cell.moves), *(_pair(of(cell)) for _, _, of in _INTERVALS)) for cell in result.cells]
     return Section(
         "intervals",
         "The time from ElectLeaders until the new leader is known",

@@ -69,8 +69,9 @@ def plot(title: str, traces: Sequence[Trace], x_axis: dict[str, object], y_axis:
         "xaxis": {**shared, **x_axis},
         "yaxis": {**shared, **y_axis},
         "legend": legend(-58 / PLOT_PX),
-        "scattermode": "group",
     }
+    if x_axis.get("type") == "category":
+        layout["scattermode"] = "group"  # signs of one category lie side by side
     return {"data": list(traces), "layout": layout}
 
 

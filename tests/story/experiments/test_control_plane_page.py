@@ -36,6 +36,8 @@ def test_the_tables_have_every_cell_and_the_goals() -> None:
     text = markdown(measured())
     assert "| kraft | shared | saturated | 4 | 400.0 | 400.0 | 400.0 | 800.0 | 800.0 | 800.0 |" in text
     assert "| Apache Kafka 3.9 | dedicated | saturated | 1,234 | 5,000 | 3 | 0 |" in text
+    assert "| kraft | shared | saturated | 1 | 800.0 / 800.0 |" in text
+    assert "| 800.0 / 800.0 | 805.0 / 805.0 | 810.0 / 810.0 |" in text
     assert "| kraft | dedicated | idle | 10 | 1.0 | 4.0 | 5.0 | 0.9 | 2.0 | 2.5 |" in text
     assert "kraft: p99 of the dedicated plane under load within 2× of an idle broker's: met (1.5×)" in text
 
