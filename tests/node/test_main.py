@@ -112,7 +112,7 @@ def test_the_command_keeps_collections_of_garbage_short(tmp_path: Path, monkeypa
     """From the opening of the directories to the end of the node."""
     seen: list[list[Any]] = []
 
-    def see(*_: Any) -> int:
+    def see(*_: Any, **__: Any) -> int:
         seen.append(list(gc.callbacks))
         return 0
 

@@ -381,7 +381,7 @@ async def test_new_partitions_go_to_the_directory_with_the_fewest(
     def counted(replicas: Replicas) -> Iterator[HostedPartition]:
         nonlocal looked
         for partition in all_of(replicas):
-            looked += 1
+            looked += replicas is broker.replicas  # a cluster in another thread has some, too
             yield partition
 
     def held() -> list[int]:
