@@ -84,34 +84,6 @@ def test_the_controller_fails_over_under_load(cluster: LegacyCluster) -> None:
     eventually(lambda: len({tuple(logs(cluster, node_id)) for node_id in NODES}) == 1, TIMEOUT_S)
 
 
-def test_a_controller_that_was_paused_is_refused_under_load(cluster: LegacyCluster) -> None:
-    """Its session expires meanwhile, and another broker is elected. For a moment two brokers think that they are the
-    controller: ZooKeeper and the brokers refuse the former one by its epoch.
-    """
-    for node_id in NODES:
-        cluster.add(node_id, OURS)
-    cluster.create_topic("__consumer_offsets", (1, 2, 3), cleanup_policy="compact")
-    cluster.create_topic(TOPIC, (1, 2, 3), (2, 3, 1), (3, 1, 2), min_insync_replicas="2")
-    traffic = Traffic(cluster.bootstrap_servers)
-    in_sync(traffic)
-    with Writer(cluster.bootstrap_servers, TOPIC, len(NODES)) as writer:
-        writer.wait_for_more(200)
-        former = controller_of(cluster)
-        paused = cluster.brokers[former]
-        paused.pause()
-        eventually(lambda: controller_of(cluster) not in (former, NO_CONTROLLER), TIMEOUT_S)
-        writer.wait_for_more(200)
-        paused.resume()
-        in_sync(traffic)
-        writer.wait_for_more(200)
-    assert any("no longer the controller of epoch 1" in line for line in paused.output)
-    assert controller_of(cluster) != former
-    assert writer.failures == []
-    traffic.written[TOPIC] = [str(number) for number in range(writer.written)]
-    traffic.assert_all_is_there(TOPIC)
-    eventually(lambda: len({tuple(logs(cluster, node_id)) for node_id in NODES}) == 1, TIMEOUT_S)
-
-
 def controller_of(cluster: LegacyCluster) -> int:
     found = cluster.controller()
     return NO_CONTROLLER if found is None else found.broker_id
