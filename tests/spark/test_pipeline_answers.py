@@ -175,8 +175,9 @@ def by_key(rows: DataFrame, key: Sequence[str], value: Sequence[str]) -> Runs:
 def typed(spark: SparkSession, log: Log) -> Iterator[Callable[[str], DataFrame]]:
     """The committed rows of a typed table."""
     raw = metadata_rows(metadata(spark, [row(offset, record) for offset, record in enumerate(log.records)])).cache()
-    transactions = derived("metadata_transactions", raw)
-    yield lambda name: answers.committed(derived(name, raw), transactions)
+    void = answers.void_transactions(derived("metadata_transactions", raw))
+    assert void, "the histories have aborted transactions"
+    yield lambda name: answers.committed(derived(name, raw), void)
     raw.unpersist()
 
 

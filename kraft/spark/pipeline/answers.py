@@ -6,6 +6,8 @@ it; an interval then has a length of 0, never a negative one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
@@ -15,16 +17,30 @@ _NO_LEADER = -1
 _IN_ORDER = ("offset", "origin")
 
 
-def committed(rows: DataFrame, transactions: DataFrame) -> DataFrame:
-    """Return the rows that are not in an aborted metadata transaction, nor in one without an end yet (KIP-868)."""
+Void = Sequence[tuple[int, int | None]]
+"""The first and the last offset of each metadata transaction that was aborted, or has no end yet (None)."""
+
+
+def void_transactions(transactions: DataFrame) -> Void:
+    """Return the metadata transactions whose records change nothing (KIP-868)."""
     order = Window.orderBy("offset")
-    ended = F.lead("what").over(order)
-    void = transactions.select(
-        "what", F.col("offset").alias("begin"), F.lead("offset").over(order).alias("until"), ended.alias("ended")
+    pairs = transactions.select(
+        "what",
+        F.col("offset").alias("begin"),
+        F.lead("offset").over(order).alias("until"),
+        F.lead("what").over(order).alias("ended"),
     )
-    void = void.where("what = 'begin' and (ended is null or ended = 'abort')").select("begin", "until")
-    inside = (rows["offset"] > void["begin"]) & (void["until"].isNull() | (rows["offset"] < void["until"]))
-    return rows.join(F.broadcast(void), inside, "left_anti")
+    void = pairs.where("what = 'begin' and (ended is null or ended = 'abort')").select("begin", "until")
+    return [(row["begin"], row["until"]) for row in void.collect()]
+
+
+def committed(rows: DataFrame, void: Void) -> DataFrame:
+    """Return the rows that are not in a void transaction. Usually there is none, and the plan of an answer is short."""
+    if not void:
+        return rows
+    spans = rows.sparkSession.createDataFrame(list(void), "begin bigint, until bigint")
+    inside = (rows["offset"] > spans["begin"]) & (spans["until"].isNull() | (rows["offset"] < spans["until"]))
+    return rows.join(F.broadcast(spans), inside, "left_anti")
 
 
 def _until_next(by: WindowSpec, last_time: Column | None = None, last_offset: Column | None = None) -> list[Column]:

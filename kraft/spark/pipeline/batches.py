@@ -91,11 +91,11 @@ class Pipeline:
 
     def answer(self, progress: Progress = silent, names: Container[str] = ANSWERS) -> None:
         """Make the answers ``names`` again. ``progress`` is called with each table before it is written."""
-        for table in tables_of(Layer.ANSWERS):
-            if table.name not in names:
-                continue
+        wanted = [table for table in tables_of(Layer.ANSWERS) if table.name in names]
+        void = answers.void_transactions(self._read("metadata_transactions")) if wanted else ()
+        for table in wanted:
             progress(table.name)
-            rows = self._answer(table.name)
+            rows = self._answer(table.name, void)
             self.store.replace(table, rows.select(*(F.col(each.name).cast(each.type) for each in table.columns)))
 
     def compact(self, progress: Progress = silent) -> int:
@@ -109,14 +109,15 @@ class Pipeline:
     def _read(self, name: str) -> DataFrame:
         return self.store.read(TABLES[name])
 
-    def _committed(self, name: str) -> DataFrame:
-        return answers.committed(self._read(name), self._read("metadata_transactions"))
-
     def _leaders(self) -> DataFrame:
         return quorum_answers.leaders(self._read("controller_epochs"), self._read("quorum_transitions"))
 
-    def _answer(self, name: str) -> DataFrame:
-        read, committed = self._read, self._committed
+    def _answer(self, name: str, void: answers.Void) -> DataFrame:
+        read = self._read
+
+        def committed(table: str) -> DataFrame:
+            return answers.committed(read(table), void)
+
         match name:
             case "partition_leadership":
                 return answers.partition_leadership(committed("leadership_changes"), committed("topics"))
