@@ -6,7 +6,8 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from functools import partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from kraft.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kraft.metadata.image import ResourceType
-from kraft.spark.pipeline.batches import Pipeline
+from kraft.spark.pipeline.batches import ANSWERS, Pipeline
 from kraft.spark.pipeline.delta_store import DeltaStore
 from kraft.spark.pipeline.inputs import REQUEST_LOG_TOPIC, file_stream, log_directories
 from kraft.spark.pipeline.report import cluster_report
@@ -103,10 +104,16 @@ def test_a_stream_and_a_backfill_make_the_same_tables(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Rows of a live cluster and of its log directories overlap; each is there once, in any order of reading."""
+    """Rows of a live cluster and of its log directories overlap; each is there once, in any order of reading.
 
-    def kraft(*arguments: str) -> None:
+    Each command makes the answers of the whole tables again. Here only the last one of each store does, and the first
+    stream two of them: all others would be replaced unseen.
+    """
+    make = Pipeline.answer
+
+    def kraft(*arguments: str, answers: Container[str] = ()) -> None:
         monkeypatch.setattr(sys, "argv", ["kraft", "pipeline", *arguments])
+        monkeypatch.setattr(Pipeline, "answer", partialmethod(make, names=answers))
         with pytest.raises(SystemExit) as exit:
             main()
         assert exit.value.code == 0, capsys.readouterr().err
@@ -114,7 +121,8 @@ def test_a_stream_and_a_backfill_make_the_same_tables(
     change_setting(live.cluster.bootstrap_servers, "5000")
     eventually(lambda: logged(live.directory, "IncrementalAlterConfigs"))
     streamed = str(tmp_path / "streamed")
-    kraft("run", "-C", live.cluster.controller, "--events", live.directory, "--into", streamed, "--once")
+    followed = ("-C", live.cluster.controller, "--events", live.directory, "--into", streamed, "--once")
+    kraft("run", *followed, answers=("partition_leadership", "changes"))
     assert re.search(r"answers +partition_leadership +2\n", capsys.readouterr().out)
     store = ParquetStore(spark, streamed)
     (change,) = store.read(TABLES["changes"]).where("what = 'setting set'").collect()
@@ -128,19 +136,19 @@ def test_a_stream_and_a_backfill_make_the_same_tables(
         "5000",
         "6000",
     ]
-    kraft("backfill", live.directory, "--into", streamed)
+    kraft("backfill", live.directory, "--into", streamed, answers=ANSWERS)
     directories = log_directories([live.directory])
     assert directories.cluster_id == live.cluster.cluster_id
     # Another format has the same tables, of the directories alone.
     alone = str(tmp_path / "alone")
     kraft("backfill", live.directory, "--into", alone, "--table-format", "delta")
+    page = tmp_path / "page.html"
+    kraft("report", "--into", alone, "--table-format", "delta", "-o", str(page), answers=ANSWERS)
+    assert "orders" in page.read_text()
     in_delta = DeltaStore(spark, alone)
     differing = [name for name in TABLES if rows(store, name) != rows(in_delta, name)]
     assert differing == []
     assert spark.read.format("delta").load(f"{alone}/partition_leadership").count() == 2
-    page = tmp_path / "page.html"
-    kraft("report", "--into", alone, "--table-format", "delta", "-o", str(page))
-    assert "orders" in page.read_text()
     report = cluster_report(store, live.cluster.cluster_id)
     assert {each.topic for each in report.leadership} == {"orders"}
     assert [each.details for each in report.changes if each.what == "setting set"] == [
