@@ -12,6 +12,7 @@ from pathlib import Path
 
 import attrs
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
 
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, decode_controller
@@ -110,9 +111,10 @@ class LegacyCluster:
             client.close()
 
     def controller(self) -> ControllerZnode | None:
-        """The data of /controller."""
-        with self.client() as client:
-            return decode_controller(client.get(CONTROLLER)[0]) if client.exists(CONTROLLER) else None
+        """The data of /controller; None while no broker is elected."""
+        with self.client() as client, contextlib.suppress(NoNodeError):
+            return decode_controller(client.get(CONTROLLER)[0])
+        return None
 
 
 CLIENT_TIMEOUT_S = 30.0
