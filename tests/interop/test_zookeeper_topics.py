@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ import attrs
 import confluent_kafka as ck
 import kafka
 import pytest
+import trio
 from kafka.admin import NewTopic
 
 from kraft.messages.alter_partition_reassignments_request import (
@@ -34,6 +36,8 @@ from kraft.messages.create_topics_request import (
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.rpc.client import connect
 from kraft.zookeeper.znodes.admin import (
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
@@ -47,7 +51,7 @@ from tests.support.apache_tool import ELECTION, REASSIGNMENT, TOPICS, apache_too
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS, Kind
 from tests.support.same_requests import OTHER, BothClusters, both_clusters
-from tests.support.zookeeper_era import APACHE, LegacyCluster, legacy_cluster
+from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 from tests.zookeeper.controller.test_create_topics import assigned, topic
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
@@ -197,6 +201,27 @@ def cluster(tmp_path: Path) -> Iterator[LegacyCluster]:
         yield running
 
 
+def wait_until_shown(cluster: LegacyCluster, name: str, count: int, leader: int | None = None) -> None:
+    """Wait until every broker shows the partitions, each with a leader, and partition 0 with this one.
+
+    The controller responds to CreateTopics once its own broker shows the topic; others may be later.
+    """
+
+    async def leaders(broker: LegacyBroker) -> list[int]:
+        async with connect("127.0.0.1", broker.ports[0], "waits") as connection:
+            request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+            (shown,) = (await connection.request(request)).topics
+        return [each.leader_id for each in sorted(shown.partitions, key=lambda each: each.partition_index)]
+
+    def is_shown(broker: LegacyBroker) -> bool:
+        found = trio.run(leaders, broker)
+        return len(found) == count and min(found, default=0) >= 0 and (leader is None or found[0] == leader)
+
+    for broker in cluster.brokers.values():
+        if broker.is_running:
+            eventually(partial(is_shown, broker), TIMEOUT_S)
+
+
 @pytest.mark.parametrize("kind", [OURS, APACHE], ids=["ours", "apache"])
 def test_apaches_tools_change_topics(tmp_path: Path, kind: Kind) -> None:
     """kafka-topics, kafka-reassign-partitions and kafka-leader-election of 3.9. They know a broker that is not the
@@ -211,8 +236,10 @@ def change_topics(cluster: LegacyCluster, tmp_path: Path) -> None:
     bootstrap = "--bootstrap-server", cluster.brokers[2].bootstrap_servers
     traffic = Traffic(cluster.bootstrap_servers)
     apache_tool(TOPICS, *bootstrap, "--create", "--topic", "orders", "--replica-assignment", "1,2", kind=APACHE_3)
+    wait_until_shown(cluster, "orders", 2)
     traffic.write("orders", 100)
     apache_tool(TOPICS, *bootstrap, "--alter", "--topic", "orders", "--partitions", "3", kind=APACHE_3)
+    wait_until_shown(cluster, "orders", 3)
     described = apache_tool(TOPICS, *bootstrap, "--describe", "--topic", "orders", kind=APACHE_3)
     assert "PartitionCount: 3" in described
     plan = tmp_path / "plan.json"
@@ -232,11 +259,11 @@ def change_topics(cluster: LegacyCluster, tmp_path: Path) -> None:
     assert verified.count("is completed") == 2
     chosen = "--topic", "orders", "--partition", "0", "--election-type", "preferred"
     apache_tool(ELECTION, *bootstrap, *chosen, kind=APACHE_3)
-    eventually(lambda: traffic.describe("orders")[0].leader == 2, TIMEOUT_S)
+    wait_until_shown(cluster, "orders", 3, leader=2)
     traffic.write("orders", 100)
     traffic.assert_all_is_there("orders")
     apache_tool(TOPICS, *bootstrap, "--delete", "--topic", "orders", kind=APACHE_3)
-    eventually(lambda: "orders" not in traffic.topics(), TIMEOUT_S)
+    wait_until_shown(cluster, "orders", 0)
 
 
 def test_clients_follow_the_controller_after_a_failover(cluster: LegacyCluster) -> None:
@@ -246,8 +273,10 @@ def test_clients_follow_the_controller_after_a_failover(cluster: LegacyCluster) 
         name = f"after-{controller}"
         eventually(lambda controller=controller: traffic.admin.list_topics().controller_id == controller, TIMEOUT_S)
         traffic.create(name, 2, 1, retention_ms="5000")
-        eventually(lambda name=name: traffic.config(name, "retention.ms") == "5000", TIMEOUT_S)
+        wait_until_shown(cluster, name, 2)
+        assert traffic.config(name, "retention.ms") == "5000"
         traffic.add_partitions(name, 4)
+        wait_until_shown(cluster, name, 4)
         traffic.write(name, 40)
         traffic.assert_all_is_there(name)
         # This client asks the controller of its start for ever, so it has a new start here.
@@ -255,11 +284,11 @@ def test_clients_follow_the_controller_after_a_failover(cluster: LegacyCluster) 
             kafka.KafkaAdminClient(bootstrap_servers=cluster.brokers[2].bootstrap_servers)
         ) as admin:
             admin.create_topics([NewTopic(f"{name}-python", num_partitions=3, replication_factor=1)])
-            eventually(lambda name=name: len(traffic.describe(f"{name}-python")) == 3, TIMEOUT_S)
+            wait_until_shown(cluster, f"{name}-python", 3)
             admin.delete_topics([f"{name}-python"])
-            eventually(lambda name=name: f"{name}-python" not in traffic.topics(), TIMEOUT_S)
+            wait_until_shown(cluster, f"{name}-python", 0)
         traffic.delete(name)
-        eventually(lambda name=name: name not in traffic.topics(), TIMEOUT_S)
+        wait_until_shown(cluster, name, 0)
         if controller == 1:
             assert cluster.brokers[1].stop() == 0
 
@@ -282,15 +311,15 @@ def test_znodes_of_older_tools_still_work(cluster: LegacyCluster) -> None:
     """/admin/reassign_partitions and /admin/preferred_replica_election."""
     traffic = Traffic(cluster.bootstrap_servers)
     cluster.create_topic("orders", (1,))
-    eventually(lambda: "orders" in traffic.topics() and traffic.describe("orders")[0].leader == 1, TIMEOUT_S)
+    wait_until_shown(cluster, "orders", 1, leader=1)
     traffic.write("orders", 50)
     with cluster.client() as client:
         client.create(REASSIGN_PARTITIONS, encode_reassignment({("orders", 0): (2, 1)}))
         eventually(lambda: client.exists(REASSIGN_PARTITIONS) is None, TIMEOUT_S)
         eventually(lambda: traffic.describe("orders")[0].isr == {1, 2}, TIMEOUT_S)
-        assert traffic.describe("orders")[0].replicas == [2, 1]
+        eventually(lambda: traffic.describe("orders")[0].replicas == [2, 1], TIMEOUT_S)
         client.create(PREFERRED_REPLICA_ELECTION, encode_preferred_election([("orders", 0)]))
         eventually(lambda: client.exists(PREFERRED_REPLICA_ELECTION) is None, TIMEOUT_S)
-    eventually(lambda: traffic.describe("orders")[0].leader == 2, TIMEOUT_S)
+    wait_until_shown(cluster, "orders", 1, leader=2)
     traffic.write("orders", 50)
     traffic.assert_all_is_there("orders")
