@@ -116,6 +116,7 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.LIST_PARTITION_REASSIGNMENTS: (0, 0),
         ApiKey.OFFSET_DELETE: (0, 0),
         ApiKey.ALTER_PARTITION: (0, 3),
+        ApiKey.UPDATE_FEATURES: (0, 1),
         ApiKey.DESCRIBE_CLUSTER: (0, 2),
         ApiKey.DESCRIBE_PRODUCERS: (0, 0),
         ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),

@@ -10,7 +10,9 @@ import trio
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import ApiKey
+from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from kraft.rpc.client import connect
+from kraft.wire.errors import ErrorCode
 from tests.interop.traffic import TIMEOUT_S
 from tests.support.node_process import OURS
 from tests.support.zookeeper_era import APACHE, LegacyBroker, legacy_cluster
@@ -44,7 +46,6 @@ NOT_OFFERED = {
     "the new consumer groups, which 3.9 refuses with ZooKeeper": {68, 69},
     "replicas that move between directories": {ApiKey.ALTER_REPLICA_LOG_DIRS},
     "forwarding to a KRaft controller (KIP-866)": {ApiKey.ENVELOPE},
-    "features, of which a cluster of that era has none": {ApiKey.UPDATE_FEATURES},
 }
 """The APIs of Apache Kafka's broker that ours does not have, by the reason."""
 NEWEST_REMOVED_VERSION = 6
@@ -77,3 +78,21 @@ async def test_the_differences_to_apaches_offer_are_known(tmp_path: Path) -> Non
     for key, (low, high) in our_versions.items():
         assert low <= max(their_versions[key][0], NEWEST_REMOVED_VERSION + 1), ApiKey(key).name
         assert high >= their_versions[key][1], ApiKey(key).name
+
+
+async def test_both_refuse_to_finalize_a_feature(tmp_path: Path) -> None:
+    """Only the controller answers for the cluster: the other broker responds with NOT_CONTROLLER."""
+    updates = [FeatureUpdateKey("metadata.version", 7, upgrade_type=1), FeatureUpdateKey("x", 0, upgrade_type=2)]
+    answers = []
+    for kinds in ((APACHE, OURS), (OURS, APACHE)):
+        with legacy_cluster(tmp_path / str(len(answers))) as cluster:
+            for node_id, kind in enumerate(kinds, 1):
+                broker = cluster.add(node_id, kind)
+                with trio.fail_after(TIMEOUT_S):
+                    async with connect("127.0.0.1", broker.ports[0]) as connection:
+                        response = await connection.request(UpdateFeaturesRequest(1_000, updates), 1)
+                results = sorted((each.feature, each.error_code, each.error_message) for each in response.results)
+                answers.append((response.error_code, results))
+    of_apache, beside_apache, ours, beside_ours = answers
+    assert ours == of_apache
+    assert beside_apache[0] == beside_ours[0] == ErrorCode.NOT_CONTROLLER

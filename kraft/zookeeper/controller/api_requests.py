@@ -21,6 +21,8 @@ from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from kraft.messages.update_features_request import UpdateFeaturesRequest
+from kraft.messages.update_features_response import UpdateFeaturesResponse
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller.active import ActiveController
 from kraft.zookeeper.controller.alter_partition import alter_partition
@@ -33,6 +35,7 @@ from kraft.zookeeper.controller.change_topics import (
 from kraft.zookeeper.controller.controlled_shutdown import controlled_shutdown
 from kraft.zookeeper.controller.create_topics import create_topics, creation_not_controller
 from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.features import update_features
 from kraft.zookeeper.controller.preferred import elect_leaders, election_not_controller
 from kraft.zookeeper.controller.producer_ids import allocate_producer_ids
 from kraft.zookeeper.controller.reassignment import alter_reassignments, list_reassignments
@@ -63,4 +66,5 @@ LEGACY_HANDLERS: dict[type, LegacyHandler] = {
     ListPartitionReassignmentsRequest: LegacyHandler(
         list_reassignments, _with_code(ListPartitionReassignmentsResponse)
     ),
+    UpdateFeaturesRequest: LegacyHandler(update_features, _with_code(UpdateFeaturesResponse)),
 }
