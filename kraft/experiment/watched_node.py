@@ -16,7 +16,7 @@ from pathlib import Path
 
 import trio
 
-from kraft.node.command import run
+from kraft.node.__main__ import main
 from kraft.world.clock import Clock
 
 SHORTEST_S = 0.0005
@@ -61,4 +61,4 @@ def read_rounds(path: Path) -> list[tuple[float, float, float]]:
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[2:], instruments=[Rounds(Path(sys.argv[1]), Clock(), time.thread_time)]))
+    sys.exit(main(sys.argv[2:], [Rounds(Path(sys.argv[1]), Clock(), time.thread_time)]))

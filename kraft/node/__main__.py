@@ -9,16 +9,20 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trio.abc import Instrument
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a node and return the exit status."""
+def main(arguments: Sequence[str] | None = None, instruments: Sequence[Instrument] = ()) -> int:
+    """Run a node, with these instruments of Trio, and return the exit status."""
     gc.disable()
     from kraft.node.command import run
 
     gc.freeze()
     gc.enable()
-    return run(arguments)
+    return run(arguments, instruments=instruments)
 
 
 if __name__ == "__main__":

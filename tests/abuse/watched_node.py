@@ -6,12 +6,12 @@ samples wall times. This instrument of Trio sees each step, and costs small requ
 
 from __future__ import annotations
 
-import functools
 import gc
 import json
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -62,7 +62,11 @@ class LongSteps(trio.abc.Instrument):
             self.out.write(json.dumps({"task": task.name.partition(" ")[0], "api": api, **milliseconds}) + "\n")
 
 
-if __name__ == "__main__":
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a node, and write its long steps into its working directory."""
     with Path(STEPS).open("a", buffering=1) as out:
-        trio.run = functools.partial(trio.run, instruments=[LongSteps(out)])
-        sys.exit(main())
+        return main(arguments, [LongSteps(out)])
+
+
+if __name__ == "__main__":
+    sys.exit(run())
