@@ -8,7 +8,6 @@ from __future__ import annotations
 from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.api.zookeeper_configs import alter
 from kraft.messages.alter_configs_request import AlterConfigsRequest
@@ -17,6 +16,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.config_changes import replaced
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.ALTER_CONFIGS,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import ask_controller, decide
 from kraft.api.forwarding import forward
-from kraft.api.mapped import mapped
 from kraft.api.propagation import check_size
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -21,6 +20,7 @@ from kraft.messages.alter_partition_reassignments_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.ALTER_PARTITION_REASSIGNMENTS,

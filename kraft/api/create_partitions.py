@@ -13,7 +13,6 @@ from functools import partial
 from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
-from kraft.api.mapped import mapped
 from kraft.api.propagation import check_size, has_leaders, not_shown
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.create_partitions_request import CreatePartitionsRequest
@@ -21,6 +20,7 @@ from kraft.messages.create_partitions_response import CreatePartitionsResponse, 
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.CREATE_PARTITIONS,

@@ -14,7 +14,6 @@ from functools import partial
 from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
-from kraft.api.mapped import mapped
 from kraft.api.propagation import check_size, has_leaders, not_shown
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.create_topics_request import CreateTopicsRequest
@@ -22,6 +21,7 @@ from kraft.messages.create_topics_response import CreatableTopicResult, CreateTo
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 UNKNOWN_COUNT = -1
 

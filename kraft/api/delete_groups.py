@@ -8,7 +8,6 @@ from __future__ import annotations
 import attrs
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.core import HASHED_CHARACTERS
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
@@ -16,6 +15,7 @@ from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGr
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
 ROW = Api(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.partitions import answered
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
@@ -24,6 +23,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
 ROW = Api(

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kraft.api.context import BrokerContext, ControllerContext, ZkBrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.api.zookeeper_configs import topic_settings
 from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
@@ -27,6 +26,7 @@ from kraft.metadata.image import ResourceType
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
 ROW = Api(

@@ -10,7 +10,6 @@ import attrs
 
 from kraft.api.authorized_operations import GROUP_OPERATIONS
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.core import HASHED_CHARACTERS
 from kraft.coordinator.group import GroupState
@@ -19,6 +18,7 @@ from kraft.messages.describe_groups_response import DescribedGroup, DescribeGrou
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
 ROW = Api(

@@ -29,12 +29,17 @@ ROW = Api(
 )
 
 _SLICE_PARTITIONS = 300
+_SLICE_LOOKS = 3_000
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeLogDirsRequest) -> Reply:
-    wanted = None
+    wanted: set[tuple[str, int]] | None = None
     if message.topics is not None:
-        wanted = {(topic.topic, index) for topic in message.topics for index in topic.partitions}
+        wanted, looks = set(), Turns(_SLICE_LOOKS)
+        for topic in message.topics:
+            for index in topic.partitions:
+                wanted.add((topic.topic, index))
+                await looks.spend()
     turns = Turns(_SLICE_PARTITIONS)
     results = [await _one(broker, directory, wanted, turns) for directory in broker.replicas.directories]
     return DescribeLogDirsResponse(results=results)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.broker.producer_state import ProducerEntry
 from kraft.messages.describe_producers_request import DescribeProducersRequest
@@ -17,6 +16,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
 ROW = Api(

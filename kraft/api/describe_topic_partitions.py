@@ -13,7 +13,6 @@ from heapq import heapify, heappop
 from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import TOPIC_OPERATIONS
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from kraft.messages.describe_topic_partitions_response import (
@@ -28,6 +27,7 @@ from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
 ROW = Api(

@@ -13,7 +13,6 @@ from functools import partial
 from kraft.api.context import ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
-from kraft.api.mapped import mapped
 from kraft.api.propagation import check_size, not_shown
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
@@ -23,6 +22,7 @@ from kraft.metadata.image import Image
 from kraft.metadata.partitions import Partition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 PREFERRED = 0
 

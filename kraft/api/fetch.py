@@ -37,7 +37,6 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.broker.fetch_session import Answered, FetchContext, TopicKey
@@ -55,6 +54,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import UNCOUNTED_ELEMENTS, Parked, Reply, Request
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
 from kraft.wire.splice import FileSlice, Records
 from kraft.world.turns import Turns, give_turn
 

@@ -14,7 +14,6 @@ import enum
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.core import HASHED_CHARACTERS, coordinator_partition
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
@@ -23,6 +22,7 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
 ROW = Api(

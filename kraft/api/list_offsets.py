@@ -21,7 +21,6 @@ from collections import Counter
 import attrs
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from kraft.messages.list_offsets_response import (
@@ -34,6 +33,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.storage.lookup import TimestampedOffset
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 from kraft.world.world import World
 

@@ -27,7 +27,6 @@ from collections.abc import Iterable
 from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import (
@@ -42,6 +41,7 @@ from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
+from kraft.wire.mapped import mapped
 from kraft.wire.uuids import ZERO_UUID
 from kraft.world.turns import Turns
 

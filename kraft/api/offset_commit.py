@@ -18,7 +18,6 @@ from __future__ import annotations
 import attrs
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
 from kraft.messages.offset_commit_response import (
@@ -29,6 +28,7 @@ from kraft.messages.offset_commit_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
 ROW = Api(

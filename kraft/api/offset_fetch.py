@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.core import HASHED_CHARACTERS
 from kraft.coordinator.offsets import NO_OFFSET, WantedTopic, fetched
@@ -37,6 +36,7 @@ from kraft.messages.offset_fetch_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns, in_slices
 
 ROW = Api(

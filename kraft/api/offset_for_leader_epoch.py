@@ -7,7 +7,6 @@ Versions 2 to 4: 3 has the id of the replica that reads, 4 is flexible.
 from __future__ import annotations
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.partitions import answered
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest, OffsetForLeaderPartition
@@ -19,6 +18,7 @@ from kraft.messages.offset_for_leader_epoch_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.OFFSET_FOR_LEADER_EPOCH,

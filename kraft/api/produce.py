@@ -32,7 +32,6 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.mapped import mapped
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import (
@@ -51,6 +50,7 @@ from kraft.storage.log import AppendInfo
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
+from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns, give_turn
 
 ROW = Api(
@@ -140,9 +140,13 @@ async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
             transactional = transactional or is_transactional(data.records)
             partitions[data.index] = data
             spent += 1
-            if spent == _SLICE_ELEMENTS:
+            if spent >= _SLICE_ELEMENTS:
                 spent = 0
                 await give_turn()
+        spent += 1
+        if spent >= _SLICE_ELEMENTS:
+            spent = 0
+            await give_turn()
     return named, transactional
 
 

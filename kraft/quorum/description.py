@@ -23,6 +23,7 @@ from kraft.raft.leader import MAX_OBSERVERS
 from kraft.raft.state import Leader, Progress
 from kraft.wire.errors import ErrorCode
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
+from kraft.wire.mapped import mapped
 from kraft.wire.uuids import ZERO_UUID
 from kraft.world.clock import Clock
 
@@ -116,11 +117,11 @@ def _nodes(identity: Identity) -> list[Node]:
 def refused(message: DescribeQuorumRequest, code: ErrorCode) -> DescribeQuorumResponse:
     """Return a response with the same error for each partition of the request."""
     return DescribeQuorumResponse(
-        topics=[
-            TopicData(
+        topics=mapped(
+            message.topics,
+            lambda topic: TopicData(
                 topic.topic_name,
-                [PartitionData(each.partition_index, code, code.message) for each in topic.partitions],
-            )
-            for topic in message.topics
-        ]
+                mapped(topic.partitions, lambda each: PartitionData(each.partition_index, code, code.message)),
+            ),
+        )
     )

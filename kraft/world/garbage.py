@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-LONG_S = 0.005
+LONG_S = 0.003
 """The CPU time of a full collection from which its survivors are frozen."""
 _OLDEST = 2
-_THRESHOLDS = 700, 10, 5
-"""Python's own are 700, 10, 10. A full collection would then look at 70,000 new objects, and not at 35,000."""
+_THRESHOLDS = 700, 10, 2
+"""Python's own are 700, 10, 10. A full collection would then look at 70,000 new objects, and not at 14,000."""
 
 
 @contextmanager

@@ -14,8 +14,10 @@ import attrs
 S = TypeVar("S")
 T = TypeVar("T")
 
-AT_ONCE: Final = 1_000
-"""Not a Kafka setting. So many elements are made at once: about a millisecond of work."""
+AT_ONCE: Final = 30
+"""Not a Kafka setting. So many elements are made at once. Each may have as many elements of its own: 900 take about a
+millisecond.
+"""
 
 
 def mapped(items: Sequence[S], make: Callable[[S], T]) -> list[T]:
