@@ -23,7 +23,7 @@ from kraft.experiment.processes import CannotStart
 from kraft.story.experiments import control_plane_page, generations
 from kraft.story.experiments.control_plane import ControlPlaneResult
 from kraft.story.experiments.generations import QUORUM, ZOOKEEPER, GenerationsResult
-from kraft.story.experiments.plots import KaleidoMissing, write_picture
+from kraft.story.experiments.plots import KaleidoMissing, check_pictures, write_picture
 from kraft.story.report.page import PlotlyMissing
 from kraft.story.report.section import Figure
 from kraft.wire.errors import KafkaError
@@ -192,8 +192,10 @@ def _machine() -> Sequence[tuple[str, str]]:
 
 
 def _checked(jars: Path | None) -> Path:
+    """Return the jars, once all that the command needs is known to be there. Raises KaleidoMissing, UsageError."""
     if jars is None:
         raise click.UsageError("Missing option '--apache': the jars with ZooKeeper are needed to measure.")
+    check_pictures()
     return jars.absolute()
 
 

@@ -14,6 +14,7 @@ from kraft.cli import experiment
 from kraft.experiment.generations import GenerationsPlan
 from kraft.experiment.processes import CannotStart
 from kraft.story.experiments.generations import GenerationCell
+from kraft.story.experiments.plots import KaleidoMissing
 from kraft.story.report.section import Figure
 from tests.story.experiments.results import measured
 from tests.story.experiments.test_generations import RESULT
@@ -21,6 +22,12 @@ from tests.story.experiments.test_generations import RESULT
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(experiment.command, list(arguments))
+
+
+@pytest.fixture(autouse=True)
+def _pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chromium may be missing where the tests run."""
+    monkeypatch.setattr(experiment, "check_pictures", lambda: None)
 
 
 @pytest.fixture
@@ -80,6 +87,21 @@ def test_each_cell_is_kept_when_it_is_measured(tmp_path: Path, monkeypatch: pyte
     assert (done.exit_code, done.output) == (1, "Error: no more memory\n")
     kept = json.loads((tmp_path / "new" / "generations.json").read_text())
     assert kept["cells"] == cattrs.unstructure(RESULT)["cells"][:2]
+
+
+def test_without_the_means_to_draw_nothing_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the command would end with an error after many minutes."""
+
+    def missing() -> None:
+        raise KaleidoMissing("no kaleido")
+
+    async def measured_after_all(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(experiment, "check_pictures", missing)
+    monkeypatch.setattr("kraft.experiment.generations.run", measured_after_all)
+    done = run("generations", "--apache", str(tmp_path), "--into", str(tmp_path / "new"))
+    assert (done.exit_code, done.output) == (1, "Error: no kaleido\n")
 
 
 def test_without_jars_nothing_is_measured(tmp_path: Path) -> None:

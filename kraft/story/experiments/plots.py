@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
@@ -95,6 +96,12 @@ def _coloured(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _coloured(each) for name, each in value.items()}
     return value
+
+
+def check_pictures() -> None:
+    """Draw an empty picture, so that a measurement of half an hour does not end without one. Raises KaleidoMissing."""
+    with TemporaryDirectory() as directory:
+        write_picture({"data": [], "layout": {"height": 100}}, Path(directory) / "empty.png")
 
 
 def write_picture(figure: Figure, path: Path) -> None:
