@@ -62,6 +62,7 @@ STOP_LIMIT_S = 15.0
 """Of kazoo's ``stop``, which itself waits for 10 s at most."""
 OPERATIONS_IN_FLIGHT = 1_000
 RETRY_PAUSE_S = 0.1
+ATTEMPTS_IN_A_SESSION = 3
 
 _FAILURES = {
     NodeExistsError: Failure.NODE_EXISTS,
@@ -338,8 +339,10 @@ async def session(
         ZooKeeperUnavailable: there was no session after ``connection_timeout_s``.
     """
     hosts, chroot = split_connect(connect)
+    # A server that is about to start accepts a connection and may never answer. Kazoo gives up after the session
+    # timeout divided by the number of hosts, so with one host the session would have expired.
     client = KazooClient(
-        hosts,
+        ",".join([hosts] * ATTEMPTS_IN_A_SESSION),
         timeout=session_timeout_s,
         connection_retry=KazooRetry(max_tries=-1, max_delay=RECONNECT_MAX_S),
         logger=_KAZOO,

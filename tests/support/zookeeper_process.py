@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 from pathlib import Path
 
 import attrs
+from kazoo.protocol.serialization import Close, Connect
 
 from tests.support.apache_process import APACHE_3
 from tests.support.eventually import eventually
@@ -98,6 +100,21 @@ class ZooKeeperEnsemble:
     def leader(self) -> ZooKeeperProcess | None:
         """The server that leads, by its own words."""
         return next((server for server in self.servers if server.is_running and "Mode: leader" in mode(server)), None)
+
+
+def end_session(address: str, identity: tuple[int, bytes]) -> None:
+    """Expire a session for its owner: continue it from another connection and close it there.
+
+    Both requests are sent at once, so that the owner, which connects again, cannot continue it in between.
+    """
+    session_id, password = identity
+    connect = Connect(0, 0, 4_000, session_id, password, False).serialize()
+    close = struct.pack(">ii", 1, Close.type)
+    host, _, port = address.partition(":")
+    with socket.create_connection((host, int(port)), 5.0) as connection:
+        connection.sendall(b"".join(struct.pack(">i", len(each)) + each for each in (connect, close)))
+        while connection.recv(4_096):
+            pass
 
 
 def mode(server: ZooKeeperProcess) -> str:
