@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.rebalance import join_error
+from kraft.coordinator.groups.rebalance import join_error
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.registry import ApiKey

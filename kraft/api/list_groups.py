@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.admin import group_filter, listed
+from kraft.coordinator.groups.admin import group_filter, listed
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.messages.registry import ApiKey

@@ -9,8 +9,8 @@ import attrs
 import trio
 
 from kraft.coordination.shard import Shard
-from kraft.coordinator.core import ExpireOffsets, ForgetTopics, GroupCoordinator, coordinator_partition
-from kraft.coordinator.rebalance import CoordinatorSettings
+from kraft.coordinator.groups.core import ExpireOffsets, ForgetTopics, GroupCoordinator, coordinator_partition
+from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.metadata.image import Image
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas

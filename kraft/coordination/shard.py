@@ -18,9 +18,9 @@ import attrs
 import trio
 
 from kraft.broker.leadership import Leadership
-from kraft.coordinator.core import Committed, Event, GroupCoordinator, GroupDeadlineReached
-from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
-from kraft.coordinator.records import CoordinatorRecord
+from kraft.coordinator.groups.core import Committed, Event, GroupCoordinator, GroupDeadlineReached
+from kraft.coordinator.groups.effects import CoordinatorEffects, GroupRequest
+from kraft.coordinator.groups.records import CoordinatorRecord
 from kraft.metadata.steps import Steps
 from kraft.records.record import encode_pairs
 from kraft.replication.partition import HostedPartition

@@ -1,1 +1,1 @@
-"""Pure core of the group coordinator: classic consumer groups and the offsets that they commit."""
+"""The pure coordinators: of the classic consumer groups and their offsets, one package each."""

@@ -12,7 +12,7 @@ from kraft.config.listeners import Endpoint
 from kraft.config.topic import LogConfig
 from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
-from kraft.coordinator.rebalance import CoordinatorSettings
+from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.node.open_files import FileBudget
 from kraft.raft.timing import Timing
 from kraft.rpc.plane import Plane

@@ -18,7 +18,7 @@ from kraft.api.context import BrokerContext
 from kraft.broker.leadership import FollowerFetched
 from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
-from kraft.coordinator.rebalance import CoordinatorSettings
+from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from kraft.messages.leader_and_isr_request import (
     LeaderAndIsrPartitionState,

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from kraft.api import list_groups
-from kraft.coordinator.records import CommittedOffset, OffsetRecord
+from kraft.coordinator.groups.records import CommittedOffset, OffsetRecord
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.update_metadata import LEADER_DURING_DELETE

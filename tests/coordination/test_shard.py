@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from kraft.api import delete_groups, heartbeat, offset_delete
-from kraft.coordinator.core import ForgetTopics, GroupCoordinator
+from kraft.coordinator.groups.core import ForgetTopics, GroupCoordinator
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.offset_commit_request import (

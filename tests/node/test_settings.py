@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kraft.config.broker import node_config
 from kraft.controller.context import ControllerConfig
-from kraft.coordinator.rebalance import CoordinatorSettings
+from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.node.settings import controller_config, controller_plane_of, data_plane_of, group_settings, quorum_timing
 
 CONTROLLER = {

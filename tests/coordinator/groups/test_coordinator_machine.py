@@ -24,12 +24,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from kraft.coordinator import session
-from kraft.coordinator.core import GroupCoordinator
-from kraft.coordinator.group import Group, GroupState
-from kraft.coordinator.offsets import Offsets
-from kraft.coordinator.rebalance import Step
-from kraft.coordinator.records import OffsetRecord
+from kraft.coordinator.groups import session
+from kraft.coordinator.groups.core import GroupCoordinator
+from kraft.coordinator.groups.group import Group, GroupState
+from kraft.coordinator.groups.offsets import Offsets
+from kraft.coordinator.groups.rebalance import Step
+from kraft.coordinator.groups.records import OffsetRecord
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.offset_delete_request import (
@@ -40,7 +40,7 @@ from kraft.messages.offset_delete_request import (
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.metadata.steps import Steps, finished
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import GROUP, Desk, subscription
+from tests.coordinator.groups.desk import GROUP, Desk, subscription
 
 PROTOCOLS = [("range",), ("range", "roundrobin"), ("roundrobin", "range"), ("roundrobin",)]
 LONG_S = 3_600.0

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from kraft.coordinator.group import TRANSITIONS, Group, GroupState
+from kraft.coordinator.groups.group import TRANSITIONS, Group, GroupState
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 import attrs
 
-from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupMember, GroupState
-from kraft.coordinator.subscription import subscribed_topics
+from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupMember, GroupState
+from kraft.coordinator.groups.subscription import subscribed_topics
 from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kraft.messages.offset_commit_key import OffsetCommitKey

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kraft.coordinator.admin import group_filter, listed
-from kraft.coordinator.group import Group
+from kraft.coordinator.groups.admin import group_filter, listed
+from kraft.coordinator.groups.group import Group
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup
@@ -16,7 +16,7 @@ from kraft.messages.offset_delete_request import (
     OffsetDeleteRequestTopic,
 )
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import GROUP, Desk, result, subscription
+from tests.coordinator.groups.desk import GROUP, Desk, result, subscription
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from typing import Any
 
 import attrs
 
-from kraft.coordinator.effects import CoordinatorEffects
-from kraft.coordinator.group import NO_DEADLINE, Group, GroupMember, GroupState, Token
-from kraft.coordinator.records import GroupRecord, group_value
-from kraft.coordinator.subscription import subscribed_topics
+from kraft.coordinator.groups.effects import CoordinatorEffects
+from kraft.coordinator.groups.group import NO_DEADLINE, Group, GroupMember, GroupState, Token
+from kraft.coordinator.groups.records import GroupRecord, group_value
+from kraft.coordinator.groups.subscription import subscribed_topics
 from kraft.messages.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from kraft.messages.sync_group_response import SyncGroupResponse
 from kraft.metadata.steps import Steps

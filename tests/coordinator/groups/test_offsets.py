@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kraft.coordinator import offsets
-from kraft.coordinator.core import Committed, ForgetTopics
-from kraft.coordinator.group import GroupState
-from kraft.coordinator.records import CommittedOffset
+from kraft.coordinator.groups import offsets
+from kraft.coordinator.groups.core import Committed, ForgetTopics
+from kraft.coordinator.groups.group import GroupState
+from kraft.coordinator.groups.records import CommittedOffset
 from kraft.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -15,7 +15,7 @@ from kraft.messages.offset_commit_request import (
 )
 from kraft.messages.offset_fetch_request import OffsetFetchRequestTopics
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import GROUP, Desk, result, subscription
+from tests.coordinator.groups.desk import GROUP, Desk, result, subscription
 
 DAY_S = 24 * 3600.0
 RETENTION_S = 7 * DAY_S

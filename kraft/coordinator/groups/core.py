@@ -15,13 +15,13 @@ from typing import TypeVar, cast
 
 import attrs
 
-from kraft.coordinator import admin, offsets, session
-from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
-from kraft.coordinator.group import NO_DEADLINE, Group, GroupState
-from kraft.coordinator.join import join
-from kraft.coordinator.offsets import Offsets
-from kraft.coordinator.rebalance import MAX_BATCH_BYTES, CoordinatorSettings, Step, prepare, time_passed
-from kraft.coordinator.records import CoordinatorRecord, OffsetRecord, decode_group, decode_record
+from kraft.coordinator.groups import admin, offsets, session
+from kraft.coordinator.groups.effects import CoordinatorEffects, GroupRequest
+from kraft.coordinator.groups.group import NO_DEADLINE, Group, GroupState
+from kraft.coordinator.groups.join import join
+from kraft.coordinator.groups.offsets import Offsets
+from kraft.coordinator.groups.rebalance import MAX_BATCH_BYTES, CoordinatorSettings, Step, prepare, time_passed
+from kraft.coordinator.groups.records import CoordinatorRecord, OffsetRecord, decode_group, decode_record
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest

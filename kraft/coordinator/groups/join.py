@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import attrs
 
-from kraft.coordinator.effects import GroupRequest
-from kraft.coordinator.group import Group, GroupMember, GroupState
-from kraft.coordinator.rebalance import Step, complete_if_ready, current_generation, join_error, prepare
+from kraft.coordinator.groups.effects import GroupRequest
+from kraft.coordinator.groups.group import Group, GroupMember, GroupState
+from kraft.coordinator.groups.rebalance import Step, complete_if_ready, current_generation, join_error, prepare
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.sync_group_response import SyncGroupResponse

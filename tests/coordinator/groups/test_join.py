@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from kraft.coordinator.group import GroupState
+from kraft.coordinator.groups.group import GroupState
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import DELAY_S, GROUP, SESSION_S, Desk, subscription
+from tests.coordinator.groups.desk import DELAY_S, GROUP, SESSION_S, Desk, subscription
 
 
 @pytest.fixture

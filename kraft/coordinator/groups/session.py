@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kraft.coordinator.effects import GroupRequest
-from kraft.coordinator.group import NO_DEADLINE, Group, GroupMember, GroupState, Storing
-from kraft.coordinator.join import member_of
-from kraft.coordinator.rebalance import Step, assignment_refused, complete_if_ready, drop, settle
+from kraft.coordinator.groups.effects import GroupRequest
+from kraft.coordinator.groups.group import NO_DEADLINE, Group, GroupMember, GroupState, Storing
+from kraft.coordinator.groups.join import member_of
+from kraft.coordinator.groups.rebalance import Step, assignment_refused, complete_if_ready, drop, settle
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity

@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
-from kraft.coordinator import records
-from kraft.coordinator.core import Committed, Event, GroupCoordinator, GroupDeadlineReached, coordinator_partition
-from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
-from kraft.coordinator.group import NO_DEADLINE, GroupState
+from kraft.coordinator.groups import records
+from kraft.coordinator.groups.core import (
+    Committed,
+    Event,
+    GroupCoordinator,
+    GroupDeadlineReached,
+    coordinator_partition,
+)
+from kraft.coordinator.groups.effects import CoordinatorEffects, GroupRequest
+from kraft.coordinator.groups.group import NO_DEADLINE, GroupState
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
@@ -29,7 +35,7 @@ from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequest
 from kraft.metadata.steps import Steps
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import GROUP, SESSION_S, Desk
+from tests.coordinator.groups.desk import GROUP, SESSION_S, Desk
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from collections.abc import Generator, Iterable
 from itertools import count
 from typing import Any, TypeVar, cast
 
-from kraft.coordinator.core import Committed, Event, ExpireOffsets, GroupCoordinator, GroupDeadlineReached
-from kraft.coordinator.effects import CoordinatorEffects, GroupRequest
-from kraft.coordinator.group import Group
-from kraft.coordinator.offsets import fetched
-from kraft.coordinator.rebalance import MAX_BATCH_BYTES, CoordinatorSettings
+from kraft.coordinator.groups.core import Committed, Event, ExpireOffsets, GroupCoordinator, GroupDeadlineReached
+from kraft.coordinator.groups.effects import CoordinatorEffects, GroupRequest
+from kraft.coordinator.groups.group import Group
+from kraft.coordinator.groups.offsets import fetched
+from kraft.coordinator.groups.rebalance import MAX_BATCH_BYTES, CoordinatorSettings
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol

@@ -10,8 +10,8 @@ from typing import Any
 
 import attrs
 
-from kraft.coordinator.group import NO_DEADLINE, Token
-from kraft.coordinator.records import CoordinatorRecord
+from kraft.coordinator.groups.group import NO_DEADLINE, Token
+from kraft.coordinator.groups.records import CoordinatorRecord
 
 
 @attrs.frozen

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraft.coordinator import records
-from kraft.coordinator.group import NO_TIMESTAMP, Group, GroupMember, GroupState
-from kraft.coordinator.records import CommittedOffset
+from kraft.coordinator.groups import records
+from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupMember, GroupState
+from kraft.coordinator.groups.records import CommittedOffset
 from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.offset_commit_key import OffsetCommitKey
 from kraft.metadata.steps import finished
 from kraft.wire.decode_error import DecodeError
-from tests.coordinator.desk import Desk
+from tests.coordinator.groups.desk import Desk
 
 COMMITTED = CommittedOffset(42, 5, "m", 1000)
 EXPIRING = CommittedOffset(42, -1, "m", 1000, 2000)

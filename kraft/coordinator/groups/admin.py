@@ -6,11 +6,11 @@ from collections.abc import Generator, Iterable
 
 import attrs
 
-from kraft.coordinator.effects import GroupRequest
-from kraft.coordinator.group import CONSUMER_PROTOCOL, Group, GroupState
-from kraft.coordinator.offsets import Offsets, delete_group, forget
-from kraft.coordinator.rebalance import Step
-from kraft.coordinator.records import OffsetRecord
+from kraft.coordinator.groups.effects import GroupRequest
+from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, Group, GroupState
+from kraft.coordinator.groups.offsets import Offsets, delete_group, forget
+from kraft.coordinator.groups.rebalance import Step
+from kraft.coordinator.groups.records import OffsetRecord
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from kraft.messages.describe_groups_request import DescribeGroupsRequest

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kraft.coordinator.group import GroupState
+from kraft.coordinator.groups.group import GroupState
 from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.records.record import Record, encode_batch
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import GROUP, SESSION_S, Desk
+from tests.coordinator.groups.desk import GROUP, SESSION_S, Desk
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kraft.coordinator.group import GroupState
-from kraft.coordinator.join import NEW_MEMBER_JOIN_TIMEOUT_S
+from kraft.coordinator.groups.group import GroupState
+from kraft.coordinator.groups.join import NEW_MEMBER_JOIN_TIMEOUT_S
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.desk import DELAY_S, REBALANCE_S, SESSION_S, Desk, subscription
+from tests.coordinator.groups.desk import DELAY_S, REBALANCE_S, SESSION_S, Desk, subscription
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraft.coordinator.group import CONSUMER_PROTOCOL, Group
+from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, Group
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.metadata.steps import Steps
 from kraft.wire.codec import decode

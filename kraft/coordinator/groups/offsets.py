@@ -13,11 +13,11 @@ from typing import Protocol
 
 import attrs
 
-from kraft.coordinator.effects import GroupRequest
-from kraft.coordinator.group import CONSUMER_PROTOCOL, NO_TIMESTAMP, Group, GroupState
-from kraft.coordinator.join import member_of
-from kraft.coordinator.rebalance import Step
-from kraft.coordinator.records import CommittedOffset, GroupRecord, OffsetRecord
+from kraft.coordinator.groups.effects import GroupRequest
+from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, NO_TIMESTAMP, Group, GroupState
+from kraft.coordinator.groups.join import member_of
+from kraft.coordinator.groups.rebalance import Step
+from kraft.coordinator.groups.records import CommittedOffset, GroupRecord, OffsetRecord
 from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from kraft.messages.offset_commit_response import (
     OffsetCommitResponse,
