@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from enum import IntEnum
 from typing import Any
 
 import trio
@@ -35,14 +36,18 @@ LATEST_TIMESTAMP = -1
 
 _BROKERS, _CONTROLLERS = 1, 2  # endpoint types
 
-#: The newest version that the callers use, if later versions have another shape.
+#: The newest version that the callers use, if later versions have another shape or, for transactions, another protocol
+#: (KIP-890).
 _NEWEST = {
-    ApiKey.PRODUCE: 12,
+    ApiKey.PRODUCE: 11,
     ApiKey.FETCH: 12,
     ApiKey.OFFSET_COMMIT: 9,
     ApiKey.OFFSET_FETCH: 7,
     ApiKey.FIND_COORDINATOR: 3,
     ApiKey.DELETE_TOPICS: 5,
+    ApiKey.ADD_PARTITIONS_TO_TXN: 3,
+    ApiKey.END_TXN: 4,
+    ApiKey.TXN_OFFSET_COMMIT: 4,
 }
 _COORDINATOR_MOVED = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -51,6 +56,13 @@ _COORDINATOR_MOVED = (
 )
 
 Address = tuple[str, int]
+
+
+class CoordinatorType(IntEnum):
+    """What FindCoordinator looks up: the coordinator of a group or of a transactional id."""
+
+    GROUP = 0
+    TRANSACTION = 1
 
 
 def check(code: int, message: str | None = None) -> None:
@@ -95,7 +107,7 @@ class Cluster:
         self._dial = dial
         self._connections: dict[Address, Connection] = {}
         self._addresses: dict[int, Address] = {}
-        self._coordinators: dict[str, int] = {}
+        self._coordinators: dict[tuple[CoordinatorType, str], int] = {}
 
     def close(self) -> None:
         """Close all connections at once."""
@@ -209,8 +221,14 @@ class Cluster:
         check(found.error_code)
         return {each.partition_index: each.leader_id for each in found.partitions if each.leader_id >= 0}
 
-    async def ask_coordinator(self, group: str, message: Any, code_of: Callable[[Any], int]) -> Any:
-        """Send a request to a group's coordinator. Retry while it is absent or loading.
+    async def ask_coordinator(
+        self,
+        key: str,
+        message: Any,
+        code_of: Callable[[Any], int],
+        kind: CoordinatorType = CoordinatorType.GROUP,
+    ) -> Any:
+        """Send a request to the coordinator of a group or of a transactional id. Retry while it is absent or loading.
 
         ``code_of`` returns the error code of a response. The caller checks codes that do not concern the coordinator.
 
@@ -220,21 +238,22 @@ class Cluster:
         """
 
         async def attempt() -> Any:
-            if group not in self._coordinators:
-                found = await self.request(FindCoordinatorRequest(key=group))
+            if (kind, key) not in self._coordinators:
+                found = await self.request(FindCoordinatorRequest(key=key, key_type=kind))
                 check(found.error_code)
-                self._coordinators[group] = found.node_id
+                self._coordinators[kind, key] = found.node_id
                 self._addresses[found.node_id] = (found.host, found.port)
             try:
-                response = await self.request(message, self._coordinators[group])
+                response = await self.request(message, self._coordinators[kind, key])
                 if (code := code_of(response)) in _COORDINATOR_MOVED:
                     raise KafkaError(ErrorCode(code))
             except Exception:
-                del self._coordinators[group]
+                del self._coordinators[kind, key]
                 raise
             return response
 
-        return await retried(attempt, f"group {group}", TIMEOUT_S)
+        what = "group" if kind is CoordinatorType.GROUP else "transactional id"
+        return await retried(attempt, f"{what} {key}", TIMEOUT_S)
 
     async def offsets(self, topic: str, timestamps: dict[int, int], *, isolation_level: int = 0) -> dict[int, int]:
         """Return the offset at a timestamp (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or ms) for each partition.

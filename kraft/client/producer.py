@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
+
 from kraft.client.cluster import TIMEOUT_MS, Cluster, check, version_for
 from kraft.client.retry import retried
 from kraft.messages.init_producer_id_request import InitProducerIdRequest
@@ -34,12 +36,22 @@ _PERHAPS_APPENDED = (
 )
 
 
+@attrs.frozen
+class Transaction:
+    """A transactional id, and the producer id and epoch that its coordinator gave."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+
+
 class Producer:
     """Sends records to the partitions of one topic. For use by one task. Records of one partition stay in order.
 
     With ``acks=ALL_REPLICAS`` the producer is idempotent (KIP-98). Batches carry a producer id and sequence numbers, so
     the leader recognises a batch that it has already stored. With ``acks=1`` a retry may store a batch twice. With
-    ``acks=NO_ACKNOWLEDGEMENT`` the leader sends no response, and ``stored`` counts the records that were sent.
+    ``acks=NO_ACKNOWLEDGEMENT`` the leader sends no response, and ``stored`` counts the records that were sent. With a
+    ``transaction`` the records belong to it; ``client.transactions`` begins and ends it.
     """
 
     def __init__(
@@ -51,6 +63,7 @@ class Producer:
         acks: int = ALL_REPLICAS,
         compression: Compression = Compression.NONE,
         delivery_timeout_s: float = DELIVERY_TIMEOUT_S,
+        transaction: Transaction | None = None,
     ) -> None:
         self.stored = 0
         """Records that the cluster acknowledged."""
@@ -64,7 +77,10 @@ class Producer:
         self._delivery_timeout_s = delivery_timeout_s
         self._partition_count = 0
         self._leaders: dict[int, int] = {}
-        self._id = (NO_PRODUCER_ID, -1)
+        self._transactional_id = None if transaction is None else transaction.transactional_id
+        self._id = (
+            (NO_PRODUCER_ID, -1) if transaction is None else (transaction.producer_id, transaction.producer_epoch)
+        )
         self._sequences: dict[int, int] = {}
         self._round = 0
         self._clock = Clock()
@@ -80,7 +96,7 @@ class Producer:
         self._partition_count = len(topic.partitions)
         if self._partition is not None:
             self._check_partition(self._partition)
-        if self._acks == ALL_REPLICAS:
+        if self._acks == ALL_REPLICAS and self._transactional_id is None:
             answer = await retried(self._ask_for_id, "producer id", self._delivery_timeout_s)
             self._id = (answer.producer_id, answer.producer_epoch)
 
@@ -137,6 +153,7 @@ class Producer:
             producer_id=producer_id,
             producer_epoch=producer_epoch,
             base_sequence=sequence if is_idempotent else NO_SEQUENCE,
+            transactional=self._transactional_id is not None,
         )
         name, count = f"{self._topic}-{partition}", len(chosen)
         await retried(lambda: self._attempt(partition, batch, count), name, self._delivery_timeout_s)
@@ -152,7 +169,9 @@ class Producer:
         if leader is None:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
         data = TopicProduceData(name=self._topic, partition_data=[PartitionProduceData(partition, batch)])
-        request = ProduceRequest(acks=self._acks, timeout_ms=TIMEOUT_MS, topic_data=[data])
+        request = ProduceRequest(
+            transactional_id=self._transactional_id, acks=self._acks, timeout_ms=TIMEOUT_MS, topic_data=[data]
+        )
         connection = await self._cluster.connection(leader)
         version = version_for(connection, request)
         before, self.uncertain = self.uncertain, count

@@ -37,9 +37,12 @@ PASSING = frozenset(
         ErrorCode.BROKER_NOT_AVAILABLE,
         ErrorCode.REQUEST_TIMED_OUT,
         ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
     }
 )
-"""Errors that a change of leader causes and that pass by themselves (Kafka's RetriableException)."""
+"""Errors that a change of leader or the end of the last transaction causes and that pass by themselves (Kafka's
+RetriableException).
+"""
 
 
 class ClusterUnreachable(Exception):
