@@ -10,7 +10,7 @@ Pure: time is an argument, a snapshot is bytes (``producer_snapshot``).
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable
 
 import attrs
@@ -86,14 +86,16 @@ class ProducerStates:
 
     def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
         self._entries = {entry.producer_id: entry for entry in entries}
-        # The first offsets of open transactions, and of ended ones whose marker is not below the high watermark. The
-        # latter are keyed by the marker's offset.
-        self._open = {
+        # First offsets in ascending order: of open transactions, and of those whose end is not replicated either.
+        first_offsets = sorted(
             entry.transaction_first_offset
             for entry in self._entries.values()
             if entry.transaction_first_offset is not None
-        }
-        self._unreplicated: dict[int, int] = {}
+        )
+        self._open = OrderedDict.fromkeys(first_offsets)
+        self._unstable = OrderedDict.fromkeys(first_offsets)
+        self._ended: deque[tuple[int, int]] = deque()
+        """(offset of the marker, first offset) of each ended transaction whose marker is not replicated."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -149,7 +151,7 @@ class ProducerStates:
         )
         if header.is_transactional and entry.transaction_first_offset is None:
             entry.transaction_first_offset = header.base_offset
-            self._open.add(header.base_offset)
+            self._open[header.base_offset] = self._unstable[header.base_offset] = None
 
     def check_marker(self, header: BatchHeader, marker: EndTransactionMarker) -> None:
         """Validate a transaction marker before the append.
@@ -178,14 +180,14 @@ class ProducerStates:
         if first_offset is None:
             return None
         entry.transaction_first_offset = None
-        self._open.discard(first_offset)
-        self._unreplicated[header.last_offset] = first_offset
+        del self._open[first_offset]
+        self._ended.append((header.last_offset, first_offset))
         return CompletedTransaction(
             producer_id=header.producer_id,
             first_offset=first_offset,
             last_offset=header.last_offset,
             aborted=not marker.committed,
-            last_stable_offset=min(self._open, default=header.next_offset),
+            last_stable_offset=next(iter(self._open), header.next_offset),
         )
 
     def replay(
@@ -217,13 +219,14 @@ class ProducerStates:
 
     def high_watermark_advanced(self, high_watermark: int) -> None:
         """Drop the markers below the high watermark: they are replicated and no longer limit the last stable offset."""
-        for marker_offset in [offset for offset in self._unreplicated if offset < high_watermark]:
-            del self._unreplicated[marker_offset]
+        while self._ended and self._ended[0][0] < high_watermark:
+            _, first_offset = self._ended.popleft()
+            del self._unstable[first_offset]
 
     @property
     def first_unstable_offset(self) -> int | None:
         """The first offset of the earliest transaction that is open, or whose marker is not replicated."""
-        return min((*self._open, *self._unreplicated.values()), default=None)
+        return next(iter(self._unstable), None)
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the offset at which a consumer with ``isolation.level=read_committed`` stops."""

@@ -384,7 +384,7 @@ LISTENERS: Final[dict[int, tuple[str, ...]]] = {
     24: ("broker",),
     25: ("broker",),
     26: ("broker",),
-    27: ("broker",),
+    27: ("zkBroker", "broker"),
     28: ("broker",),
     29: ("zkBroker", "broker", "controller"),
     30: ("zkBroker", "broker", "controller"),

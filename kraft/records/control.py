@@ -1,7 +1,7 @@
 """Control records, which the broker or the quorum writes between the records of clients.
 
 They lie in batches with the control bit. Clients may not write them, and consumers skip them. The key is version i16
-and type i16. This module decodes the value of a transaction marker. The values of the quorum's records (leader change,
+and type i16. This module encodes and decodes transaction markers. The values of the quorum's records (leader change,
 snapshot header and footer, KRaft version, voters) are messages with their own specs.
 """
 
@@ -13,7 +13,7 @@ from enum import IntEnum
 import attrs
 
 from kraft.records.batch import CorruptBatch
-from kraft.records.record import Record
+from kraft.records.record import Record, encode_batch
 
 _KEY = struct.Struct(">hh")
 _MARKER = struct.Struct(">hi")
@@ -69,3 +69,17 @@ class EndTransactionMarker:
         if version < 0:
             raise CorruptBatch(f"transaction marker of version {version}")
         return cls(committed=kind is ControlType.COMMIT, coordinator_epoch=coordinator_epoch)
+
+    def batch(self, producer_id: int, producer_epoch: int, timestamp_ms: int) -> bytearray:
+        """Return the control batch of the marker, as Kafka's ``MemoryRecords.withEndTransactionMarker``."""
+        kind = ControlType.COMMIT if self.committed else ControlType.ABORT
+        value = _MARKER.pack(_VERSION, self.coordinator_epoch)
+        return bytearray(
+            encode_batch(
+                [control_record(kind, value, offset=0, timestamp=timestamp_ms)],
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                control=True,
+                transactional=True,
+            )
+        )

@@ -15,12 +15,14 @@ from kraft.broker.leadership import Appended, Assignment, Conditions, Event, Fol
 from kraft.config.topic import LogConfig
 from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
+from kraft.records.control import EndTransactionMarker
 from kraft.records.produced import ProduceRules
 from kraft.records.record import Record, read_records
 from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.log import AppendInfo, Log
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
+from kraft.world.clock import Clock
 
 logger = logging.getLogger("kraft.replicas")
 
@@ -85,7 +87,8 @@ class HostedPartition:
 
     @property
     def last_stable_offset(self) -> int:
-        return self.high_watermark
+        """Where a consumer with ``isolation.level=read_committed`` stops (KIP-98)."""
+        return max(self.log.producers.last_stable_offset(self.high_watermark), self.log.log_start_offset)
 
     @property
     def highest_checkpoint(self) -> int:
@@ -122,7 +125,7 @@ class HostedPartition:
         assignment = Assignment(state.replicas, state.isr, state.leader_epoch, state.partition_epoch)
         if self.leadership is None:
             self.leadership = Leadership(conditions, assignment, self.log.log_end_offset, self.high_watermark, now)
-            self.high_watermark = self.leadership.high_watermark
+            self._advance(self.leadership.high_watermark)
         else:
             self.step(now, assignment)
         self.wake()
@@ -140,7 +143,7 @@ class HostedPartition:
         isr = self.leadership.isr
         effects = self.leadership.step(now, event)
         if effects.high_watermark is not None:
-            self.high_watermark = effects.high_watermark
+            self._advance(effects.high_watermark)
         if effects.high_watermark is not None or self.leadership.isr != isr:
             self._set(self._waiting)
         if effects.proposal is not None:
@@ -201,6 +204,26 @@ class HostedPartition:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return self.append(buffer, now_ms, headers)
 
+    async def append_marker(
+        self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker, clock: Clock
+    ) -> AppendInfo:
+        """Append the end of a producer's transaction as the leader (KIP-98), behind an append that is under way.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH or
+                TRANSACTION_COORDINATOR_FENCED. Nothing was appended.
+            OSError: The log cannot be written.
+        """
+        async with self.appending():
+            if not self.is_leader:
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            self.check_min_insync()
+            now_ms = clock.now_ms()
+            batch = marker.batch(producer_id, producer_epoch, now_ms)
+            headers = list(iter_headers(batch))
+            self.log.producers.check_marker(headers[0][1], marker)
+            return self.append(batch, now_ms, headers)
+
     def append_fetched(self, batches: Buffer, now_ms: int) -> None:
         """Append whole and checked batches from the leader. They must follow the end of this log.
 
@@ -233,7 +256,7 @@ class HostedPartition:
         """Apply the leader's high watermark and log start offset, as far as this log reaches."""
         high_watermark = min(high_watermark, self.log.log_end_offset)
         if high_watermark > self.high_watermark:
-            self.high_watermark = high_watermark
+            self._advance(high_watermark)
         if log_start_offset > self.log.log_start_offset:
             self.log.delete_records(min(log_start_offset, self.high_watermark))
 
@@ -254,6 +277,10 @@ class HostedPartition:
         self.log.truncate_fully_and_start_at(offset)
         self.high_watermark = offset
         self._cut_to(offset)
+
+    def _advance(self, high_watermark: int) -> None:
+        self.high_watermark = high_watermark
+        self.log.producers.high_watermark_advanced(high_watermark)
 
     def _cut_to(self, end_offset: int) -> None:
         self.high_watermark = min(self.high_watermark, end_offset)

@@ -1,0 +1,92 @@
+"""WriteTxnMarkers: the ends of transactions in partitions, as a transaction coordinator orders them (KIP-98)."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from kraft.messages.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from kraft.records.batch import iter_headers
+from kraft.rpc.client import Connection
+from kraft.wire.errors import ErrorCode
+from tests.support.talk import batch, fetch, list_offset, produce, records_in
+
+PRODUCER = 4711
+READ_COMMITTED = 1
+
+
+async def end(
+    broker: Connection,
+    topic: str,
+    *indexes: int,
+    committed: bool = True,
+    epoch: int = 3,
+    coordinator_epoch: int = 5,
+    producer_id: int = PRODUCER,
+    version: int = 1,
+) -> list[ErrorCode]:
+    """Write the end of a transaction. Return the error of each partition."""
+    topics = [WritableTxnMarkerTopic(topic, list(indexes or (0,)))]
+    marker = WritableTxnMarker(producer_id, epoch, committed, topics, coordinator_epoch)
+    response = await broker.request(WriteTxnMarkersRequest([marker]), version)
+    (outcome,) = response.markers
+    assert outcome.producer_id == producer_id
+    assert [each.name for each in outcome.topics] == [topic]
+    return [ErrorCode(each.error_code) for each in outcome.topics[0].partitions]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("committed", [True, False])
+async def test_a_marker_has_the_bytes_of_apache(broker: Connection, topic: str, version: int, committed: bool) -> None:
+    """``MemoryRecords.withEndTransactionMarker``: a transactional control batch without a sequence. The key is version
+    and type, the value version and coordinator epoch."""
+    assert await end(broker, topic, committed=committed, version=version) == [ErrorCode.NONE]
+    data = await fetch(broker, topic)
+    assert isinstance(data.records, bytes | bytearray | memoryview)
+    ((_, header),) = iter_headers(data.records)
+    assert (header.is_control, header.is_transactional, header.count) == (True, True, 1)
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (PRODUCER, 3, -1)
+    (record,) = records_in(data)
+    assert (record.key, record.value) == (struct.pack(">hh", 0, committed), struct.pack(">hi", 0, 5))
+
+
+async def test_the_log_knows_the_producer_of_a_marker(broker: Connection, topic: str) -> None:
+    """KIP-664: DescribeProducers shows the epoch of the coordinator that wrote the last marker."""
+    await end(broker, topic)
+    request = DescribeProducersRequest(topics=[TopicRequest(topic, [0])])
+    (producer,) = (await broker.request(request, 0)).topics[0].partitions[0].active_producers
+    assert (producer.producer_id, producer.producer_epoch, producer.coordinator_epoch) == (PRODUCER, 3, 5)
+    assert (producer.last_sequence, producer.current_txn_start_offset) == (-1, -1)
+
+
+async def test_each_partition_has_a_result(broker: Connection, topic: str) -> None:
+    assert await end(broker, topic, 0, 7) == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert await end(broker, "absent") == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+async def test_an_earlier_producer_epoch_is_fenced(broker: Connection, topic: str) -> None:
+    """``ProducerAppendInfo.checkProducerEpoch``."""
+    await end(broker, topic, epoch=3)
+    assert await end(broker, topic, epoch=2) == [ErrorCode.INVALID_PRODUCER_EPOCH]
+    stale = batch(b"a", producer_id=PRODUCER, producer_epoch=2, base_sequence=0)
+    assert (await produce(broker, topic, stale)).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+async def test_an_earlier_coordinator_is_fenced(broker: Connection, topic: str) -> None:
+    """KIP-98: "the broker will check the coordinator epoch"; a zombie coordinator cannot end a transaction."""
+    await end(broker, topic, coordinator_epoch=5)
+    assert await end(broker, topic, coordinator_epoch=4) == [ErrorCode.TRANSACTION_COORDINATOR_FENCED]
+    assert (await list_offset(broker, topic)).offset == 1
+
+
+async def test_a_marker_comes_behind_a_plain_batch(broker: Connection, topic: str) -> None:
+    await produce(broker, topic, batch(b"a", b"b"))
+    await end(broker, topic)
+    for isolation_level in (0, READ_COMMITTED):
+        assert (await list_offset(broker, topic, isolation_level=isolation_level)).offset == 3
