@@ -55,7 +55,8 @@ ROW = Api(
     ),
 )
 
-_SLICE_PARTITIONS = 500
+_SLICE_PARTITIONS = 200
+_STEP_PARTITIONS = 100
 NULL_MEANS_ALL_VERSION = 1
 BY_ID_VERSION = 12
 
@@ -93,15 +94,12 @@ async def _answer(broker: BrokerContext, request: Request, message: MetadataRequ
     operations = TOPIC_OPERATIONS if message.include_topic_authorized_operations else -(2**31)
     alive = {each.node_id for each in brokers}
     turns = Turns(_SLICE_PARTITIONS)
-    topics = []
     if wants_all:
-        for _, topic_id in sorted(image.topic_ids.items()):
-            topics.append(_described(image.topics[topic_id], alive, operations))
-            await turns.spend(1 + len(topics[-1].partitions))
+        ids = [topic_id for _, topic_id in sorted(image.topic_ids.items())]
+        topics = [await _described(image.topics[topic_id], alive, operations, turns) for topic_id in ids]
     else:
-        for wanted in _distinct(message.topics or []):
-            topics.append(_wanted(image, wanted, alive, operations))
-            await turns.spend(1 + len(topics[-1].partitions))
+        named = _distinct(message.topics or [])
+        topics = [await _wanted(image, topic, alive, operations, turns) for topic in named]
     wants_cluster = message.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=brokers,
@@ -118,30 +116,29 @@ def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTop
     return list(by_id.values()) or list({topic.name: topic for topic in topics}.values())
 
 
-def _wanted(image: Image, wanted: MetadataRequestTopic, alive: set[int], operations: int) -> MetadataResponseTopic:
-    if wanted.name is None or wanted.topic_id != ZERO_UUID:  # the Java client sends an empty name with an id
-        topic = image.topics.get(wanted.topic_id)
-        if topic is None:
-            return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
-        return _described(topic, alive, operations)
-    topic = image.topic(wanted.name)
+async def _wanted(
+    image: Image, wanted: MetadataRequestTopic, alive: set[int], operations: int, turns: Turns
+) -> MetadataResponseTopic:
+    name = wanted.name if wanted.topic_id == ZERO_UUID else None  # the Java client sends an empty name with an id
+    topic = image.topics.get(wanted.topic_id) if name is None else image.topic(name)
     if topic is not None:
-        return _described(topic, alive, operations)
-    is_valid = is_valid_topic_name(wanted.name)
+        return await _described(topic, alive, operations, turns)
+    await turns.spend()
+    if name is None:
+        return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
+    is_valid = is_valid_topic_name(name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid else ErrorCode.INVALID_TOPIC_EXCEPTION
-    return MetadataResponseTopic(code, wanted.name, ZERO_UUID, is_internal(wanted.name))
+    return MetadataResponseTopic(code, name, ZERO_UUID, is_internal(name))
 
 
-def _described(topic: Topic, alive: set[int], operations: int) -> MetadataResponseTopic:
-    partitions = topic.partitions
-    return MetadataResponseTopic(
-        0,
-        topic.name,
-        topic.id,
-        is_internal(topic.name),
-        [_partition(index, partitions[index], alive) for index in sorted(partitions)],
-        operations,
-    )
+async def _described(topic: Topic, alive: set[int], operations: int, turns: Turns) -> MetadataResponseTopic:
+    states = topic.partitions
+    indexes, partitions = sorted(states), list[MetadataResponsePartition]()
+    for first in range(0, len(indexes), _STEP_PARTITIONS):
+        step = indexes[first : first + _STEP_PARTITIONS]
+        partitions += [_partition(index, states[index], alive) for index in step]
+        await turns.spend(1 + len(step))
+    return MetadataResponseTopic(0, topic.name, topic.id, is_internal(topic.name), partitions, operations)
 
 
 def _partition(index: int, state: Partition, alive: set[int]) -> MetadataResponsePartition:

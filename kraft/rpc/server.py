@@ -40,6 +40,7 @@ from kraft.rpc.trace import RequestTrace, Sampler
 from kraft.rpc.unsent import UnsentResponses
 from kraft.world.listen import Accepted, Listen, Listener, SocketSettings, listen_by_tcp
 from kraft.world.trace import Trace
+from kraft.world.turns import before_long_work
 
 logger = logging.getLogger("kraft.rpc")
 
@@ -96,13 +97,14 @@ async def serve(
         async with trio.open_nursery() as nursery:
             send, receive = trio.open_memory_channel[Request](plane.queue_capacity)
             metrics.watch_queue(lambda: receive.statistics().current_buffer_used)
-            memory, line = MemoryPool(plane.request_bytes), trio.Lock()
+            memory = MemoryPool(plane.request_bytes)
             room = MemoryPool(plane.request_elements)
             unsent = UnsentResponses(plane.unsent_bytes, service.rejections)
             metrics.watch_memory(memory)
             with send, receive:
+                crew = _Crew(nursery, service, metrics)
                 for number in range(plane.handlers):
-                    nursery.start_soon(_run_handler, receive.clone(), service, metrics, line, name=f"handler {number}")
+                    crew.start(number, receive)
                 owners = (each for each, _ in listening for _ in range(plane.processors_of(each.listener)))
                 processors = [
                     _Processor.create(number, endpoint, send.clone(), service, metrics, memory, room, unsent)
@@ -260,27 +262,81 @@ async def _hand_over(accepted: Accepted, processors: list[_Processor]) -> None:
     await processors[0].arriving.send(accepted)
 
 
-async def _run_handler(
-    requests: trio.MemoryReceiveChannel[Request], service: Service, metrics: PlaneMetrics, line: trio.Lock
-) -> None:
-    """Handle requests, one at a time, until all processors have ended.
+@attrs.frozen(eq=False)
+class _Crew:
+    """The handlers of a plane, and those that left their place to another one because their request is long work."""
 
-    A handler takes what is queued without a checkpoint between requests, until its turn is over. Of the handlers that
-    had a long turn, one continues in each round of the scheduler. So other tasks wait for one long request, and not for
-    one of each handler. On a plane with short rounds each whole turn is a long one.
+    nursery: trio.Nursery
+    service: Service
+    metrics: PlaneMetrics
+    line: trio.Lock = attrs.Factory(trio.Lock)
+    """Of the handlers that had a long turn, one continues in each round of the scheduler."""
+    long: trio.Semaphore = attrs.field(
+        default=attrs.Factory(lambda self: trio.Semaphore(self.metrics.plane.handlers), takes_self=True)
+    )
+    """Bounds the long requests under work: each has a part of its response in memory."""
+
+    def start(self, number: int, requests: trio.MemoryReceiveChannel[Request]) -> None:
+        handler = _Handler(self, number, requests.clone())
+        self.nursery.start_soon(handler.run, name=f"handler {number}")
+
+
+@attrs.define(eq=False)
+class _Handler:
+    """Handles requests, one at a time, until all processors have ended.
+
+    At the first turn that a request gives away, another handler takes this one's place, and this one ends with its
+    request. So short requests wait for the first slice of long ones only. A plane with one handler is an exception: it
+    has one request at a time, as KIP-291 wants it.
     """
-    current = CurrentRequest(metrics.plane.name)
-    current_request.set(current)
-    async with requests:
-        with suppress(trio.EndOfChannel):
-            while True:
-                worked_s = await _handle(await requests.receive(), current, service, metrics)
-                # To find the queue empty costs an exception. The request just handled counts as in flight, too.
-                while worked_s < HANDLER_TURN_S and metrics.in_flight > 1 and (queued := _queued(requests)):
-                    worked_s += await _handle(queued, current, service, metrics)
-                if worked_s >= (HANDLER_TURN_S if metrics.plane.has_short_rounds else LONG_TURN_S):
-                    async with line:  # as in ``give_turn``
-                        pass
+
+    crew: _Crew
+    number: int
+    requests: trio.MemoryReceiveChannel[Request]
+    has_left: bool = False
+    is_long: bool = False
+
+    async def run(self) -> None:
+        metrics = self.crew.metrics
+        current = CurrentRequest(metrics.plane.name)
+        current_request.set(current)
+        if metrics.plane.handlers > 1:
+            before_long_work.set(self._leave)
+        try:
+            with self.requests, suppress(trio.EndOfChannel):
+                await self._handle_requests(current)
+        finally:
+            self.has_left = True  # a task that a request started may outlive this handler
+            if self.is_long:
+                self.crew.long.release()
+
+    async def _leave(self) -> None:
+        """Leave the place of this handler to another one, and wait until few others do long work."""
+        if not self.has_left:
+            self.has_left = True
+            self.crew.start(self.number, self.requests)
+            await self.crew.long.acquire()
+            self.is_long = True
+
+    async def _handle_requests(self, current: CurrentRequest) -> None:
+        """Handle requests until this handler has left its place.
+
+        A handler takes what is queued without a checkpoint between requests, until its turn is over. Of the handlers
+        that had a long turn, one continues in each round of the scheduler. So other tasks wait for one long request,
+        and not for one of each handler. On a plane with short rounds each whole turn is a long one.
+        """
+        requests, service, metrics = self.requests, self.crew.service, self.crew.metrics
+        while not self.has_left:
+            worked_s = await _handle(await requests.receive(), current, service, metrics)
+            # To find the queue empty costs an exception. The request just handled counts as in flight, too.
+            while worked_s < HANDLER_TURN_S and metrics.in_flight > 1 and not self.has_left:
+                queued = _queued(requests)
+                if queued is None:
+                    break
+                worked_s += await _handle(queued, current, service, metrics)
+            if worked_s >= (HANDLER_TURN_S if metrics.plane.has_short_rounds else LONG_TURN_S):
+                async with self.crew.line:  # as in ``give_turn``
+                    pass
 
 
 def _queued(requests: trio.MemoryReceiveChannel[Request]) -> Request | None:

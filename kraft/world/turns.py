@@ -7,12 +7,11 @@ and not timed, so a simulated run repeats them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, Protocol, TypeVar, cast
 
-import attrs
 import trio
 
 SLICE_BYTES: Final = 32 * 1024
@@ -37,6 +36,10 @@ line_of_node: Final[ContextVar[Line | None]] = ContextVar("line of node", defaul
 """The line of the running task, if it is not that of the event loop. A simulation sets it, because its nodes share an
 event loop, and :func:`in_another_line` does.
 """
+before_long_work: Final[ContextVar[Callable[[], Awaitable[None]] | None]] = ContextVar("before long work", default=None)
+"""Awaited by the running task each time that it gives its turn away. A handler of requests leaves its place to another
+one there, so that short requests do not wait for the end of its long one.
+"""
 _line: Final = trio.lowlevel.RunVar[trio.Lock]("kraft.world.turns")
 
 
@@ -46,6 +49,9 @@ async def give_turn() -> None:
     Of all tasks that call this, one continues in each round of the scheduler. So another task waits for one slice, and
     not for one of each.
     """
+    before = before_long_work.get()
+    if before is not None:
+        await before()
     # A free lock is acquired with a checkpoint, and a taken one when its owner releases it, a round later.
     async with line_of_node.get() or _line_of_loop():
         pass
@@ -74,21 +80,26 @@ def _line_of_loop() -> Line:
         return line
 
 
-@attrs.define(eq=False)
 class Turns:
     """The slices of one piece of work: ``every`` is the cost of a slice, in the unit that the caller chooses.
+
+    The first slice is an eighth of that. It is not in line with other slices, so many requests that arrive together
+    begin in the same round of the scheduler.
 
     State that the work reads may change at each ``spend``, as at any ``await``.
     """
 
-    every: int
-    _spent: int = 0
+    __slots__ = ("_every", "_left")
+
+    def __init__(self, every: int) -> None:
+        self._every = every
+        self._left = every >> 3
 
     async def spend(self, cost: int = 1) -> None:
         """Count the cost of one step, and give the turn away if the slice is used up."""
-        self._spent += cost
-        if self._spent >= self.every:
-            self._spent = 0
+        self._left -= cost
+        if self._left <= 0:
+            self._left = self._every
             await give_turn()
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 import trio
 
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -163,6 +164,18 @@ async def test_the_handler_of_a_large_request_gives_its_turn_away(request_: Mess
         await broker.request(request_, version)
         trio.lowlevel.remove_instrument(steps)
     assert steps.count >= 20
+
+
+async def test_the_handler_gives_its_turn_away_within_a_wide_topic() -> None:
+    """The partitions of one topic took one step: 14 ms for 9,990 of them."""
+    async with embedded_node() as node, connected(node) as broker:
+        topic = CreatableTopic("wide", num_partitions=2_000, replication_factor=1)
+        await broker.request(CreateTopicsRequest(topics=[topic], timeout_ms=60_000), 6)
+        steps = HandlerSteps()
+        trio.lowlevel.add_instrument(steps)
+        response = await broker.request(MetadataRequest(topics=None), 9)
+        trio.lowlevel.remove_instrument(steps)
+    assert steps.count >= len(response.topics[0].partitions) // 200
 
 
 def test_a_commit_for_many_unknown_partitions_is_answered(address: Address, friend: Neighbour) -> None:

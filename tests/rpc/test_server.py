@@ -23,6 +23,7 @@ from kraft.rpc.plane import control_plane
 from kraft.wire.decode_error import DecodeError
 from kraft.world.listen import SocketSettings
 from kraft.world.transport import PlainTransport
+from kraft.world.turns import give_turn
 from tests.rpc.planes import API_VERSIONS, a_plane, frame, ok, running
 
 
@@ -125,6 +126,78 @@ async def test_with_short_rounds_one_of_the_handlers_with_whole_turns_continues_
     assert (first, set(others)) == (4, {1})
 
 
+@attrs.define
+class LongRequests:
+    """Handles the requests of the client "long" until ``ends``, in slices, and all others at once."""
+
+    ends: trio.Event = attrs.Factory(trio.Event)
+    begun: int = 0
+    working: int = 0
+
+    async def __call__(self, request: Request) -> Reply:
+        if request.client_id == "long":
+            self.begun += 1
+            await give_turn()
+            self.working += 1
+            while not self.ends.is_set():
+                await give_turn()
+            self.working -= 1
+        return HeartbeatResponse()
+
+
+async def test_short_requests_do_not_wait_for_the_end_of_long_ones() -> None:
+    """_Handler: "short requests wait for the first slice of long ones only", however many of them there are."""
+    work = LongRequests()
+    async with running(work, a_plane(handlers=2)) as plane:
+        long = [await plane.peer() for _ in range(5)]
+        for number, peer in enumerate(long):
+            await peer.send(number, "long")
+        async with await plane.peer() as short:
+            with trio.fail_after(5):
+                while work.begun < len(long):
+                    assert await short.ask(99) == (99, 0)
+                assert await short.ask(100) == (100, 0)
+        assert work.working == 2, "as many at a time as the plane has handlers: each has a response in memory"
+        work.ends.set()
+        for number, peer in enumerate(long):
+            assert await peer.receive() == (number, 0)
+            await peer.aclose()
+
+
+async def test_a_single_handler_has_one_request_at_a_time() -> None:
+    """KIP-291: the control plane has one handler, which keeps the order of the controller's requests."""
+    work = LongRequests()
+    async with running(work, a_plane(handlers=1)) as plane:
+        async with await plane.peer() as long, await plane.peer() as short:
+            await long.send(1, "long")
+            while not work.working:
+                await trio.lowlevel.checkpoint()
+            await short.send(2)
+            queue_size = plane.registry.get("kafka.network:type=RequestChannel,name=RequestQueueSize")
+            while not queue_size.value:
+                await trio.lowlevel.checkpoint()
+            for _ in range(20):
+                await trio.lowlevel.checkpoint()
+            assert queue_size.value == 1
+            work.ends.set()
+            assert await long.receive() == (1, 0)
+            assert await short.receive() == (2, 0)
+
+
+async def test_a_stop_ends_long_requests_and_those_that_wait_for_them() -> None:
+    """serve: "Cancelling serve ends everything at once", and ``drain_ms`` bounds a stop."""
+    work = LongRequests()
+    with trio.fail_after(5):
+        async with running(work, a_plane(handlers=2), settings=SocketSettings(drain_ms=1)) as plane:
+            long = [await plane.peer() for _ in range(5)]
+            for number, peer in enumerate(long):
+                await peer.send(number, "long")
+            while work.begun < len(long):
+                await trio.lowlevel.checkpoint()
+        for peer in long:
+            await peer.aclose()
+
+
 async def test_pipelined_requests_are_answered_in_order() -> None:
     """The protocol guide: requests are processed in the order they are sent on one connection and responses return in
     that order.
@@ -188,10 +261,10 @@ async def test_a_request_without_a_living_handler_closes_its_connection(
 ) -> None:
     """As when a node is cut off: its handlers may be gone a moment before its connections."""
 
-    async def gone(requests: trio.MemoryReceiveChannel[Request], *_: object) -> None:
-        await requests.aclose()
+    async def gone(handler: server._Handler) -> None:
+        await handler.requests.aclose()
 
-    monkeypatch.setattr(server, "_run_handler", gone)
+    monkeypatch.setattr(server._Handler, "run", gone)
     async with running(ok) as plane, await plane.peer() as peer:
         assert await peer.ask(1) is None
     assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []

@@ -6,29 +6,50 @@ from collections.abc import Generator
 
 import trio
 
-from kraft.world.turns import Turns, give_turn, in_another_line, in_slices, line_of_node
+from kraft.world.turns import Turns, before_long_work, give_turn, in_another_line, in_slices, line_of_node
 from tests.support.steps import steps_of_this_task
 
 
 async def test_each_slice_ends_with_a_turn_for_other_tasks() -> None:
-    """Turns.spend: "Count the cost of one step, and give the turn away if the slice is used up.\""""
-    turns = Turns(3)
+    """Turns: "The first slice is an eighth of that", Turns.spend: "give the turn away if the slice is used up"."""
+    turns = Turns(16)
     async with steps_of_this_task() as steps:
-        for number in range(1, 11):
+        for number in range(1, 60):
             await turns.spend()
-            assert steps.count == number // 3
+            assert steps.count == (number + 14) // 16
 
 
 async def test_the_costs_fill_the_slices() -> None:
-    """in_slices counts what the work yields, not its steps: 10 of 10, 20 of 10, 10 of 10."""
+    """in_slices counts what the work yields, not its steps: 10 of 10, 80 of 80, 80 of 80."""
 
     def work() -> Generator[int, None, str]:
-        yield from (5, 5, 20, 1, 1, 8)
+        yield from (5, 5, 160, 8, 8, 64)
         return "done"
 
     async with steps_of_this_task() as steps:
-        result = await in_slices(work(), every=10)
+        result = await in_slices(work(), every=80)
         assert (steps.count, result) == (3, "done")
+
+
+async def test_a_task_that_has_more_than_its_first_slice_is_told_before_it_waits() -> None:
+    """before_long_work: "Awaited by the running task each time that it gives its turn away"."""
+    told = 0
+
+    async def tell() -> None:
+        nonlocal told
+        told += 1
+
+    async def work() -> None:
+        before_long_work.set(tell)
+        turns = Turns(8)
+        assert told == 0
+        await turns.spend()
+        assert told == 1
+        await turns.spend(8)
+        assert told == 2
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(work)
 
 
 async def test_one_of_many_long_tasks_continues_in_each_round() -> None:
