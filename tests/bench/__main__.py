@@ -33,6 +33,7 @@ from tests.bench import (
     spark_connector,
     startup,
     throughput,
+    transactions,
 )
 from tests.bench.figures import Report, Section, merged
 from tests.bench.page import render
@@ -109,6 +110,7 @@ SECTIONS: Mapping[str, Measure] = {
     "startup": startup.measure,
     "throughput": _with_running_brokers(throughput.measure),
     "latency": _with_running_brokers(latency.measure),
+    "transactions": transactions.measure,
     "small": _with_running_brokers(small.measure),
     spark_connector.NAME: _with_running_brokers(spark_connector.measure),
     "growth": lambda peers, rounds: growth.measure([peer for peer in peers if peer.keeps_on_disk], rounds),

@@ -92,7 +92,7 @@ def produce(bootstrap_servers: str, topic: str, messages: int, size: int, **sett
     return Moved(elapsed, messages, messages * size)
 
 
-def consume(bootstrap_servers: str, topic: str, partitions: int, messages: int, size: int) -> Moved:
+def consume(bootstrap_servers: str, topic: str, partitions: int, messages: int, size: int, **settings: object) -> Moved:
     """Read the partitions from their start, without a group; timed from the first message to the last."""
     consumer = Consumer(
         {
@@ -105,6 +105,7 @@ def consume(bootstrap_servers: str, topic: str, partitions: int, messages: int, 
             "queued.min.messages": 1_000_000,
             "queued.max.messages.kbytes": 262_144,
             "fetch.wait.max.ms": 100,
+            **settings,
         }
     )
     try:
