@@ -9,7 +9,7 @@ import attrs
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.groups.core import HASHED_CHARACTERS
+from kraft.coordinator.partitions import HASHED_CHARACTERS
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from kraft.messages.registry import ApiKey

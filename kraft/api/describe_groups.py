@@ -11,8 +11,8 @@ import attrs
 from kraft.api.authorized_operations import GROUP_OPERATIONS
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.groups.core import HASHED_CHARACTERS
 from kraft.coordinator.groups.group import GroupState
+from kraft.coordinator.partitions import HASHED_CHARACTERS
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from kraft.messages.registry import ApiKey

@@ -15,7 +15,7 @@ import trio
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.groups.core import HASHED_CHARACTERS, coordinator_partition
+from kraft.coordinator.partitions import HASHED_CHARACTERS, coordinator_partition
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kraft.messages.registry import ApiKey

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.groups.core import HASHED_CHARACTERS
 from kraft.coordinator.groups.offsets import NO_OFFSET, WantedTopic, fetched
+from kraft.coordinator.partitions import HASHED_CHARACTERS
 from kraft.messages.offset_fetch_request import (
     OffsetFetchRequest,
 )

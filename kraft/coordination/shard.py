@@ -12,15 +12,21 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import attrs
 import trio
 
 from kraft.broker.leadership import Leadership
-from kraft.coordinator.groups.core import Committed, Event, GroupCoordinator, GroupDeadlineReached
-from kraft.coordinator.groups.effects import CoordinatorEffects, GroupRequest
-from kraft.coordinator.groups.records import CoordinatorRecord
+from kraft.coordinator.core import (
+    Committed,
+    CoordinatorCore,
+    CoordinatorDeadlineReached,
+    CoordinatorEffects,
+    CoordinatorRequest,
+    StoredRecord,
+    Token,
+)
 from kraft.metadata.steps import Steps
 from kraft.records.record import encode_pairs
 from kraft.replication.partition import HostedPartition
@@ -35,8 +41,12 @@ _SLICE = 400
 """Not a Kafka setting. The cost of the steps of a shard before other tasks run: a few milliseconds of work."""
 
 
+C = TypeVar("C", bound=CoordinatorCore[Any, Any])
+Effects = CoordinatorEffects[Any]
+
+
 class ReplySlot:
-    """The pending reply to one group request: a response, or the KafkaError of a refusal. Also the request's token."""
+    """The pending reply to one request: a response, or the KafkaError of a refusal. Also the request's token."""
 
     __slots__ = ("_arrived", "answer", "deadline_s")
 
@@ -73,11 +83,10 @@ class ReplySlot:
 
 @attrs.frozen
 class Written:
-    """The records that one step appended, up to ``end_offset``, and the replies that wait for their commit."""
+    """The effects of a step whose records were appended, up to ``end_offset``, and are not replayed yet."""
 
     end_offset: int
-    records: list[CoordinatorRecord]
-    replies: list[tuple[object, Any]]
+    effects: Effects
 
 
 @attrs.define(eq=False)
@@ -87,14 +96,14 @@ class Work:
     ``effects`` are those of the event, then those of the commits that were replayed.
     """
 
-    event: Event | None
-    effects: list[CoordinatorEffects]
+    event: Any
+    effects: list[Effects]
     steps: Steps[None]
     finished: trio.Event | None = None
 
     def refuse(self, reason: KafkaError) -> None:
         """Fail the requests whose responses wait for the end of the work."""
-        if isinstance(self.event, GroupRequest):
+        if isinstance(self.event, CoordinatorRequest):
             _refuse([self.event.token], reason)
         for effects in self.effects:
             _refuse_all(effects, reason)
@@ -106,19 +115,22 @@ class Work:
 
 
 @attrs.define(eq=False)
-class Shard:
+class Shard(Generic[C]):
     """One partition, from this broker's election until another replica leads.
 
-    ``is_active`` is false while the partition is loaded. ``deleted`` are the topics deleted in the meantime.
+    ``perform_own`` performs the effects that only this kind of core has: at the end of the load, and of each step whose
+    records are committed. It neither raises nor waits. A request waits for its commit for ``commit_timeout_s``.
+    ``is_active`` is false while the partition is loaded.
     """
 
     index: int
     partition: HostedPartition
-    core: GroupCoordinator
+    core: C
     clock: Clock
+    commit_timeout_s: float
+    perform_own: Callable[[Shard[C], Any], None] = lambda shard, effects: None
     is_active: bool = False
     must_reload: bool = False
-    deleted: set[str] = attrs.Factory(set)
     scope: trio.CancelScope = attrs.Factory(trio.CancelScope)
     _leadership: Leadership | None = attrs.field(init=False)
     _works: deque[Work] = attrs.Factory(deque)
@@ -138,19 +150,13 @@ class Shard:
 
     async def load(self) -> None:
         """Load the whole log. Raises DecodeError for a damaged record, KafkaError or OSError from the log."""
-        await in_slices(self.core.load(_pairs(self.partition)))
+        await in_slices(self.core.load(_records(self.partition)))
 
-    async def committed(self) -> None:
-        """Wait until the whole log is committed, or cannot be for now.
-
-        The previous leader may have replied from any record of it. An earlier reply of this one could move offsets
-        back. Below ``min.insync.replicas`` the shard serves the whole log uncommitted, as Apache's
-        ``GroupMetadataManager`` does: a commit that is lost after all only makes its consumer read records again.
-
-        Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if the leadership ends.
-        """
-        await self.partition.committed_or_stalled(self.partition.log.log_end_offset)
+    async def begin(self) -> None:
+        """Start the loaded core, and perform what it left unfinished."""
+        effects = self.core.new_effects()
+        await in_slices(self.core.begin(self.clock.now_s(), effects))
+        self.perform_own(self, effects)
 
     # Serving.
 
@@ -161,14 +167,13 @@ class Shard:
             KafkaError: COORDINATOR_NOT_AVAILABLE if the append failed.
         """
         slot = ReplySlot()
-        self.take(
-            GroupRequest(slot, message, request.api_version, request.client_id or "", f"/{request.connection.host}")
-        )
+        host = f"/{request.connection.host}"
+        self.take(CoordinatorRequest(slot, message, request.api_version, request.client_id or "", host))
         return Parked(slot.wait) if slot.answer is None else slot.get()
 
-    def take(self, event: Event) -> Work:
+    def take(self, event: Any) -> Work:
         """Perform an event behind those before it: its first slice at once, if there are none."""
-        effects = [CoordinatorEffects()]
+        effects: list[Effects] = [self.core.new_effects()]
         work = Work(event, effects, self._perform(event, effects))
         self._take(work)
         return work
@@ -178,7 +183,7 @@ class Shard:
             self._works.append(work)
             self._woken.set()
 
-    async def perform(self, event: Event) -> int:
+    async def perform(self, event: Any) -> int:
         """Perform an event of the broker, and return the number of records that it appended."""
         work = self.take(event)
         if not self.is_active:  # the caller is the task that loads the partition, and nobody else has work
@@ -188,7 +193,7 @@ class Shard:
             await work.finished.wait()
         return len(work.effects[0].append)
 
-    def _perform(self, event: Event, done: list[CoordinatorEffects]) -> Steps[None]:
+    def _perform(self, event: Any, done: list[Effects]) -> Steps[None]:
         """Step the core and perform its effects."""
         effects = done[0]
         yield from self.core.in_steps(self.clock.now_s(), event, effects)
@@ -202,10 +207,12 @@ class Shard:
         else:
             yield from _answered(effects.replies_once_committed)
         yield from _answered(effects.replies)
+        if not effects.append:
+            self.perform_own(self, effects)
         if self.core.deadline < self._deadline:
             self._woken.set()
 
-    def _append(self, effects: CoordinatorEffects) -> Steps[None]:
+    def _append(self, effects: Effects) -> Steps[None]:
         """Encode the records of a decision, then append them as one batch.
 
         Raises:
@@ -218,22 +225,20 @@ class Shard:
         if self.partition.leadership is not self._leadership:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         end_offset = self.partition.append(bytearray(batch), now_ms).last_offset + 1
-        deadline_s = trio.current_time() + self.core.settings.offsets_commit_timeout_s
+        deadline_s = trio.current_time() + self.commit_timeout_s
         for slot, _ in effects.replies_once_committed:
             assert isinstance(slot, ReplySlot)
             slot.deadline_s = deadline_s
         if not self._uncommitted:
             self._stop_watching = self.partition.watch(self._woken)
-        self._uncommitted.append(Written(end_offset, effects.append, effects.replies_once_committed))
+        self._uncommitted.append(Written(end_offset, effects))
 
-    def _append_failed(self, effects: CoordinatorEffects, error: Exception) -> None:
+    def _append_failed(self, effects: Effects, error: Exception) -> None:
         """Discard the core, whose state is ahead of the log, and reload the partition. Clients retry."""
-        logger.error(
-            "cannot append to %s: %s; its groups are unavailable until it is loaded again", self.partition.name, error
-        )
+        logger.error("cannot append to %s: %s; its clients wait until it is loaded again", self.partition.name, error)
         self._reload(effects)
 
-    def _reload(self, *unanswered: CoordinatorEffects) -> None:
+    def _reload(self, *unanswered: Effects) -> None:
         refused = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         for effects in unanswered:
             _refuse_all(effects, refused)
@@ -250,7 +255,7 @@ class Shard:
         self._works.clear()
         _refuse(self.core.waiting(), reason)
         for written in self._uncommitted:
-            _refuse([slot for slot, _ in written.replies], reason)
+            _refuse([slot for slot, _ in written.effects.replies_once_committed], reason)
         self._uncommitted.clear()
 
     async def serve(self) -> None:
@@ -259,12 +264,12 @@ class Shard:
             self._stop_watching()
             self._woken = trio.Event()
             await self._work_off()
-            effects: list[CoordinatorEffects] = []
+            effects: list[Effects] = []
             self._take(Work(None, effects, self._replay(effects)))
             if self._uncommitted:
                 self._stop_watching = self.partition.watch(self._woken)
             if self.core.deadline <= self.clock.now_s():
-                self.take(GroupDeadlineReached())
+                self.take(CoordinatorDeadlineReached())
             self._deadline = self.core.deadline
             with trio.move_on_after(max(self._deadline - self.clock.now_s(), 0.0)):
                 await self._woken.wait()
@@ -273,14 +278,14 @@ class Shard:
         """Do the work that waits, with turns for other tasks.
 
         Error handling: as after a failed append, if a step raises an error that nobody foresaw. It may have changed a
-        part of its group.
+        part of the state.
         """
         turns = Turns(_SLICE)
         while self._works:
             try:
                 await in_slices(self._until_resigned(self._works[0].steps), turns)
             except Exception:
-                logger.exception("%s: an event failed; its groups are loaded again", self.partition.name)
+                logger.exception("%s: an event failed; the partition is loaded again", self.partition.name)
                 self._reload()
             await trio.lowlevel.checkpoint_if_cancelled()
             self._works.popleft().end()
@@ -294,7 +299,7 @@ class Shard:
             if self.scope.cancel_called:
                 return
 
-    def _replay(self, done: list[CoordinatorEffects]) -> Steps[None]:
+    def _replay(self, done: list[Effects]) -> Steps[None]:
         """Replay records below the high watermark. After the leadership ended it replays none: another leader may have
         replaced them.
         """
@@ -304,12 +309,14 @@ class Shard:
             and self.partition.leadership is self._leadership
         ):
             written = self._uncommitted[0]
-            effects = CoordinatorEffects()
+            effects = self.core.new_effects()
             done.append(effects)
-            yield from self.core.in_steps(self.clock.now_s(), Committed(written.records), effects)
+            yield from self.core.in_steps(self.clock.now_s(), Committed(written.effects.append), effects)
             yield from _answered(effects.replies)
             self._uncommitted.popleft()
-            yield from _answered(written.replies)
+            yield from _answered(written.effects.replies_once_committed)
+            self.perform_own(self, written.effects)
+            self.perform_own(self, effects)
 
 
 def _ends_soon(steps: Steps[None]) -> bool:
@@ -322,18 +329,18 @@ def _ends_soon(steps: Steps[None]) -> bool:
     return True
 
 
-def _answered(replies: list[tuple[object, Any]]) -> Steps[None]:
+def _answered(replies: list[tuple[Token, Any]]) -> Steps[None]:
     for slot, answer in replies:
         assert isinstance(slot, ReplySlot)
         slot.put(answer)
         yield 1
 
 
-def _refuse_all(effects: CoordinatorEffects, reason: KafkaError) -> None:
+def _refuse_all(effects: Effects, reason: KafkaError) -> None:
     _refuse([slot for slot, _ in (*effects.replies, *effects.replies_once_committed)], reason)
 
 
-def _refuse(slots: Iterable[object], reason: KafkaError) -> None:
+def _refuse(slots: Iterable[Token], reason: KafkaError) -> None:
     """Fail the requests that have no response yet."""
     for slot in slots:
         assert isinstance(slot, ReplySlot)
@@ -341,6 +348,6 @@ def _refuse(slots: Iterable[object], reason: KafkaError) -> None:
             slot.put(reason)
 
 
-def _pairs(partition: HostedPartition) -> Iterator[tuple[bytes | None, bytes | None]]:
+def _records(partition: HostedPartition) -> Iterator[StoredRecord]:
     for record in partition.records():
-        yield record.key, record.value
+        yield StoredRecord(record.key, record.value)

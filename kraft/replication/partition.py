@@ -309,6 +309,15 @@ class HostedPartition:
         if len(leadership.maximal_isr) < leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
+    async def all_committed(self) -> None:
+        """Return once the present log is committed, however many replicas are in sync then.
+
+        Raises:
+            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
+        """
+        end_offset = self.log.log_end_offset
+        await self._as_leader(lambda leadership: self.high_watermark >= end_offset)
+
     async def committed_or_stalled(self, offset: int) -> None:
         """Return once everything below ``offset`` is committed, or will not be for now: below ``min.insync.replicas``
         the high watermark stays (KIP-966).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import ModuleType
@@ -268,11 +268,17 @@ class Later:
 
 
 @asynccontextmanager
-async def desk_in(path: Path, *, replicas: tuple[int, ...] = (LEADER, FOLLOWER), **static: str) -> AsyncIterator[Desk]:
+async def desk_in(
+    path: Path,
+    *,
+    replicas: tuple[int, ...] = (LEADER, FOLLOWER),
+    coordinator: Callable[[Replicas], Any] = lambda held: Groups(held, WORLD, SETTINGS, 600_000),
+    **static: str,
+) -> AsyncIterator[Desk]:
     """A broker that leads ``__consumer_offsets-0`` from when the test calls ``registered``; topics ``t`` and ``u``."""
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
     held = Replicas(LEADER, WORLD, [directory], {each.replace("_", "."): static[each] for each in static})
-    groups = Groups(held, WORLD, SETTINGS, 600_000)
+    groups = coordinator(held)
     loader = Loader()
     records = (
         registration(LEADER, LEADER_EPOCH),

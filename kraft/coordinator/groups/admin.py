@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable
 
 import attrs
 
-from kraft.coordinator.groups.effects import GroupRequest
+from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, Group, GroupState
 from kraft.coordinator.groups.offsets import Offsets, delete_group, forget
 from kraft.coordinator.groups.rebalance import Step
@@ -33,7 +33,7 @@ _LOWERED_CHARACTERS = 1000
 """The characters of a filter's name whose lower case takes as long as the listing of a group."""
 
 
-def describe(groups: dict[str, Group], request: GroupRequest) -> Steps[DescribeGroupsResponse]:
+def describe(groups: dict[str, Group], request: CoordinatorRequest) -> Steps[DescribeGroupsResponse]:
     message: DescribeGroupsRequest = request.message
     response = DescribeGroupsResponse()
     for group_id in message.groups:
@@ -117,7 +117,7 @@ def listed(groups: dict[str, Group], wanted: GroupFilter) -> Generator[int, None
     return answer
 
 
-def delete(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> Steps[None]:
+def delete(step: Step, groups: dict[str, Group], offsets: Offsets, request: CoordinatorRequest) -> Steps[None]:
     """Delete groups without members, with all their offsets."""
     message: DeleteGroupsRequest = request.message
     results = []
@@ -138,7 +138,7 @@ def delete(step: Step, groups: dict[str, Group], offsets: Offsets, request: Grou
     step.reply_once_committed(request.token, DeleteGroupsResponse(results=results))
 
 
-def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> Steps[None]:
+def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, request: CoordinatorRequest) -> Steps[None]:
     """Delete single offsets, except those of topics to which the group's members subscribe (KIP-496)."""
     message: OffsetDeleteRequest = request.message
     group = groups.get(message.group_id)

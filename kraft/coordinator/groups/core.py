@@ -9,18 +9,32 @@ the waiting requests and loads the partition again.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterable
-from operator import mul
+from collections.abc import Callable, Iterable
 from typing import TypeVar, cast
 
 import attrs
 
+from kraft.coordinator.core import (
+    NO_DEADLINE,
+    Committed,
+    CoordinatorDeadlineReached,
+    CoordinatorEffects,
+    CoordinatorRequest,
+    StoredRecord,
+    Token,
+)
 from kraft.coordinator.groups import admin, offsets, session
-from kraft.coordinator.groups.effects import CoordinatorEffects, GroupRequest
-from kraft.coordinator.groups.group import NO_DEADLINE, Group, GroupState
+from kraft.coordinator.groups.group import Group, GroupState
 from kraft.coordinator.groups.join import join
 from kraft.coordinator.groups.offsets import Offsets
-from kraft.coordinator.groups.rebalance import MAX_BATCH_BYTES, CoordinatorSettings, Step, prepare, time_passed
+from kraft.coordinator.groups.rebalance import (
+    MAX_BATCH_BYTES,
+    CoordinatorSettings,
+    GroupEffects,
+    Step,
+    prepare,
+    time_passed,
+)
 from kraft.coordinator.groups.records import CoordinatorRecord, OffsetRecord, decode_group, decode_record
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
@@ -31,11 +45,6 @@ from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.metadata.steps import Steps, finished
-
-
-@attrs.frozen
-class GroupDeadlineReached:
-    """The deadline of the last step has passed."""
 
 
 @attrs.frozen
@@ -53,14 +62,7 @@ class ForgetTopics:
     is_gone: Callable[[str], bool]
 
 
-@attrs.frozen
-class Committed:
-    """Records of an earlier step are committed, in the order in which they were appended."""
-
-    records: list[CoordinatorRecord]
-
-
-Event = GroupRequest | GroupDeadlineReached | ExpireOffsets | ForgetTopics | Committed
+Event = CoordinatorRequest | CoordinatorDeadlineReached | Committed[CoordinatorRecord] | ExpireOffsets | ForgetTopics
 
 
 T = TypeVar("T")
@@ -70,27 +72,6 @@ _FREED_BYTES = 4
 """The cost of starting one member's session and of freeing one offset. The unit is the time to load one byte of
 records.
 """
-
-
-HASHED_CHARACTERS = 100
-"""The characters of a group id whose hash takes as long as the look-up of a group."""
-_POWERS = [31**exponent % 2**32 for exponent in reversed(range(64))]
-"""The hash takes as many characters at once: an id may have 32,767 of them."""
-
-
-def coordinator_partition(group_id: str, partitions: int) -> int:
-    """Return the partition of ``__consumer_offsets`` that holds a group: ``abs(hashCode) % partitions``.
-
-    The hash is Java's ``String.hashCode`` of the group id. As in ``Utils.abs``, the least int32 counts as 0.
-    """
-    value = 0
-    units = memoryview(group_id.encode("utf-16")).cast("H")[1:]  # the first one is the mark of the byte order
-    for start in range(0, len(units), len(_POWERS)):
-        part = units[start : start + len(_POWERS)]
-        powers = _POWERS[-len(part) :]
-        value = (31 * value * powers[0] + sum(map(mul, part, powers))) & 0xFFFFFFFF
-    absolute = value if value < 2**31 else 2**32 - value
-    return absolute % 2**31 % partitions
 
 
 def _in_bytes(work: Steps[T]) -> Steps[T]:
@@ -119,13 +100,16 @@ class GroupCoordinator:
     """
     _timer_of: dict[str, float] = attrs.Factory(dict)
 
-    def step(self, now: float, event: Event) -> CoordinatorEffects:
+    def step(self, now: float, event: Event) -> GroupEffects:
         """Run all steps of :meth:`in_steps` at once."""
-        effects = CoordinatorEffects()
+        effects = self.new_effects()
         finished(self.in_steps(now, event, effects))
         return effects
 
-    def in_steps(self, now: float, event: Event, effects: CoordinatorEffects) -> Steps[None]:
+    def new_effects(self) -> GroupEffects:
+        return CoordinatorEffects()
+
+    def in_steps(self, now: float, event: Event, effects: GroupEffects) -> Steps[None]:
         """Decide on one event, and add its effects to ``effects``.
 
         The groups change with each step. So the next event must wait for the last one. A driver that cannot go on
@@ -133,7 +117,7 @@ class GroupCoordinator:
         """
         step = Step(now, self.settings, self.new_uuid, self.may_write, self.max_batch_bytes, effects)
         match event:
-            case GroupRequest():
+            case CoordinatorRequest():
                 yield from self._request(step, event)
             case Committed():
                 for record in event.records:
@@ -142,16 +126,16 @@ class GroupCoordinator:
                 yield from offsets.expire(step, self.groups, self.offsets, event.group_id)
             case ForgetTopics():
                 yield from offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
-            case GroupDeadlineReached():
+            case CoordinatorDeadlineReached():
                 yield from self._fire_timers(step)
         effects.deadline = self.deadline
 
     @property
     def deadline(self) -> float:
-        """When the next :class:`GroupDeadlineReached` is due."""
+        """When the next :class:`CoordinatorDeadlineReached` is due."""
         return self._timers[0][0] if self._timers else NO_DEADLINE
 
-    def _request(self, step: Step, request: GroupRequest) -> Steps[None]:
+    def _request(self, step: Step, request: CoordinatorRequest) -> Steps[None]:
         message = request.message
         match message:
             case HeartbeatRequest():
@@ -211,8 +195,8 @@ class GroupCoordinator:
                 self._set_timer(group_id)
             yield 1
 
-    def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> Generator[int, None, None]:
-        """Load a partition: replay its (key, value) pairs in log order. The driver must not reply before all are
+    def load(self, records: Iterable[StoredRecord]) -> Steps[None]:
+        """Load a partition: replay its records in log order. The driver must not reply before all are
         committed.
 
         After each record it yields the record's size in bytes, so that the caller can pause between records.
@@ -230,9 +214,9 @@ class GroupCoordinator:
                 self.groups[record.group_id] = yield from _in_bytes(decode_group(record.group_id, record.value))
             yield len(key or b"") + len(value or b"")
 
-    def begin(self, now: float) -> Generator[int, None, None]:
+    def begin(self, now: float, effects: GroupEffects) -> Steps[None]:
         """Start the sessions of the loaded members, each with its full timeout. Yields costs as :meth:`load` does."""
-        step = Step(now, self.settings, self.new_uuid)
+        step = Step(now, self.settings, self.new_uuid, effects=effects)
         for group_id in list(self.offsets.by_group):
             # A group that only committed offsets has no group metadata record.
             self.groups.setdefault(group_id, Group(group_id, state_since_ms=step.timestamp_ms))
@@ -246,14 +230,14 @@ class GroupCoordinator:
             self._set_timer(group_id)
             yield len(group_id) + _MEMBER_BYTES * len(group.members)
 
-    def unload(self) -> Generator[int, None, None]:
+    def unload(self) -> Steps[None]:
         """Free the offsets, which takes long for many of them. Yields costs as :meth:`load` does."""
         for table in self.offsets.by_group.values():
             while table:
                 table.popitem()
                 yield _FREED_BYTES
 
-    def waiting(self) -> list[object]:
+    def waiting(self) -> list[Token]:
         """Return the tokens of all parked requests."""
         return [
             token

@@ -10,23 +10,19 @@ request that waits for its response.
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Iterable
 
 import attrs
 
+from kraft.coordinator.core import NO_DEADLINE, Token
 from kraft.metadata.steps import Steps, counted
 
-NO_DEADLINE = math.inf
 NO_TIMESTAMP = -1
 CONSUMER_PROTOCOL = "consumer"
 """The protocol type of consumers. The coordinator reads the subscribed topics of this type only."""
 
 _EXAMINED_AT_ONCE, _EXAMINING_COST = 200, 10
 """The members whose protocols are examined in a step, and its cost."""
-
-Token = object
-"""Identifies a parked request to the driver."""
 
 
 class GroupState(enum.Enum):

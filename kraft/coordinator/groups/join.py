@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import attrs
 
-from kraft.coordinator.groups.effects import GroupRequest
+from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.group import Group, GroupMember, GroupState
 from kraft.coordinator.groups.rebalance import Step, complete_if_ready, current_generation, join_error, prepare
 from kraft.messages.join_group_request import JoinGroupRequest
@@ -28,7 +28,7 @@ bytes.
 """
 
 
-def join(step: Step, groups: dict[str, Group], request: GroupRequest) -> Steps[None]:
+def join(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> Steps[None]:
     """Reply at once with an error or the current generation, or park the request until the rebalance completes."""
     message: JoinGroupRequest = request.message
     try:
@@ -86,7 +86,7 @@ def _remove_surplus(step: Step, group: Group, member_id: str) -> Steps[None]:
     yield from complete_if_ready(step, group)
 
 
-def _join_new(step: Step, group: Group, request: GroupRequest) -> Steps[None]:
+def _join_new(step: Step, group: Group, request: CoordinatorRequest) -> Steps[None]:
     """Handle a join without a member id: add or replace a static member at once, assign a dynamic one its id first."""
     message: JoinGroupRequest = request.message
     instance_id = message.group_instance_id
@@ -105,7 +105,7 @@ def _join_new(step: Step, group: Group, request: GroupRequest) -> Steps[None]:
         yield from _add_and_rebalance(step, group, request, member_id)
 
 
-def _join_again(step: Step, group: Group, request: GroupRequest) -> Steps[None]:
+def _join_again(step: Step, group: Group, request: CoordinatorRequest) -> Steps[None]:
     """Handle a join with a member id: add a pending member, or update the protocols of a member."""
     message: JoinGroupRequest = request.message
     if message.member_id in group.pending:
@@ -149,7 +149,7 @@ def _protocols(message: JoinGroupRequest) -> tuple[tuple[str, bytes], ...]:
     return tuple((protocol.name, bytes(protocol.metadata)) for protocol in message.protocols)
 
 
-def _add_and_rebalance(step: Step, group: Group, request: GroupRequest, member_id: str) -> Steps[None]:
+def _add_and_rebalance(step: Step, group: Group, request: CoordinatorRequest, member_id: str) -> Steps[None]:
     message: JoinGroupRequest = request.message
     member = GroupMember(
         member_id=member_id,
@@ -169,7 +169,7 @@ def _add_and_rebalance(step: Step, group: Group, request: GroupRequest, member_i
     yield from prepare(step, group)
 
 
-def _park(step: Step, member: GroupMember, request: GroupRequest) -> None:
+def _park(step: Step, member: GroupMember, request: CoordinatorRequest) -> None:
     """Update the member from its request and park the request. An earlier parked join gets REBALANCE_IN_PROGRESS."""
     message: JoinGroupRequest = request.message
     if member.join is not None:
@@ -185,12 +185,12 @@ def _park(step: Step, member: GroupMember, request: GroupRequest) -> None:
     member.join_version = request.version
 
 
-def _answer_at_once(step: Step, group: Group, member: GroupMember, request: GroupRequest) -> Steps[None]:
+def _answer_at_once(step: Step, group: Group, member: GroupMember, request: CoordinatorRequest) -> Steps[None]:
     member.alive(step.now)
     step.reply(request.token, (yield from current_generation(group, member)))
 
 
-def _replace_static(step: Step, group: Group, request: GroupRequest, member_id: str) -> Steps[None]:
+def _replace_static(step: Step, group: Group, request: CoordinatorRequest, member_id: str) -> Steps[None]:
     """Give a returning static member a new member id and fence its old one (KIP-345).
 
     A stable group does not rebalance if its elected protocol stays, even if the member's subscription changed.

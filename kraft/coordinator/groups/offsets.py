@@ -13,7 +13,7 @@ from typing import Protocol
 
 import attrs
 
-from kraft.coordinator.groups.effects import GroupRequest
+from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, NO_TIMESTAMP, Group, GroupState
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.rebalance import Step
@@ -135,7 +135,7 @@ def _named(topics: Iterable[WantedTopic]) -> Iterator[tuple[str, Sequence[int]]]
         yield topic.name, topic.partition_indexes
 
 
-def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: GroupRequest) -> Steps[None]:
+def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: CoordinatorRequest) -> Steps[None]:
     """Append the offsets if the sender may commit for the group. Otherwise every partition gets the error."""
     message: OffsetCommitRequest = request.message
     try:
@@ -175,7 +175,7 @@ def _batch_bytes(message: OffsetCommitRequest) -> Steps[int]:
     return size
 
 
-def _check_committer(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
+def _check_committer(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> None:
     """A member commits with its generation. Any client may commit without a generation for a group without members."""
     message: OffsetCommitRequest = request.message
     group = groups.get(message.group_id)

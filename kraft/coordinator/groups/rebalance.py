@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from kraft.coordinator.groups.effects import CoordinatorEffects
-from kraft.coordinator.groups.group import NO_DEADLINE, Group, GroupMember, GroupState, Token
-from kraft.coordinator.groups.records import GroupRecord, group_value
+from kraft.coordinator.core import NO_DEADLINE, CoordinatorEffects, Token
+from kraft.coordinator.groups.group import Group, GroupMember, GroupState
+from kraft.coordinator.groups.records import CoordinatorRecord, GroupRecord, group_value
 from kraft.coordinator.groups.subscription import subscribed_topics
 from kraft.messages.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from kraft.messages.sync_group_response import SyncGroupResponse
@@ -22,6 +22,7 @@ from kraft.wire.errors import ErrorCode
 
 MAX_BATCH_BYTES = 1_048_588
 """Kafka's default of ``message.max.bytes``."""
+GroupEffects = CoordinatorEffects[CoordinatorRecord]
 _BATCH_BYTES = 80
 """The size of a batch with one record, without the group id and the value."""
 
@@ -52,7 +53,7 @@ class Step:
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
     max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
-    effects: CoordinatorEffects = attrs.Factory(CoordinatorEffects)
+    effects: GroupEffects = attrs.Factory(CoordinatorEffects)
 
     @property
     def timestamp_ms(self) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kraft.coordinator.groups.effects import GroupRequest
-from kraft.coordinator.groups.group import NO_DEADLINE, Group, GroupMember, GroupState, Storing
+from kraft.coordinator.core import NO_DEADLINE, CoordinatorRequest
+from kraft.coordinator.groups.group import Group, GroupMember, GroupState, Storing
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.rebalance import Step, assignment_refused, complete_if_ready, drop, settle
 from kraft.messages.heartbeat_request import HeartbeatRequest
@@ -27,7 +27,7 @@ def existing(groups: dict[str, Group], group_id: str, unknown: ErrorCode = Error
     return group
 
 
-def sync(step: Step, groups: dict[str, Group], request: GroupRequest) -> Steps[None]:
+def sync(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> Steps[None]:
     """Park the request until the leader has assigned, or reply at once with an error or the current assignment."""
     message: SyncGroupRequest = request.message
     try:
@@ -54,7 +54,7 @@ def _same_protocol(group: Group, message: SyncGroupRequest) -> None:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
-def _sync_by_state(step: Step, group: Group, member: GroupMember, request: GroupRequest) -> Steps[None]:
+def _sync_by_state(step: Step, group: Group, member: GroupMember, request: CoordinatorRequest) -> Steps[None]:
     if group.state is GroupState.PREPARING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     group.awaiting_sync.discard(member.member_id)
@@ -109,7 +109,7 @@ def _assignment(group: Group, member: GroupMember) -> SyncGroupResponse:
     )
 
 
-def heartbeat(step: Step, groups: dict[str, Group], request: GroupRequest) -> None:
+def heartbeat(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> None:
     message: HeartbeatRequest = request.message
     try:
         group = existing(groups, message.group_id)
@@ -123,7 +123,7 @@ def heartbeat(step: Step, groups: dict[str, Group], request: GroupRequest) -> No
     step.reply(request.token, HeartbeatResponse(error_code=code))
 
 
-def leave(step: Step, groups: dict[str, Group], request: GroupRequest) -> Steps[None]:
+def leave(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> Steps[None]:
     """Remove one member (up to version 2) or several, by member id or group instance id (KIP-345)."""
     message: LeaveGroupRequest = request.message
     batched = request.version >= BATCHED_LEAVE_VERSION

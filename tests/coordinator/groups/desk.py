@@ -8,11 +8,17 @@ from collections.abc import Generator, Iterable
 from itertools import count
 from typing import Any, TypeVar, cast
 
-from kraft.coordinator.groups.core import Committed, Event, ExpireOffsets, GroupCoordinator, GroupDeadlineReached
-from kraft.coordinator.groups.effects import CoordinatorEffects, GroupRequest
+from kraft.coordinator.core import (
+    Committed,
+    CoordinatorDeadlineReached,
+    CoordinatorEffects,
+    CoordinatorRequest,
+)
+from kraft.coordinator.groups.core import Event, ExpireOffsets, GroupCoordinator
 from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.offsets import fetched
 from kraft.coordinator.groups.rebalance import MAX_BATCH_BYTES, CoordinatorSettings
+from kraft.coordinator.groups.records import CoordinatorRecord
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -54,7 +60,7 @@ class Desk:
         self.is_followed = True
         self.may_write = True
         self.max_batch_bytes = MAX_BATCH_BYTES
-        self.uncommitted: list[CoordinatorEffects] = []
+        self.uncommitted: list[CoordinatorEffects[CoordinatorRecord]] = []
         self.answers: dict[int, Any] = {}
         self._tokens = count(1)
         self._ids = count(1)
@@ -108,7 +114,7 @@ class Desk:
     def send(self, message: Any, version: int, client_id: str = "c") -> int:
         """Send a request and return its token."""
         token = next(self._tokens)
-        self.step(GroupRequest(token, message, version, client_id, "/127.0.0.1"))
+        self.step(CoordinatorRequest(token, message, version, client_id, "/127.0.0.1"))
         return token
 
     def ask(self, message: Any, version: int) -> Any:
@@ -120,7 +126,7 @@ class Desk:
         until = self.now + seconds
         while self.core.deadline <= until:
             self.now = max(self.now, self.core.deadline)
-            self.step(GroupDeadlineReached())
+            self.step(CoordinatorDeadlineReached())
             assert self.core.deadline > self.now, "an expired deadline must move"
         self.now = until
 
@@ -139,7 +145,7 @@ class Desk:
     def load(self, written: Iterable[tuple[bytes | None, bytes | None]]) -> None:
         """Load records that another coordinator wrote."""
         deque(self.core.load(written), maxlen=0)
-        deque(self.core.begin(self.now), maxlen=0)
+        deque(self.core.begin(self.now, self.core.new_effects()), maxlen=0)
 
     def expire(self, group_id: str = GROUP) -> None:
         """``offsets.retention.check.interval.ms`` has passed."""

@@ -395,7 +395,7 @@ class Coordination(RuleBasedStateMachine):
 def heir_of(desk: Desk, log: list[tuple[bytes, bytes | None]]) -> GroupCoordinator:
     heir = GroupCoordinator(desk.settings, str)
     deque(heir.load(log), maxlen=0)
-    deque(heir.begin(desk.now), maxlen=0)
+    deque(heir.begin(desk.now, heir.new_effects()), maxlen=0)
     return heir
 
 

@@ -1,4 +1,4 @@
-"""The partition of a group, and loading and unloading a coordinator."""
+"""Loading and unloading a coordinator."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import Any
 
 import pytest
 
+from kraft.coordinator.core import (
+    NO_DEADLINE,
+    Committed,
+    CoordinatorDeadlineReached,
+    CoordinatorEffects,
+    CoordinatorRequest,
+)
 from kraft.coordinator.groups import records
 from kraft.coordinator.groups.core import (
-    Committed,
     Event,
     GroupCoordinator,
-    GroupDeadlineReached,
-    coordinator_partition,
 )
-from kraft.coordinator.groups.effects import CoordinatorEffects, GroupRequest
-from kraft.coordinator.groups.group import NO_DEADLINE, GroupState
+from kraft.coordinator.groups.group import GroupState
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
@@ -36,26 +39,6 @@ from kraft.metadata.steps import Steps
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.groups.desk import GROUP, SESSION_S, Desk
-
-
-@pytest.mark.parametrize(
-    ("group_id", "of_50", "of_7"),
-    [
-        ("", 0, 0),
-        ("a", 47, 6),
-        ("group", 47, 3),
-        ("test-group", 12, 2),
-        ("console-consumer-12345", 6, 6),
-        ("Hello World", 26, 5),  # hash -862545276
-        ("spark-kafka-source-1", 22, 4),  # hash -1638101322
-        ("polygenelubricants", 0, 0),  # hash -2147483648, which has no absolute value
-        ("ünïcode-😀", 30, 6),  # the hash is over UTF-16
-    ],
-)
-def test_a_group_lives_where_apache_kafka_looks_for_it(group_id: str, of_50: int, of_7: int) -> None:
-    """``abs(String.hashCode)`` modulo ``offsets.topic.num.partitions``. A JVM printed the expected values."""
-    assert coordinator_partition(group_id, 50) == of_50
-    assert coordinator_partition(group_id, 7) == of_7
 
 
 @pytest.fixture
@@ -132,7 +115,7 @@ def test_an_idle_coordinator_wants_no_wake_up(desk: Desk) -> None:
 
 def test_only_requests_of_groups_are_taken(desk: Desk) -> None:
     with pytest.raises(TypeError, match="MetadataRequest"):
-        GroupCoordinator(desk.settings, str).step(0, GroupRequest(1, MetadataRequest(), 0))
+        GroupCoordinator(desk.settings, str).step(0, CoordinatorRequest(1, MetadataRequest(), 0))
 
 
 def share_of_longest_step(work: Steps[Any]) -> float:
@@ -160,7 +143,7 @@ class TestSteps:
         desk.is_followed = kind != "replay"
         if kind != "commit":
             desk.send(commit, 8)
-        event: Event = GroupRequest(0, commit, 8)
+        event: Event = CoordinatorRequest(0, commit, 8)
         if kind == "refused commit":
             desk.may_write = False
         elif kind == "replay":
@@ -168,16 +151,16 @@ class TestSteps:
             event = Committed(effects.append)
         elif kind == "OffsetDelete":
             topic = OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(index) for index in range(5_000)])
-            event = GroupRequest(0, OffsetDeleteRequest(GROUP, [topic]), 0)
+            event = CoordinatorRequest(0, OffsetDeleteRequest(GROUP, [topic]), 0)
         elif kind == "DeleteGroups":
-            event = GroupRequest(0, DeleteGroupsRequest([GROUP]), 2)
+            event = CoordinatorRequest(0, DeleteGroupsRequest([GROUP]), 2)
         assert share_of_longest_step(desk.core.in_steps(desk.now, event, CoordinatorEffects())) < 0.1
 
     @pytest.mark.parametrize("kind", ["join", "sync", "assignment", "DescribeGroups", "LeaveGroup", "sessions", "load"])
     def test_of_many_members(self, desk: Desk, kind: str) -> None:
         """A thousand members are encoded and decoded at once."""
         tokens = [desk.join(instance=f"i{number}") for number in range(1_000)]
-        event: Event = GroupDeadlineReached()
+        event: Event = CoordinatorDeadlineReached()
         if kind == "join":
             desk.pass_time(desk.core.deadline - desk.now)  # ends the initial delay, which the joins have extended
             desk.now = desk.core.deadline
@@ -187,7 +170,7 @@ class TestSteps:
             [leader] = [each.leader for each in joined if each.leader == each.member_id]
             assignments = [SyncGroupRequestAssignment(each.member_id, b"part") for each in joined]
             if kind == "sync":
-                event = GroupRequest(0, SyncGroupRequest(GROUP, 1, leader, assignments=assignments), 3)
+                event = CoordinatorRequest(0, SyncGroupRequest(GROUP, 1, leader, assignments=assignments), 3)
             desk.is_followed = kind != "assignment"
             if kind != "sync":
                 desk.sync(leader, 1, {each.member_id: b"part" for each in assignments})
@@ -195,10 +178,10 @@ class TestSteps:
                 [effects] = desk.uncommitted
                 event = Committed(effects.append)
             elif kind == "DescribeGroups":
-                event = GroupRequest(0, DescribeGroupsRequest(groups=[GROUP]), 5)
+                event = CoordinatorRequest(0, DescribeGroupsRequest(groups=[GROUP]), 5)
             elif kind == "LeaveGroup":
                 members = [MemberIdentity(each.member_id) for each in joined]
-                event = GroupRequest(0, LeaveGroupRequest(GROUP, members=members), 3)
+                event = CoordinatorRequest(0, LeaveGroupRequest(GROUP, members=members), 3)
             elif kind == "sessions":
                 desk.now += SESSION_S
             elif kind == "load":

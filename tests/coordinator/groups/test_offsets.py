@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kraft.coordinator.core import Committed
 from kraft.coordinator.groups import offsets
-from kraft.coordinator.groups.core import Committed, ForgetTopics
+from kraft.coordinator.groups.core import ForgetTopics
 from kraft.coordinator.groups.group import GroupState
 from kraft.coordinator.groups.records import CommittedOffset
 from kraft.messages.offset_commit_request import (
