@@ -1,1 +1,1 @@
-"""The pure coordinators: of the classic consumer groups and their offsets, one package each."""
+"""The pure coordinators: of the classic consumer groups and their offsets, and of transactions; one package each."""
