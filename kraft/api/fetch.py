@@ -43,6 +43,7 @@ from kraft.broker.fetch_session import Answered, FetchContext, TopicKey
 from kraft.broker.leadership import ANY_BROKER_EPOCH, FollowerFetched
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
@@ -267,7 +268,7 @@ class _Poll:
             high_watermark=partition.high_watermark,
             last_stable_offset=partition.last_stable_offset,
             log_start_offset=partition.log.log_start_offset,
-            aborted_transactions=[] if self._committed else None,
+            aborted_transactions=_aborted(partition, wanted, records) if self._committed else None,
             records=records,
         )
 
@@ -313,6 +314,14 @@ class _Watcher:
 
     def set(self) -> None:
         self.changes.add(self.position)
+
+
+def _aborted(partition: HostedPartition, wanted: FetchPartition, records: Records) -> list[AbortedTransaction]:
+    """Return the transactions in ``records`` that a read_committed consumer must skip (KIP-98)."""
+    if not isinstance(records, FileSlice) or not records.length:
+        return []
+    found = partition.log.segments.aborted_in(records, wanted.fetch_offset)
+    return [AbortedTransaction(each.producer_id, each.first_offset) for each in found]
 
 
 def _length_of(records: Records) -> int:

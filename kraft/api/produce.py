@@ -86,9 +86,10 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         return error(message, version, ErrorCode.INVALID_REQUIRED_ACKS)
     named, is_transactional = await _last_named(message.topic_data)
     if is_transactional:
-        anonymous = message.transactional_id is None
-        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if anonymous else ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
-        return error(message, version, code)
+        if message.transactional_id is None:
+            return error(message, version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        if broker.config.transactions.transaction_partition_verification_enable:
+            return error(message, version, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
     produced = _Produced(broker, message.acks, version)
     response = ProduceResponse()
     spent = 0

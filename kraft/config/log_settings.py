@@ -218,7 +218,6 @@ class TransactionSettings:
     transaction_partition_verification_enable: bool = boolean(
         True,
         "Check with the coordinator that a transactional write belongs to an open transaction.",
-        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_state_log_load_buffer_size: int = integer(
         5 * 2**20,

@@ -143,9 +143,8 @@ class NetworkSettings:
     )
     request_timeout_ms: int = integer(
         30_000,
-        "How long this node waits for another's response.",
+        "How long a coordinator waits for the ends of transactions. Other requests to a node have limits of their own.",
         limit=at_least(1),
-        not_honoured="each request to another node has a limit of its own",
     )
     socket_send_buffer_bytes: int = integer(102_400, "SO_SNDBUF of a connection; -1 leaves it to the system.")
     socket_receive_buffer_bytes: int = integer(102_400, "SO_RCVBUF of a connection; -1 leaves it to the system.")

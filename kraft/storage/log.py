@@ -162,6 +162,10 @@ class Log:
                 self.epochs.assign(epoch, start)
         self.epochs.truncate_from_end(self.log_end_offset)
         self.epochs.truncate_from_start(self.log_start_offset)
+        if last_stop is LastStop.POWER_LOST:
+            # A snapshot may outlive the index entries of the transactions before it. Both come from the log again.
+            self._snapshots.forget_beyond(self.recovery_point)
+            self.segments.forget_aborted(self.recovery_point)
         self.producers = self._snapshots.recover(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
         self.topic_id = partition_metadata.read_topic_id(self.directory)
@@ -352,7 +356,11 @@ class Log:
     ) -> None:
         for position, header in with_producer:
             if header.is_control:
-                replay_marker(self.producers, buffer, position, header, now_ms)
+                try:
+                    replay_marker(self.producers, self.segments.active, buffer, position, header, now_ms)
+                except OSError as failure:
+                    self.failure = failure  # the log holds an abort that its index lacks: the next start adds it
+                    raise
             else:
                 self.producers.append(header, now_ms)
         self._snapshots.appended(batches, self.producers, self.log_end_offset)

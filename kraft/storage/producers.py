@@ -23,8 +23,9 @@ from kraft.storage.errors import CorruptLog
 from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES
 from kraft.storage.recovery import ADVICE
 from kraft.storage.scan import read_batch
-from kraft.storage.segment import SNAPSHOT_SUFFIX, segment_path
+from kraft.storage.segment import SNAPSHOT_SUFFIX, Segment, segment_path
 from kraft.storage.segments import Segments
+from kraft.storage.transaction_index import AbortedTransaction
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.varint import Buffer
 
@@ -55,10 +56,16 @@ class ProducerSnapshots:
                 continue
             file = segment.file
             try:
-                replay_marker(states, read_batch(file.fileno(), position, header), 0, header, now_ms)
+                replay_marker(states, segment, read_batch(file.fileno(), position, header), 0, header, now_ms)
             except DecodeError as damage:
                 raise CorruptLog(segment.path, position, header.base_offset, str(damage), ADVICE) from damage
         return states
+
+    def forget_beyond(self, offset: int) -> None:
+        """Delete the snapshots above ``offset``."""
+        for each in self.offsets():
+            if each > offset:
+                self._remove(each)
 
     def _load(self, end_offset: int) -> tuple[ProducerStates, int]:
         """Return the newest undamaged state at or below ``end_offset`` and the offset from which to replay.
@@ -127,7 +134,16 @@ class ProducerSnapshots:
         return segment_path(self._directory, offset, SNAPSHOT_SUFFIX)
 
 
-def replay_marker(states: ProducerStates, buffer: Buffer, position: int, header: BatchHeader, now_ms: int) -> None:
-    """Replay the end of a transaction, a control batch at ``position``. Raises DecodeError."""
+def replay_marker(
+    states: ProducerStates, segment: Segment, buffer: Buffer, position: int, header: BatchHeader, now_ms: int
+) -> None:
+    """Replay the end of a transaction, a control batch at ``position``, and index an aborted one.
+
+    Raises DecodeError, OSError.
+    """
     for record in read_records(buffer, position, header, max_bytes=MAX_DECOMPRESSED_BYTES):
-        states.replay(header, now_ms, EndTransactionMarker.from_record(record))
+        ended = states.replay(header, now_ms, EndTransactionMarker.from_record(record))
+        if ended is not None and ended.aborted:
+            segment.aborted.record(
+                AbortedTransaction(ended.producer_id, ended.first_offset, ended.last_offset, ended.last_stable_offset)
+            )

@@ -2,7 +2,7 @@
 
 An append writes the log file first, then the time index, then the offset index. So the log contains every batch that an
 index names. The time index covers every batch up to the last one in the offset index. A walk of the log finds the later
-batches. ``.txnindex`` and ``.snapshot`` files of the same base offset are created and removed with the segment.
+batches. The first aborted transaction that ends in the segment creates its ``.txnindex``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from kraft.storage.index import NO_TIMESTAMP, OffsetIndex, TimeIndex, fits_index
 from kraft.storage.open_files import LazyFile, OpenFile
 from kraft.storage.recent import RecentBatches
 from kraft.storage.scan import walk
+from kraft.storage.transaction_index import TransactionIndex
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
 from kraft.world.turns import give_turn
@@ -86,6 +87,7 @@ class Segment:
     next_offset: int
     index: OffsetIndex
     time_index: TimeIndex
+    aborted: TransactionIndex
     _log: LazyFile
     max_timestamp: int = NO_TIMESTAMP
     max_timestamp_offset: int = -1
@@ -104,8 +106,9 @@ class Segment:
         """Look at the files of a segment. ``replay`` reads their batches."""
         index = OffsetIndex(segment_path(directory, base_offset, INDEX_SUFFIX) + suffix, base_offset)
         time_index = TimeIndex(segment_path(directory, base_offset, TIME_INDEX_SUFFIX) + suffix, base_offset)
+        aborted = TransactionIndex(segment_path(directory, base_offset, TXN_INDEX_SUFFIX) + suffix)
         log = LazyFile(segment_path(directory, base_offset, LOG_SUFFIX) + suffix)
-        return cls(directory, base_offset, index_interval_bytes, size, base_offset, index, time_index, log)
+        return cls(directory, base_offset, index_interval_bytes, size, base_offset, index, time_index, aborted, log)
 
     @classmethod
     def create(cls, directory: str, base_offset: int, index_interval_bytes: int, suffix: str = "") -> Segment:
@@ -260,6 +263,7 @@ class Segment:
         self._finish_time_index()
         self.index.seal()
         self.time_index.seal()
+        self.aborted.close()
         self.recent.clear()
 
     def _finish_time_index(self) -> None:
@@ -303,6 +307,12 @@ class Segment:
         known = self.recent.boundary_at_most(position)
         return self.index.position_at_most(position) if known is None else known
 
+    def end_offset_at(self, position: int) -> int:
+        """Return the offset after the batch that ends at ``position``. Raises CorruptBatch."""
+        if position >= self.size:
+            return self.next_offset
+        return next(self.headers(position))[1].base_offset
+
     # -- Shrinking and leaving
 
     def end_if_cut(self, offset: int) -> int:
@@ -321,6 +331,7 @@ class Segment:
         """Drop everything from ``position``, the start of a batch."""
         self.index.truncate(next_offset)
         self.time_index.truncate(next_offset)
+        self.aborted.truncate(next_offset)
         file, self._ahead = self.file, None
         os.ftruncate(file.fileno(), position)
         self.was_cut = True
@@ -342,6 +353,7 @@ class Segment:
         self._ahead = None
         self.index.close()
         self.time_index.close()
+        self.aborted.close()
         self._log.close()
 
 

@@ -10,11 +10,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from kraft.records.batch import BatchHeader, CorruptBatch
+from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, parse_header
 from kraft.storage.errors import CorruptLog
 from kraft.storage.flush import Flush
 from kraft.storage.recovery import ADVICE
 from kraft.storage.segment import Segment
+from kraft.storage.transaction_index import AbortedTransaction
+from kraft.wire.splice import FileSlice
 
 by_base_offset = attrgetter("base_offset")
 
@@ -43,7 +45,7 @@ class Segments(list[Segment]):
 
     def path_of(self, offset: int) -> str:
         """The path of the segment that holds ``offset``."""
-        return self[max(bisect_right(self, offset, key=by_base_offset) - 1, 0)].path
+        return self[max(self._number_of(offset), 0)].path
 
     def batches_from(self, offset: int) -> Iterator[tuple[Segment, int, BatchHeader]]:
         """Yield every batch that ends at or beyond ``offset``, with its segment and position. Raises CorruptLog."""
@@ -63,7 +65,7 @@ class Segments(list[Segment]):
 
         Raises CorruptBatch.
         """
-        return self[bisect_right(self, offset, key=by_base_offset) - 1].end_if_cut(offset)
+        return self[self._number_of(offset)].end_if_cut(offset)
 
     def truncate_to(self, end_offset: int) -> None:
         """Drop every batch at or beyond ``end_offset``, a result of ``end_if_cut``. Raises CorruptBatch."""
@@ -79,6 +81,37 @@ class Segments(list[Segment]):
             for path in segment.retire():
                 os.unlink(path)
 
+    def aborted_in(self, piece: FileSlice, offset: int) -> list[AbortedTransaction]:
+        """Return the aborted transactions in the offsets from ``offset`` to the end of ``piece``, a result of ``read``.
+
+        A transaction may end in a later segment than the one that holds its records. Raises CorruptBatch.
+        """
+        end: int | None = None
+        found = []
+        for number in range(max(self._number_of(offset), 0), len(self)):
+            for aborted in self[number].aborted.from_offset(offset):
+                if end is None:
+                    end = self._end_of(piece)
+                if aborted.first_offset < end:
+                    found.append(aborted)
+                if aborted.last_stable_offset >= end:
+                    return found
+        return found
+
+    def _end_of(self, piece: FileSlice) -> int:
+        """Return the offset after the last batch of ``piece``."""
+        first = parse_header(os.pread(piece.file.fileno(), HEADER_SIZE, piece.position))
+        return self[self._number_of(first.base_offset)].end_offset_at(piece.position + piece.length)
+
+    def _number_of(self, offset: int) -> int:
+        return bisect_right(self, offset, key=by_base_offset) - 1
+
+    def forget_aborted(self, offset: int) -> None:
+        """Drop the aborted transactions that end at or beyond ``offset``, before they are read from the log again."""
+        for segment in self:
+            if segment.next_offset > offset:
+                segment.aborted.truncate(offset)
+
     def begin_flush(self, recovery_point: int, offset: int, also: Sequence[str], cuts: int) -> Flush:
         """Return the files to sync so that everything below ``offset`` is durable. Below ``recovery_point`` it is
         already.
@@ -90,6 +123,10 @@ class Segments(list[Segment]):
         ]
         sealed = [segment for segment in due if segment is not self.active]
         indexes = [path for segment in sealed for path in (segment.index.path, segment.time_index.path)]
+        for segment in due:
+            if segment.aborted.is_unsynced:
+                segment.aborted.is_unsynced = False
+                indexes.append(segment.aborted.path)
         directories = (self.directory, os.path.dirname(self.directory)) if self.moved or also else ()
         self.moved = False
         for segment in due:

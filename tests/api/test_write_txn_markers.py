@@ -7,38 +7,11 @@ import struct
 import pytest
 
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
-from kraft.messages.write_txn_markers_request import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-)
 from kraft.records.batch import iter_headers
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
+from tests.api.transactions import PRODUCER, READ_COMMITTED, end
 from tests.support.talk import batch, fetch, list_offset, produce, records_in
-
-PRODUCER = 4711
-READ_COMMITTED = 1
-
-
-async def end(
-    broker: Connection,
-    topic: str,
-    *indexes: int,
-    committed: bool = True,
-    epoch: int = 3,
-    coordinator_epoch: int = 5,
-    producer_id: int = PRODUCER,
-    version: int = 1,
-) -> list[ErrorCode]:
-    """Write the end of a transaction. Return the error of each partition."""
-    topics = [WritableTxnMarkerTopic(topic, list(indexes or (0,)))]
-    marker = WritableTxnMarker(producer_id, epoch, committed, topics, coordinator_epoch)
-    response = await broker.request(WriteTxnMarkersRequest([marker]), version)
-    (outcome,) = response.markers
-    assert outcome.producer_id == producer_id
-    assert [each.name for each in outcome.topics] == [topic]
-    return [ErrorCode(each.error_code) for each in outcome.topics[0].partitions]
 
 
 @pytest.mark.parametrize("version", [0, 1])
