@@ -1,6 +1,7 @@
 """DescribeLogDirs (key 35): the logs in each log directory, and the free space of its disk.
 
-Versions 1 to 4: 2 is flexible, 3 has an error for the whole response, 4 the size of the volume (KIP-827).
+Versions 1 to 5: 2 is flexible, 3 has an error for the whole response, 4 the size of the volume (KIP-827), 5 whether
+the directory is cordoned (KIP-1066), which none is here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.DESCRIBE_LOG_DIRS,
-    versions={ListenerType.BROKER: (1, 4), ListenerType.ZK_BROKER: (1, 4)},
+    versions={ListenerType.BROKER: (1, 5), ListenerType.ZK_BROKER: (1, 5)},
     permissions=((Operation.DESCRIBE, Resource.CLUSTER),),
 )
 

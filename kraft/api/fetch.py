@@ -1,6 +1,6 @@
 """Fetch (key 1): read record batches, and wait for them if needed; at a controller, of the metadata log (KIP-595).
 
-Versions 4 to 17 at a broker, 12 to 18 at a controller.
+Versions 4 to 18 at a broker, 12 to 18 at a controller.
 
 | version | change |
 |---|---|
@@ -14,7 +14,7 @@ Versions 4 to 17 at a broker, 12 to 18 at a controller.
 | 15 | replica id moved into a tagged field (KIP-903) |
 | 16 | node endpoints |
 | 17 | directory ids of replicas (KIP-853) |
-| 18 | the high watermark that the replica knows (KIP-1166) |
+| 18 | the high watermark that the replica of the metadata log knows (KIP-1166); a broker ignores it |
 
 The broker responds at once if there is an error, if there are ``min_bytes``, or if ``max_wait_ms`` is 0. Otherwise the
 request is parked until a partition grows or the time is over. ``max_bytes`` limits the whole response, but the first
@@ -61,7 +61,7 @@ from kraft.world.turns import Turns, give_turn
 
 ROW = Api(
     ApiKey.FETCH,
-    versions={ListenerType.BROKER: (4, 17), ListenerType.ZK_BROKER: (4, 17), ListenerType.CONTROLLER: (12, 18)},
+    versions={ListenerType.BROKER: (4, 18), ListenerType.ZK_BROKER: (4, 18), ListenerType.CONTROLLER: (12, 18)},
     permissions=((Operation.READ, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
     quota=Quota.FETCH,
 )

@@ -1,6 +1,6 @@
 """ListOffsets (key 2): the first offset of a partition, the last one, or that of a timestamp.
 
-Versions 1 to 9.
+Versions 1 to 11.
 
 | version | change |
 |---|---|
@@ -11,6 +11,8 @@ Versions 1 to 9.
 | 7 | the offset of the greatest timestamp (KIP-734) |
 | 8 | the first offset on local disk (KIP-405): here the log start offset |
 | 9 | the last offset in tiered storage: here none |
+| 10 | a timeout for tiered storage (KIP-1075): here without effect |
+| 11 | the first offset that waits for its upload to tiered storage (KIP-1023): here none |
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from kraft.world.world import World
 
 ROW = Api(
     ApiKey.LIST_OFFSETS,
-    versions={ListenerType.BROKER: (1, 9), ListenerType.ZK_BROKER: (1, 9)},
+    versions={ListenerType.BROKER: (1, 11), ListenerType.ZK_BROKER: (1, 11)},
     permissions=((Operation.DESCRIBE, Resource.TOPIC),),
 )
 
@@ -56,9 +58,15 @@ class Special(enum.IntEnum):
     MAX_TIMESTAMP = -3
     EARLIEST_LOCAL = -4
     LATEST_TIERED = -5
+    EARLIEST_PENDING_UPLOAD = -6
 
 
-_SINCE_VERSION = {Special.MAX_TIMESTAMP: 7, Special.EARLIEST_LOCAL: 8, Special.LATEST_TIERED: 9}
+_SINCE_VERSION = {
+    Special.MAX_TIMESTAMP: 7,
+    Special.EARLIEST_LOCAL: 8,
+    Special.LATEST_TIERED: 9,
+    Special.EARLIEST_PENDING_UPLOAD: 11,
+}
 _EPOCH_SINCE_VERSION = 4
 _OFFSET_NOT_AVAILABLE_SINCE = 5
 
@@ -151,7 +159,7 @@ async def _look_up(
         return NOTHING, upper, partition.state.leader_epoch
     if timestamp in (Special.EARLIEST, Special.EARLIEST_LOCAL):
         return NOTHING, log.log_start_offset, _first_epoch(partition)
-    if timestamp == Special.LATEST_TIERED:
+    if timestamp in (Special.LATEST_TIERED, Special.EARLIEST_PENDING_UPLOAD):
         return NOTHING, NOTHING, NOTHING
     found = await _in_records(partition, timestamp, world)
     if found is None or found.offset >= upper:

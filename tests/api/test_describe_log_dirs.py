@@ -11,15 +11,15 @@ from kraft.rpc.client import Connection
 from tests.support.talk import batch, create, produce
 
 
-@pytest.mark.parametrize("version", range(1, 5))
+@pytest.mark.parametrize("version", range(1, 6))
 async def test_describe_log_dirs(broker: Connection, new_name: str, version: int) -> None:
-    """KIP-113, and the size of the volume (KIP-827)."""
+    """KIP-113, the size of the volume (KIP-827), and cordoned directories (KIP-1066)."""
     await create(broker, new_name, 2)
     records = batch(b"a" * 500)
     await produce(broker, new_name, records, partition=1)
     request = DescribeLogDirsRequest(topics=[DescribableLogDirTopic(new_name, [0, 1, 9])])
     (result,) = (await broker.request(request, version)).results
-    assert result.error_code == 0
+    assert (result.error_code, result.is_cordoned) == (0, False)
     assert Path(result.log_dir).is_absolute()
     (topic,) = result.topics
     sizes = {each.partition_index: each.partition_size for each in topic.partitions}

@@ -52,7 +52,7 @@ async def _fill(broker: Connection, topic: str, count: int = 4, size: int = KIB)
         assert (await produce(broker, topic, batch(bytes([number]) * size))).error_code == 0
 
 
-@pytest.mark.parametrize("version", range(4, 18))
+@pytest.mark.parametrize("version", range(4, 19))
 async def test_every_version_reads(broker: Connection, topic: str, version: int) -> None:
     await _fill(broker, topic, 3, 10)
     by_id = version >= 13

@@ -20,7 +20,7 @@ async def filled(broker: Connection, topic: str) -> str:
     return topic
 
 
-@pytest.mark.parametrize("version", range(1, 10))
+@pytest.mark.parametrize("version", range(1, 12))
 async def test_every_version(broker: Connection, filled: str, version: int) -> None:
     answer = await list_offset(broker, filled, T + 5, version)
     epoch = 0 if version >= 4 else -1
@@ -40,15 +40,18 @@ async def test_every_version(broker: Connection, filled: str, version: int) -> N
         (-3, 1, T + 20),
         (-4, 0, -1),
         (-5, -1, -1),
+        (-6, -1, -1),
     ],
 )
 async def test_times_and_specials(broker: Connection, filled: str, timestamp: int, offset: int, told: int) -> None:
-    """-1 latest, -2 earliest, -3 the greatest timestamp (KIP-734), -4 earliest local, -5 last tiered (KIP-405)."""
-    answer = await list_offset(broker, filled, timestamp)
+    """-1 latest, -2 earliest, -3 the greatest timestamp (KIP-734), -4 earliest local, -5 last tiered (KIP-405), -6
+    earliest that waits for its upload (KIP-1023): UnifiedLog answers -1 for -5 and -6 without tiered storage.
+    """
+    answer = await list_offset(broker, filled, timestamp, 11)
     assert (answer.error_code, answer.offset, answer.timestamp) == (0, offset, told)
 
 
-@pytest.mark.parametrize(("timestamp", "since"), [(-3, 7), (-4, 8), (-5, 9)])
+@pytest.mark.parametrize(("timestamp", "since"), [(-3, 7), (-4, 8), (-5, 9), (-6, 11)])
 async def test_specials_of_later_versions(broker: Connection, filled: str, timestamp: int, since: int) -> None:
     answer = await list_offset(broker, filled, timestamp, since - 1)
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -13,6 +13,7 @@ import pytest
 from tests.interop.traffic import Traffic
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.apache_tool import (
+    ACLS,
     DUMP_LOG,
     FEATURES,
     METADATA_QUORUM,
@@ -110,6 +111,18 @@ def test_static_voters_are_not_changed(cluster: Cluster, apache: Apache, option:
         said = apache_tool_complaint(METADATA_QUORUM, *arguments, kind=apache)
         assert f"org.apache.kafka.common.errors.{why}Exception" in said
         assert "kraft.version 1, and it is 0" in said or "A voter needs an id and a directory" in said
+
+
+@BOTH_LINES
+@pytest.mark.parametrize(
+    "arguments", [["--list"], ["--add", "--allow-principal", "User:ann", "--operation", "Read", "--topic", "t"]]
+)
+def test_acls(cluster: Cluster, apache: Apache, arguments: list[str]) -> None:
+    """AclApis without an authorizer: the tool fails at once with the reason."""
+    ask = (*bootstrap(cluster, "--bootstrap-server"), *arguments)
+    tool = ACLS if apache is APACHE_4 else "kafka.admin.AclCommand"
+    said = apache_tool(tool, *ask, kind=apache, status=1)
+    assert "org.apache.kafka.common.errors.SecurityDisabledException: No Authorizer is configured" in said
 
 
 @BOTH_LINES

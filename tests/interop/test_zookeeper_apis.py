@@ -20,12 +20,9 @@ from tests.support.zookeeper_era import APACHE, LegacyBroker, legacy_cluster
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
 
 NOT_OFFERED = {
-    "SASL and ACLs": {
+    "SASL": {
         ApiKey.SASL_HANDSHAKE,
         ApiKey.SASL_AUTHENTICATE,
-        ApiKey.DESCRIBE_ACLS,
-        ApiKey.CREATE_ACLS,
-        ApiKey.DELETE_ACLS,
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
         38,  # CreateDelegationToken
