@@ -39,14 +39,7 @@ ROW = Api(
 
 #: Apache Kafka forwards these too, but they have no file here yet: the error is UNSUPPORTED_VERSION, not
 #: INVALID_REQUEST.
-FORWARDED_ELSEWHERE: Final = frozenset(
-    {
-        ApiKey.CREATE_ACLS,
-        ApiKey.DELETE_ACLS,
-        ApiKey.ALTER_CLIENT_QUOTAS,
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
-    }
-)
+FORWARDED_ELSEWHERE: Final = frozenset({ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS})
 
 _REFUSED = frozenset(ApiKey) - FORWARDABLE - FORWARDED_ELSEWHERE
 _VERSION = struct.Struct(">h")

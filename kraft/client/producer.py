@@ -37,7 +37,7 @@ _PERHAPS_APPENDED = (
 
 
 @attrs.frozen
-class Transaction:
+class ProducerIdentity:
     """A transactional id, and the producer id and epoch that its coordinator gave."""
 
     transactional_id: str
@@ -50,8 +50,8 @@ class Producer:
 
     With ``acks=ALL_REPLICAS`` the producer is idempotent (KIP-98). Batches carry a producer id and sequence numbers, so
     the leader recognises a batch that it has already stored. With ``acks=1`` a retry may store a batch twice. With
-    ``acks=NO_ACKNOWLEDGEMENT`` the leader sends no response, and ``stored`` counts the records that were sent. With a
-    ``transaction`` the records belong to it; ``client.transactions`` begins and ends it.
+    ``acks=NO_ACKNOWLEDGEMENT`` the leader sends no response, and ``stored`` counts the records that were sent. With an
+    ``identity`` the records belong to a transaction, which ``client.transactions`` begins and ends.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Producer:
         acks: int = ALL_REPLICAS,
         compression: Compression = Compression.NONE,
         delivery_timeout_s: float = DELIVERY_TIMEOUT_S,
-        transaction: Transaction | None = None,
+        identity: ProducerIdentity | None = None,
     ) -> None:
         self.stored = 0
         """Records that the cluster acknowledged."""
@@ -77,10 +77,11 @@ class Producer:
         self._delivery_timeout_s = delivery_timeout_s
         self._partition_count = 0
         self._leaders: dict[int, int] = {}
-        self._transactional_id = None if transaction is None else transaction.transactional_id
-        self._id = (
-            (NO_PRODUCER_ID, -1) if transaction is None else (transaction.producer_id, transaction.producer_epoch)
-        )
+        self._transactional_id: str | None = None
+        self._id = (NO_PRODUCER_ID, -1)
+        if identity is not None:
+            self._transactional_id = identity.transactional_id
+            self._id = (identity.producer_id, identity.producer_epoch)
         self._sequences: dict[int, int] = {}
         self._round = 0
         self._clock = Clock()

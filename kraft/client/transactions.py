@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kraft.client.cluster import TIMEOUT_S, Cluster, CoordinatorType, check
-from kraft.client.producer import Outgoing, Producer, Transaction
+from kraft.client.producer import Outgoing, Producer, ProducerIdentity
 from kraft.client.retry import retried
 from kraft.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kraft.messages.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -40,7 +40,7 @@ class TransactionalProducer:
         self._cluster = cluster
         self._id = transactional_id
         self._timeout_ms = transaction_timeout_ms
-        self._transaction = Transaction(transactional_id, _NOBODY, _NOBODY)
+        self._identity = ProducerIdentity(transactional_id, _NOBODY, _NOBODY)
         self._producers: dict[str, Producer] = {}
         self._added: set[tuple[str, int]] = set()
         """The partitions and, with partition -1, the groups of the open transaction."""
@@ -55,11 +55,11 @@ class TransactionalProducer:
         request = InitProducerIdRequest(
             transactional_id=self._id,
             transaction_timeout_ms=self._timeout_ms,
-            producer_id=self._transaction.producer_id,
-            producer_epoch=self._transaction.producer_epoch,
+            producer_id=self._identity.producer_id,
+            producer_epoch=self._identity.producer_epoch,
         )
         answer = await self._ask(request)
-        self._transaction = Transaction(self._id, answer.producer_id, answer.producer_epoch)
+        self._identity = ProducerIdentity(self._id, answer.producer_id, answer.producer_epoch)
         self._producers.clear()
         self._added.clear()
 
@@ -74,15 +74,15 @@ class TransactionalProducer:
             await self._ask(
                 AddPartitionsToTxnRequest(
                     v3_and_below_transactional_id=self._id,
-                    v3_and_below_producer_id=self._transaction.producer_id,
-                    v3_and_below_producer_epoch=self._transaction.producer_epoch,
+                    v3_and_below_producer_id=self._identity.producer_id,
+                    v3_and_below_producer_epoch=self._identity.producer_epoch,
                     v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=[partition])],
                 ),
                 lambda answer: answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code,
             )
             self._added.add((topic, partition))
         if topic not in self._producers:
-            producer = Producer(self._cluster, topic, transaction=self._transaction)
+            producer = Producer(self._cluster, topic, identity=self._identity)
             await producer.start()
             self._producers[topic] = producer
         await self._producers[topic].send_to(partition, records)
@@ -93,8 +93,8 @@ class TransactionalProducer:
             await self._ask(
                 AddOffsetsToTxnRequest(
                     transactional_id=self._id,
-                    producer_id=self._transaction.producer_id,
-                    producer_epoch=self._transaction.producer_epoch,
+                    producer_id=self._identity.producer_id,
+                    producer_epoch=self._identity.producer_epoch,
                     group_id=group,
                 )
             )
@@ -106,8 +106,8 @@ class TransactionalProducer:
         request = TxnOffsetCommitRequest(
             transactional_id=self._id,
             group_id=group,
-            producer_id=self._transaction.producer_id,
-            producer_epoch=self._transaction.producer_epoch,
+            producer_id=self._identity.producer_id,
+            producer_epoch=self._identity.producer_epoch,
             topics=[TxnOffsetCommitRequestTopic(name=topic, partitions=partitions)],
         )
         answer = await self._cluster.ask_coordinator(
@@ -132,8 +132,8 @@ class TransactionalProducer:
             await self._ask(
                 EndTxnRequest(
                     transactional_id=self._id,
-                    producer_id=self._transaction.producer_id,
-                    producer_epoch=self._transaction.producer_epoch,
+                    producer_id=self._identity.producer_id,
+                    producer_epoch=self._identity.producer_epoch,
                     committed=committed,
                 )
             )

@@ -11,9 +11,9 @@ import pytest
 from kraft.api.envelope import FORWARDED_ELSEWHERE, unwrap_request
 from kraft.api.forwarding import unwrap_response, wrap_request
 from kraft.api.index import rows
+from kraft.messages.alter_client_quotas_request import AlterClientQuotasRequest
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from kraft.messages.delete_acls_request import DeleteAclsRequest
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.registry import request_header_version
@@ -124,7 +124,7 @@ def sealed(**changes: Any) -> EnvelopeRequest:
         (sealed(request_data=struct.pack(">hhih", 30_000, 0, 1, -1)), ErrorCode.UNSUPPORTED_VERSION),
         (sealed(request_data=struct.pack(">hhih", 19, 99, 1, -1)), ErrorCode.UNSUPPORTED_VERSION),
         (sealed(request_data=struct.pack(">hhih", 19, 2, 1, -1) + b"\xff"), ErrorCode.UNSUPPORTED_VERSION),
-        (wrap_request(received(DeleteAclsRequest(), 3)), ErrorCode.UNSUPPORTED_VERSION),
+        (wrap_request(received(AlterClientQuotasRequest(), 1)), ErrorCode.UNSUPPORTED_VERSION),
     ],
     ids=[
         "no principal",
