@@ -15,21 +15,21 @@ A partition that the image does not have gets an error of its own. The others ar
 
 from __future__ import annotations
 
-import attrs
+from functools import partial
 
 from kraft.api.context import BrokerContext
+from kraft.api.offset_commits import commit_known
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
+from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.offset_commit_response import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.OFFSET_COMMIT,
@@ -37,51 +37,13 @@ ROW = Api(
     permissions=((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
 )
 
-_SLICE_PARTITIONS = 500
-
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
-    known, unknown = await _divided(broker, message.topics)
-    shard = broker.groups.shard_of(message.group_id)
-    if not any(unknown):
-        return shard.submit(request, message)
-    reply = shard.submit(request, attrs.evolve(message, topics=known))
-
-    async def with_unknown() -> OffsetCommitResponse:
-        response = await reply.wait() if isinstance(reply, Parked) else reply
-        assert isinstance(response, OffsetCommitResponse)
-        turns = Turns(_SLICE_PARTITIONS)
-        for topic, missing in zip(response.topics, unknown, strict=True):
-            for index in missing:
-                topic.partitions.append(OffsetCommitResponsePartition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-                await turns.spend()
-        return response
-
-    return Parked(with_unknown)
+    shard_of = partial(broker.groups.shard_of, message.group_id)
+    return await commit_known(broker, shard_of, request, message, OffsetCommitResponsePartition)
 
 
 at_zk_broker = at_broker
-
-
-async def _divided(
-    broker: BrokerContext, topics: list[OffsetCommitRequestTopic]
-) -> tuple[list[OffsetCommitRequestTopic], list[list[int]]]:
-    """Return each topic with the partitions that exist, and the numbers of the others."""
-    turns = Turns(_SLICE_PARTITIONS)
-    known, unknown = [], []
-    for topic in topics:
-        count = broker.replicas.partition_count(topic.name)
-        existing, missing = [], []
-        for each in topic.partitions:
-            if 0 <= each.partition_index < count:
-                existing.append(each)
-            else:
-                missing.append(each.partition_index)
-            await turns.spend()
-        known.append(attrs.evolve(topic, partitions=existing))
-        unknown.append(missing)
-        await turns.spend()
-    return known, unknown
 
 
 def error(message: OffsetCommitRequest, version: int, code: ErrorCode, text: str | None = None) -> OffsetCommitResponse:

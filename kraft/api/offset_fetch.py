@@ -58,9 +58,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetc
         groups = []
         for wanted in distinct.values():
             await turns.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
-            groups.append(await _fetch(broker, wanted.group_id, wanted.topics))
+            groups.append(await _fetch(broker, wanted.group_id, wanted.topics, message.require_stable))
         return OffsetFetchResponse(groups=groups)
-    group = await _fetch(broker, message.group_id, message.topics)
+    group = await _fetch(broker, message.group_id, message.topics, message.require_stable)
     return OffsetFetchResponse(error_code=group.error_code, topics=mapped(group.topics, _older_topic))
 
 
@@ -68,13 +68,14 @@ at_zk_broker = at_broker
 
 
 async def _fetch(
-    broker: BrokerContext, group_id: str, topics: Sequence[WantedTopic] | None
+    broker: BrokerContext, group_id: str, topics: Sequence[WantedTopic] | None, require_stable: bool
 ) -> OffsetFetchResponseGroup:
     try:
         shard = broker.groups.shard_of(group_id)
     except KafkaError as refused:
         return OffsetFetchResponseGroup(group_id=group_id, error_code=refused.code)
-    return await in_slices(fetched(shard.core.offsets, group_id, topics), _SLICE_PARTITIONS)
+    found = fetched(shard.core.offsets, group_id, topics, require_stable=require_stable)
+    return await in_slices(found, _SLICE_PARTITIONS)
 
 
 def _older_topic(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
@@ -83,7 +84,7 @@ def _older_topic(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
 
 def _older_partition(found: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
     return OffsetFetchResponsePartition(
-        found.partition_index, found.committed_offset, found.committed_leader_epoch, found.metadata
+        found.partition_index, found.committed_offset, found.committed_leader_epoch, found.metadata, found.error_code
     )
 
 

@@ -124,7 +124,7 @@ class ProducerStates:
             for batch in entry.batches:
                 if batch.first_sequence == header.base_sequence and batch.last_sequence == header.last_sequence:
                     return DuplicateSequence(batch)
-        _check_epoch(entry, header)
+        _check_epoch(entry, header.producer_epoch)
         expected = 0
         if header.producer_epoch == entry.epoch and entry.batches:
             expected = entry.batches[-1].last_sequence + 1 & SEQUENCE_MASK
@@ -153,17 +153,27 @@ class ProducerStates:
             entry.transaction_first_offset = header.base_offset
             self._open[header.base_offset] = self._unstable[header.base_offset] = None
 
-    def check_marker(self, header: BatchHeader, marker: EndTransactionMarker) -> None:
+    def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
+        """Validate a batch of a coordinator before the append. Such a batch has no sequence.
+
+        Raises:
+            KafkaError: INVALID_PRODUCER_EPOCH for an earlier producer epoch.
+        """
+        entry = self._entries.get(producer_id)
+        if entry is not None:
+            _check_epoch(entry, producer_epoch)
+
+    def check_marker(self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker) -> None:
         """Validate a transaction marker before the append.
 
         Raises:
             KafkaError: INVALID_PRODUCER_EPOCH for an earlier producer epoch, TRANSACTION_COORDINATOR_FENCED for an
                 earlier coordinator epoch.
         """
-        entry = self._entries.get(header.producer_id)
+        entry = self._entries.get(producer_id)
         if entry is None:
             return
-        _check_epoch(entry, header)
+        _check_epoch(entry, producer_epoch)
         if marker.coordinator_epoch < entry.coordinator_epoch:
             message = f"coordinator epoch {marker.coordinator_epoch} is fenced by epoch {entry.coordinator_epoch}"
             raise KafkaError(ErrorCode.TRANSACTION_COORDINATOR_FENCED, message)
@@ -240,7 +250,7 @@ class ProducerStates:
         return entry
 
 
-def _check_epoch(entry: ProducerEntry, header: BatchHeader) -> None:
-    if header.producer_epoch < entry.epoch:
-        message = f"producer {header.producer_id} epoch {header.producer_epoch} is fenced by epoch {entry.epoch}"
+def _check_epoch(entry: ProducerEntry, producer_epoch: int) -> None:
+    if producer_epoch < entry.epoch:
+        message = f"producer {entry.producer_id} epoch {producer_epoch} is fenced by epoch {entry.epoch}"
         raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import attrs
 import trio
 
-from kraft.coordination.shard import Shard
+from kraft.coordination.shard import ReplySlot, Shard
 from kraft.coordination.shards import Shards
 from kraft.coordinator.groups.core import ExpireOffsets, ForgetTopics, GroupCoordinator
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
+from kraft.coordinator.groups.transactions import EndTransaction
 from kraft.metadata.image import Image
+from kraft.records.control import EndTransactionMarker
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -67,6 +70,7 @@ class Groups:
             lambda: str(self.world.new_uuid()),
             lambda: _has_enough_in_sync(partition),
             lambda: partition.log.config.max_message_bytes,
+            partial(_check_producer, partition),
         )
 
     # Called by request handlers.
@@ -88,6 +92,14 @@ class Groups:
     def shards(self) -> list[GroupShard]:
         """Return the shards of all partitions that this broker leads. Raises KafkaError as :meth:`Shards.loaded`."""
         return self._shards.loaded()
+
+    def end_transaction(self, index: int, ending: EndTransaction) -> ReplySlot:
+        """Begin to write a marker to one partition, and return the pending reply.
+
+        Raises:
+            KafkaError: as :meth:`Shards.shard_at`.
+        """
+        return self._shards.shard_at(index).request(ending)
 
     # Called for metadata changes.
 
@@ -140,7 +152,7 @@ class Groups:
             else:
                 self._deleted_in_load.setdefault(shard, set()).update(names)
         for shard in active:
-            await _perform_all(shard, (ForgetTopics(each, names.__contains__) for each in _offset_groups(shard)))
+            await _perform_all(shard, (ForgetTopics(each, names.__contains__) for each in shard.core.offsets.groups()))
 
     async def run(self) -> None:
         """Run the shards, delete the offsets of deleted topics, and expire offsets every
@@ -165,7 +177,7 @@ class Groups:
 
         while True:
             deleted = self._deleted_in_load.pop(shard, set())
-            await _perform_all(shard, (ForgetTopics(each, is_gone) for each in _offset_groups(shard)))
+            await _perform_all(shard, (ForgetTopics(each, is_gone) for each in shard.core.offsets.groups()))
             if shard not in self._deleted_in_load:
                 return
 
@@ -183,8 +195,15 @@ def _has_enough_in_sync(partition: HostedPartition) -> bool:
     return leadership is not None and len(leadership.isr) >= leadership.min_isr
 
 
-def _offset_groups(shard: GroupShard) -> list[str]:
-    return list({**shard.core.offsets.by_group, **shard.core.offsets.pending})
+def _check_producer(
+    partition: HostedPartition, producer_id: int, producer_epoch: int, marker: EndTransactionMarker | None
+) -> None:
+    """Raises KafkaError as :meth:`ProducerStates.check_epoch` and :meth:`ProducerStates.check_marker`."""
+    producers = partition.log.producers
+    if marker is None:
+        producers.check_epoch(producer_id, producer_epoch)
+    else:
+        producers.check_marker(producer_id, producer_epoch, marker)
 
 
 async def _perform_all(shard: GroupShard, events: Iterable[ForgetTopics | ExpireOffsets]) -> None:

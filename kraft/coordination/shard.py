@@ -26,8 +26,11 @@ from kraft.coordinator.core import (
     CoordinatorRequest,
     StoredRecord,
     Token,
+    TransactionalBatch,
 )
 from kraft.metadata.steps import Steps
+from kraft.records.batch import NO_PRODUCER_ID
+from kraft.records.control import EndTransactionMarker
 from kraft.records.record import encode_pairs
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
@@ -43,6 +46,9 @@ _SLICE = 400
 
 C = TypeVar("C", bound=CoordinatorCore[Any, Any])
 Effects = CoordinatorEffects[Any]
+
+
+_NO_PRODUCER = TransactionalBatch(NO_PRODUCER_ID, -1)
 
 
 class ReplySlot:
@@ -166,10 +172,15 @@ class Shard(Generic[C]):
         Raises:
             KafkaError: COORDINATOR_NOT_AVAILABLE if the append failed.
         """
-        slot = ReplySlot()
         host = f"/{request.connection.host}"
-        self.take(CoordinatorRequest(slot, message, request.api_version, request.client_id or "", host))
+        slot = self.request(message, request.api_version, request.client_id or "", host)
         return Parked(slot.wait) if slot.answer is None else slot.get()
+
+    def request(self, message: Any, version: int = 0, client_id: str = "", client_host: str = "") -> ReplySlot:
+        """Perform a request, of a client or of this broker itself, and return its pending reply."""
+        slot = ReplySlot()
+        self.take(CoordinatorRequest(slot, message, version, client_id, client_host))
+        return slot
 
     def take(self, event: Any) -> Work:
         """Perform an event behind those before it: its first slice at once, if there are none."""
@@ -221,7 +232,16 @@ class Shard(Generic[C]):
         """
         now_ms = self.clock.now_ms()
         pairs = ((each.key, each.value) for each in effects.append)
-        batch = yield from encode_pairs(pairs, base_offset=0, leader_epoch=0, timestamp_ms=now_ms)
+        producer = effects.transactional or _NO_PRODUCER
+        batch = yield from encode_pairs(
+            pairs,
+            base_offset=0,
+            leader_epoch=0,
+            timestamp_ms=now_ms,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            control=producer.is_control,
+        )
         if self.partition.leadership is not self._leadership:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         end_offset = self.partition.append(bytearray(batch), now_ms).last_offset + 1
@@ -349,5 +369,11 @@ def _refuse(slots: Iterable[Token], reason: KafkaError) -> None:
 
 
 def _records(partition: HostedPartition) -> Iterator[StoredRecord]:
-    for record in partition.records():
-        yield StoredRecord(record.key, record.value)
+    for header, record in partition.all_records():
+        if header.is_control:
+            marker = EndTransactionMarker.from_record(record)
+            if marker is not None:
+                yield StoredRecord(None, None, header.producer_id, marker.committed)
+        else:
+            producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+            yield StoredRecord(record.key, record.value, producer_id)

@@ -13,6 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import attrs
 
 from kraft.metadata.steps import Steps
+from kraft.records.batch import NO_PRODUCER_ID
 
 NO_DEADLINE = math.inf
 Token = object
@@ -32,10 +33,15 @@ R = TypeVar("R", bound=WrittenRecord)
 
 
 class StoredRecord(NamedTuple):
-    """A record that a core loads from the log."""
+    """A record that a core loads from the log. ``producer_id`` is that of a transaction.
+
+    The marker that ends a transaction has neither key nor value. It has ``is_committed``: False if it aborts.
+    """
 
     key: bytes | None
     value: bytes | None
+    producer_id: int = NO_PRODUCER_ID
+    is_committed: bool | None = None
 
 
 @attrs.frozen
@@ -47,6 +53,15 @@ class CoordinatorRequest:
     version: int
     client_id: str = ""
     client_host: str = ""
+
+
+@attrs.frozen
+class TransactionalBatch:
+    """The producer whose transaction a batch belongs to. A control batch has the marker that ends the transaction."""
+
+    producer_id: int
+    producer_epoch: int
+    is_control: bool = False
 
 
 @attrs.frozen
@@ -65,14 +80,16 @@ class CoordinatorDeadlineReached:
 class CoordinatorEffects(Generic[R]):
     """The effects of one step. A core may extend this class with effects of its own.
 
-    ``append`` is one batch. ``replies_once_committed`` wait until it is committed, and ``replies`` do not. The effects
-    of the core's own wait, too. A step without records has nothing to wait for. A reply is a response or a KafkaError.
+    ``append`` is one batch, of a transaction if ``transactional`` is set. ``replies_once_committed`` wait until it is
+    committed, and ``replies`` do not. The effects of the core's own wait, too. A step without records has nothing to
+    wait for. A reply is a response or a KafkaError.
     """
 
     append: list[R] = attrs.Factory(list)
     replies_once_committed: list[tuple[Token, Any]] = attrs.Factory(list)
     replies: list[tuple[Token, Any]] = attrs.Factory(list)
     deadline: float = NO_DEADLINE
+    transactional: TransactionalBatch | None = None
 
 
 E = TypeVar("E", contravariant=True)

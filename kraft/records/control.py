@@ -70,13 +70,19 @@ class EndTransactionMarker:
             raise CorruptBatch(f"transaction marker of version {version}")
         return cls(committed=kind is ControlType.COMMIT, coordinator_epoch=coordinator_epoch)
 
+    @property
+    def key(self) -> bytes:
+        return _KEY.pack(_VERSION, ControlType.COMMIT if self.committed else ControlType.ABORT)
+
+    @property
+    def value(self) -> bytes:
+        return _MARKER.pack(_VERSION, self.coordinator_epoch)
+
     def batch(self, producer_id: int, producer_epoch: int, timestamp_ms: int) -> bytearray:
         """Return the control batch of the marker, as Kafka's ``MemoryRecords.withEndTransactionMarker``."""
-        kind = ControlType.COMMIT if self.committed else ControlType.ABORT
-        value = _MARKER.pack(_VERSION, self.coordinator_epoch)
         return bytearray(
             encode_batch(
-                [control_record(kind, value, offset=0, timestamp=timestamp_ms)],
+                [Record(0, timestamp_ms, self.key, self.value)],
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
                 control=True,

@@ -110,11 +110,19 @@ def encode_batch(
 
 
 def encode_pairs(
-    pairs: Iterable[tuple[bytes | None, bytes | None]], *, base_offset: int, leader_epoch: int, timestamp_ms: int
+    pairs: Iterable[tuple[bytes | None, bytes | None]],
+    *,
+    base_offset: int,
+    leader_epoch: int,
+    timestamp_ms: int,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = -1,
+    control: bool = False,
 ) -> Generator[int, None, bytes]:
     """Encode one batch of records that have a key and a value, share one timestamp, and have no headers.
 
-    ``pairs`` is iterated as the batch grows. Yield the records of each step.
+    It is transactional if it has a producer, and has no sequence. ``pairs`` is iterated as the batch grows. Yield the
+    records of each step.
     """
     payload = bytearray()
     count, rest = 0, iter(pairs)
@@ -130,8 +138,9 @@ def encode_pairs(
         payload += b"".join(parts)
         count += len(part)
         yield len(part)
-    no_producer = NO_PRODUCER_ID, -1, NO_SEQUENCE
-    checked = CHECKED.pack(0, count - 1, timestamp_ms, timestamp_ms, *no_producer, count)
+    attributes = (CONTROL_BIT if control else 0) | (TRANSACTIONAL_BIT if producer_id != NO_PRODUCER_ID else 0)
+    producer = producer_id, producer_epoch, NO_SEQUENCE
+    checked = CHECKED.pack(attributes, count - 1, timestamp_ms, timestamp_ms, *producer, count)
     return _join(base_offset, leader_epoch, checked, payload)
 
 

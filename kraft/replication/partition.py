@@ -221,7 +221,7 @@ class HostedPartition:
             now_ms = clock.now_ms()
             batch = marker.batch(producer_id, producer_epoch, now_ms)
             headers = list(iter_headers(batch))
-            self.log.producers.check_marker(headers[0][1], marker)
+            self.log.producers.check_marker(producer_id, producer_epoch, marker)
             return self.append(batch, now_ms, headers)
 
     def append_fetched(self, batches: Buffer, now_ms: int) -> None:
@@ -377,6 +377,10 @@ class HostedPartition:
 
     def records(self) -> Iterator[Record]:
         """Yield every record of the log, from its start to its present end, without control records."""
+        return (record for header, record in self.all_records() if not header.is_control)
+
+    def all_records(self) -> Iterator[tuple[BatchHeader, Record]]:
+        """Yield every record of the log with the header of its batch, from its start to its present end."""
         offset = self.log.log_start_offset
         end = self.log.log_end_offset
         while offset < end:
@@ -389,9 +393,8 @@ class HostedPartition:
                 header = parse_header(data, position)
                 if position + header.size > len(data):
                     break
-                if not header.is_control:
-                    for record in read_records(data, position, header, max_bytes=_MAX_DECOMPRESSED_BYTES):
-                        if record.offset >= offset:
-                            yield record
+                for record in read_records(data, position, header, max_bytes=_MAX_DECOMPRESSED_BYTES):
+                    if record.offset >= offset:
+                        yield header, record
                 offset = header.next_offset
                 position += header.size

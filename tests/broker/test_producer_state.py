@@ -138,7 +138,7 @@ def test_the_last_stable_offset_waits_for_outcome_and_replication() -> None:
 
 def test_a_marker_without_transaction_completes_nothing() -> None:
     states = ProducerStates()
-    states.check_marker(marker_batch(0), EndTransactionMarker(True, 3))
+    states.check_marker(PRODUCER, 0, EndTransactionMarker(True, 3))
     assert states.append_marker(marker_batch(0, epoch=2), EndTransactionMarker(True, 3), now_ms=0) is None
     assert refused(states, batch(0, epoch=1)) is ErrorCode.INVALID_PRODUCER_EPOCH
     assert refused(states, batch(1, epoch=2)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -153,7 +153,7 @@ def test_markers_of_the_deposed_are_refused(epoch: int, coordinator_epoch: int, 
     states = ProducerStates()
     states.append_marker(marker_batch(0, epoch=1), EndTransactionMarker(True, 3), now_ms=0)
     with pytest.raises(KafkaError) as caught:
-        states.check_marker(marker_batch(1, epoch=epoch), EndTransactionMarker(True, coordinator_epoch))
+        states.check_marker(PRODUCER, epoch, EndTransactionMarker(True, coordinator_epoch))
     assert caught.value.code is code
 
 
@@ -285,7 +285,7 @@ class ProducerMachine(RuleBasedStateMachine):
         epoch = self.epochs[producer_id] + bump
         header = marker_batch(self.end_offset, epoch=epoch, producer_id=producer_id)
         marker = EndTransactionMarker(committed, 0)
-        self.states.check_marker(header, marker)
+        self.states.check_marker(producer_id, epoch, marker)
         completed = self.states.append_marker(header, marker, self.now_ms)
         self.end_offset += 1
         self.epochs[producer_id] = epoch

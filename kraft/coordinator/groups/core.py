@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import attrs
 
@@ -23,7 +23,7 @@ from kraft.coordinator.core import (
     StoredRecord,
     Token,
 )
-from kraft.coordinator.groups import admin, offsets, session
+from kraft.coordinator.groups import admin, offsets, session, transactions
 from kraft.coordinator.groups.group import Group, GroupState
 from kraft.coordinator.groups.join import join
 from kraft.coordinator.groups.offsets import Offsets
@@ -35,7 +35,13 @@ from kraft.coordinator.groups.rebalance import (
     prepare,
     time_passed,
 )
-from kraft.coordinator.groups.records import CoordinatorRecord, OffsetRecord, decode_group, decode_record
+from kraft.coordinator.groups.records import (
+    CoordinatorRecord,
+    OffsetRecord,
+    TransactionEnd,
+    decode_group,
+    decode_record,
+)
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
@@ -44,6 +50,7 @@ from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.sync_group_request import SyncGroupRequest
+from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from kraft.metadata.steps import Steps, finished
 
 
@@ -69,8 +76,10 @@ T = TypeVar("T")
 
 _MEMBER_BYTES = 100
 _FREED_BYTES = 4
-"""The cost of starting one member's session and of freeing one offset. The unit is the time to load one byte of
-records.
+_ENDED_BYTES = 20
+_MARKER_BYTES = 50
+"""The costs of starting one member's session, of freeing one offset, of ending the transaction of one, and of a marker.
+The unit is the time to load one byte of records.
 """
 
 
@@ -86,12 +95,15 @@ def _in_bytes(work: Steps[T]) -> Steps[T]:
 
 @attrs.define
 class GroupCoordinator:
-    """All groups of one partition. :class:`Step` describes ``may_write`` and ``max_batch_bytes``."""
+    """All groups of one partition. :class:`Step` describes ``may_write`` and ``max_batch_bytes``, ``transactions``
+    ``check_producer``.
+    """
 
     settings: CoordinatorSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
     max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
+    check_producer: transactions.CheckProducer = lambda producer_id, epoch, marker: None
     groups: dict[str, Group] = attrs.Factory(dict)
     offsets: Offsets = attrs.Factory(Offsets)
     _timers: list[tuple[float, str]] = attrs.Factory(list)
@@ -152,6 +164,10 @@ class GroupCoordinator:
                 step.reply(request.token, (yield from admin.describe(self.groups, request)))
             case DeleteGroupsRequest():
                 yield from admin.delete(step, self.groups, self.offsets, request)
+            case TxnOffsetCommitRequest():
+                yield from transactions.commit(step, self.groups, self.offsets, request, self.check_producer)
+            case transactions.EndTransaction():
+                transactions.end(step, request.token, message, self.check_producer)
             case OffsetDeleteRequest():
                 yield from admin.delete_offsets(step, self.groups, self.offsets, request)
             case _:
@@ -166,6 +182,9 @@ class GroupCoordinator:
         yield 1
         if isinstance(record, OffsetRecord):
             self.offsets.replay(record)
+            return
+        if isinstance(record, TransactionEnd):
+            yield from self.offsets.end(record.producer_id, is_committed=record.marker.committed)
             return
         group = self.groups.get(record.group_id)
         if group is not None and group.storing is not None and group.storing.record is record:
@@ -204,9 +223,13 @@ class GroupCoordinator:
         Raises:
             DecodeError: a record is damaged.
         """
-        for key, value in records:
-            record = decode_record(key, value)
-            if isinstance(record, OffsetRecord):
+        for key, value, producer_id, is_committed in records:
+            record = None if key is None else decode_record(key, value, producer_id)
+            if is_committed is not None:
+                for cost in self.offsets.end(producer_id, is_committed=is_committed):
+                    yield _ENDED_BYTES * cost
+                yield _MARKER_BYTES
+            elif isinstance(record, OffsetRecord):
                 self.offsets.replay(record)
             elif record is not None and record.value is None:
                 self.groups.pop(record.group_id, None)
@@ -217,7 +240,7 @@ class GroupCoordinator:
     def begin(self, now: float, effects: GroupEffects) -> Steps[None]:
         """Start the sessions of the loaded members, each with its full timeout. Yields costs as :meth:`load` does."""
         step = Step(now, self.settings, self.new_uuid, effects=effects)
-        for group_id in list(self.offsets.by_group):
+        for group_id in self.offsets.groups():
             # A group that only committed offsets has no group metadata record.
             self.groups.setdefault(group_id, Group(group_id, state_since_ms=step.timestamp_ms))
             yield len(group_id)
@@ -232,7 +255,11 @@ class GroupCoordinator:
 
     def unload(self) -> Steps[None]:
         """Free the offsets, which takes long for many of them. Yields costs as :meth:`load` does."""
-        for table in self.offsets.by_group.values():
+        tables: Iterable[dict[Any, Any]] = (
+            *self.offsets.by_group.values(),
+            *self.offsets.transactional.by_group.values(),
+        )
+        for table in tables:
             while table:
                 table.popitem()
                 yield _FREED_BYTES

@@ -18,7 +18,12 @@ from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, NO_TIMESTAMP, Grou
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.rebalance import Step
 from kraft.coordinator.groups.records import CommittedOffset, GroupRecord, OffsetRecord
-from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
+from kraft.coordinator.groups.transactional_offsets import TopicPartition, TransactionalOffsets
+from kraft.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from kraft.messages.offset_commit_response import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -29,10 +34,15 @@ from kraft.messages.offset_fetch_response import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from kraft.messages.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from kraft.metadata.steps import Steps
+from kraft.records.batch import NO_PRODUCER_ID
 from kraft.wire.errors import ErrorCode, KafkaError
 
-TopicPartition = tuple[str, int]
 GROUP_NOT_FOUND_SAID_VERSION = 9
 """The first version in which OffsetCommit returns GROUP_ID_NOT_FOUND (KIP-848)."""
 MAX_TOMBSTONES = 1_000
@@ -51,45 +61,81 @@ _NOTHING_COMMITTED = CommittedOffset(NO_OFFSET, -1, "", NO_TIMESTAMP)
 @attrs.define
 class Offsets:
     """``by_group[group_id][topic, partition]`` is the last committed offset. ``pending`` holds the last record of each
-    key that is appended but not committed.
+    key that is appended but not committed. ``transactional`` has the offsets of open transactions.
     """
 
     by_group: dict[str, dict[TopicPartition, CommittedOffset]] = attrs.Factory(dict)
     pending: dict[str, dict[TopicPartition, OffsetRecord]] = attrs.Factory(dict)
+    transactional: TransactionalOffsets = attrs.Factory(TransactionalOffsets)
 
     def write(self, step: Step, record: OffsetRecord) -> None:
         """Append one record."""
         step.effects.append.append(record)
-        self.pending.setdefault(record.group_id, {})[record.topic, record.partition] = record
+        key = record.topic, record.partition
+        if record.producer_id != NO_PRODUCER_ID:
+            self.transactional.appended.setdefault(record.group_id, {})[key] = record
+            return
+        self.pending.setdefault(record.group_id, {})[key] = record
+        if record.committed is None:
+            _drop(self.transactional.appended, record.group_id, key)
 
     def replay(self, record: OffsetRecord) -> None:
         """Apply one committed record."""
         group_id, key = record.group_id, (record.topic, record.partition)
-        pending = self.pending.get(group_id)
+        is_transactional = record.producer_id != NO_PRODUCER_ID
+        appended = self.transactional.appended if is_transactional else self.pending
+        pending = appended.get(group_id)
         if pending is not None and pending.get(key) is record:
             del pending[key]
             if not pending:
-                del self.pending[group_id]
+                del appended[group_id]
+        if is_transactional:
+            self.transactional.replay(record)
+            return
         if record.committed is not None:
             self.by_group.setdefault(group_id, {})[key] = record.committed
+            if self.transactional.by_group:
+                self.transactional.replaced(group_id, key)
             return
+        self.transactional.deleted(group_id, key)
         table = self.by_group.get(group_id, {})
         table.pop(key, None)
         if not table:
             self.by_group.pop(group_id, None)
+
+    def end(self, producer_id: int, *, is_committed: bool) -> Steps[None]:
+        """Apply the marker that ends a producer's transaction."""
+        yield from self.transactional.end(producer_id, self.by_group, is_committed=is_committed)
 
     def of(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
         return self.by_group.get(group_id, {})
 
     def written(self, group_id: str) -> dict[TopicPartition, None]:
         """Return the partitions that have an offset once all appended records are committed."""
-        partitions = dict.fromkeys(self.of(group_id))
+        in_transactions = self.transactional.by_group.get(group_id, ())
+        partitions = {**dict.fromkeys(self.of(group_id)), **dict.fromkeys(in_transactions)}
         for key, record in self.pending.get(group_id, {}).items():
             if record.committed is None:
                 partitions.pop(key, None)
             else:
                 partitions[key] = None
+        partitions.update(dict.fromkeys(self.transactional.appended.get(group_id, ())))
         return partitions
+
+    def groups(self) -> list[str]:
+        """Return the groups that have an offset, or will have one once all appended records are committed."""
+        return list({**self.by_group, **self.pending, **self.transactional.by_group, **self.transactional.appended})
+
+    def is_unstable(self, group_id: str, key: TopicPartition) -> bool:
+        """Return whether an append that is not committed, or an open transaction, may still change an offset."""
+        return key in self.pending.get(group_id, ()) or self.transactional.is_unstable(group_id, key)
+
+
+def _drop(records: dict[str, dict[TopicPartition, OffsetRecord]], group_id: str, key: TopicPartition) -> None:
+    keys = records.get(group_id, {})
+    keys.pop(key, None)
+    if not keys:
+        records.pop(group_id, None)
 
 
 class WantedTopic(Protocol):
@@ -102,10 +148,11 @@ class WantedTopic(Protocol):
 
 
 def fetched(
-    offsets: Offsets, group_id: str, topics: Sequence[WantedTopic] | None
+    offsets: Offsets, group_id: str, topics: Sequence[WantedTopic] | None, *, require_stable: bool = False
 ) -> Generator[int, None, OffsetFetchResponseGroup]:
     """Return the committed offsets of one group, -1 for a partition without one. Null topics request all.
 
+    With ``require_stable`` an offset that may still change is UNSTABLE_OFFSET_COMMIT, and the client retries (KIP-447).
     A partition that is named twice is returned once: each has metadata of up to ``offset.metadata.max.bytes``. After
     each topic and each partition it yields 1, so that the caller can pause.
     """
@@ -121,9 +168,11 @@ def fetched(
             key = name, index
             if key not in named:
                 named.add(key)
-                found = table.get(key, _NOTHING_COMMITTED)
+                is_unstable = require_stable and offsets.is_unstable(group_id, key)
+                found = _NOTHING_COMMITTED if is_unstable else table.get(key, _NOTHING_COMMITTED)
+                code = ErrorCode.UNSTABLE_OFFSET_COMMIT if is_unstable else ErrorCode.NONE
                 topic.partitions.append(
-                    OffsetFetchResponsePartitions(index, found.offset, found.leader_epoch, found.metadata)
+                    OffsetFetchResponsePartitions(index, found.offset, found.leader_epoch, found.metadata, code)
                 )
             yield 1
         yield 1
@@ -142,7 +191,7 @@ def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: Coor
         _check_committer(step, groups, request)
         if not step.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if (yield from _batch_bytes(message)) > step.max_batch_bytes():
+        if (yield from batch_bytes(message)) > step.max_batch_bytes():
             raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
         if message.group_id not in groups:
             groups[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
@@ -163,12 +212,14 @@ def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: Coor
     step.reply_once_committed(request.token, response)
 
 
-def _batch_bytes(message: OffsetCommitRequest) -> Steps[int]:
+def batch_bytes(message: OffsetCommitRequest | TxnOffsetCommitRequest) -> Steps[int]:
     """Return the size of a commit's batch: each record has the group's id, which the request has once."""
     size = 0
-    for topic in message.topics:
+    topics: Sequence[OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic] = message.topics
+    for topic in topics:
         size += len(topic.partitions) * (len(message.group_id) + len(topic.name) + _RECORD_BYTES)
-        rest = iter(topic.partitions)
+        partitions: Sequence[OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition] = topic.partitions
+        rest = iter(partitions)
         while some := list(islice(rest, _MEASURED_AT_ONCE)):
             size += sum(len(each.committed_metadata or "") for each in some)
             yield _MEASURING_COST
@@ -241,8 +292,12 @@ def expire(step: Step, groups: dict[str, Group], offsets: Offsets, group_id: str
     group = groups.get(group_id)
     if group is None:
         return
-    table, pending = offsets.of(group_id), offsets.pending.get(group_id, {})
-    old = (each for each in table if each not in pending and _expired(step, group, each[0], table[each]))
+    table = offsets.of(group_id)
+    old = (
+        each
+        for each in table
+        if not offsets.is_unstable(group_id, each) and _expired(step, group, each[0], table[each])
+    )
     yield from forget(step, offsets, group_id, islice(old, MAX_TOMBSTONES))
     # A group with pending member ids is about to have members.
     if group.state is GroupState.EMPTY and not group.pending and not offsets.written(group_id):

@@ -19,6 +19,8 @@ from kraft.messages.group_metadata_value import GroupMetadataValue, MemberMetada
 from kraft.messages.offset_commit_key import OffsetCommitKey
 from kraft.messages.offset_commit_value import OffsetCommitValue
 from kraft.metadata.steps import Steps
+from kraft.records.batch import NO_PRODUCER_ID
+from kraft.records.control import EndTransactionMarker
 from kraft.wire.codec import decode, decode_in_steps, encode, encode_in_steps
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
@@ -46,12 +48,13 @@ class CommittedOffset:
 
 @attrs.frozen(eq=False)
 class OffsetRecord:
-    """An offset commit. It is a tombstone if ``committed`` is None."""
+    """An offset commit. It is a tombstone if ``committed`` is None. ``producer_id`` is that of its transaction."""
 
     group_id: str
     topic: str
     partition: int
     committed: CommittedOffset | None
+    producer_id: int = NO_PRODUCER_ID
 
     @property
     def key(self) -> bytes:
@@ -74,7 +77,23 @@ class GroupRecord:
         return group_key(self.group_id)
 
 
-CoordinatorRecord = OffsetRecord | GroupRecord
+@attrs.frozen(eq=False)
+class TransactionEnd:
+    """The marker that ends a producer's transaction in this partition."""
+
+    producer_id: int
+    marker: EndTransactionMarker
+
+    @property
+    def key(self) -> bytes:
+        return self.marker.key
+
+    @property
+    def value(self) -> bytes:
+        return self.marker.value
+
+
+CoordinatorRecord = OffsetRecord | GroupRecord | TransactionEnd
 """One record of ``__consumer_offsets``. Compared by identity, because equal records have different offsets in the log.
 """
 
@@ -151,8 +170,10 @@ def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
     return None
 
 
-def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
-    """Return one record of the log, or None if its kind is unknown.
+def decode_record(
+    key: bytes | None, value: bytes | None, producer_id: int = NO_PRODUCER_ID
+) -> OffsetRecord | GroupRecord | None:
+    """Return one record of the log, or None if its kind is unknown. ``producer_id`` is that of its transaction.
 
     Raises:
         DecodeError: the record is damaged.
@@ -163,7 +184,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord |
     if decoded is None:
         return None
     committed = None if value is None else decode_offset(value)
-    return OffsetRecord(decoded.group, decoded.topic, decoded.partition, committed)
+    return OffsetRecord(decoded.group, decoded.topic, decoded.partition, committed, producer_id)
 
 
 def decode_offset(value: bytes) -> CommittedOffset:

@@ -13,12 +13,13 @@ from kraft.coordinator.core import (
     CoordinatorDeadlineReached,
     CoordinatorEffects,
     CoordinatorRequest,
+    StoredRecord,
 )
 from kraft.coordinator.groups.core import Event, ExpireOffsets, GroupCoordinator
 from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.offsets import fetched
 from kraft.coordinator.groups.rebalance import MAX_BATCH_BYTES, CoordinatorSettings
-from kraft.coordinator.groups.records import CoordinatorRecord
+from kraft.coordinator.groups.records import CoordinatorRecord, OffsetRecord, TransactionEnd
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -45,6 +46,17 @@ def subscription(*topics: str) -> bytes:
     return struct.pack(">h", 0) + encode(ConsumerProtocolSubscription(topics=list(topics)), 0)
 
 
+def stored(record: CoordinatorRecord) -> StoredRecord:
+    """Return what a coordinator later loads of a record that it wrote."""
+    match record:
+        case TransactionEnd():
+            return StoredRecord(None, None, record.producer_id, record.marker.committed)
+        case OffsetRecord():
+            return StoredRecord(record.key, record.value, record.producer_id)
+        case _:
+            return StoredRecord(record.key, record.value)
+
+
 class Desk:
     """A coordinator under test. ``written`` is the partition of ``__consumer_offsets``. ``answers`` maps tokens to
     replies.
@@ -56,7 +68,7 @@ class Desk:
     def __init__(self, **settings: float) -> None:
         self.settings = CoordinatorSettings(**({"group_initial_rebalance_delay_s": DELAY_S} | settings))
         self.now = 1_000.0
-        self.written: list[tuple[bytes, bytes | None]] = []
+        self.written: list[StoredRecord] = []
         self.is_followed = True
         self.may_write = True
         self.max_batch_bytes = MAX_BATCH_BYTES
@@ -79,7 +91,7 @@ class Desk:
 
     def step(self, event: Event) -> None:
         effects = self.core.step(self.now, event)
-        self.written += [(each.key, each.value) for each in effects.append]
+        self.written += [stored(each) for each in effects.append]
         if effects.append:
             self.uncommitted.append(effects)
         else:
@@ -99,7 +111,7 @@ class Desk:
             self._answer(effects.replies_once_committed)
 
     @property
-    def committed_log(self) -> list[tuple[bytes, bytes | None]]:
+    def committed_log(self) -> list[StoredRecord]:
         return self.written[: len(self.written) - sum(len(effects.append) for effects in self.uncommitted)]
 
     @property
@@ -142,7 +154,7 @@ class Desk:
         self.load(self.written)
         return dropped
 
-    def load(self, written: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+    def load(self, written: Iterable[StoredRecord]) -> None:
         """Load records that another coordinator wrote."""
         deque(self.core.load(written), maxlen=0)
         deque(self.core.begin(self.now, self.core.new_effects()), maxlen=0)

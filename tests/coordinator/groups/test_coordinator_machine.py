@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from kraft.coordinator.core import StoredRecord
 from kraft.coordinator.groups import session
 from kraft.coordinator.groups.core import GroupCoordinator
 from kraft.coordinator.groups.group import Group, GroupState
@@ -282,7 +283,7 @@ class Coordination(RuleBasedStateMachine):
             self.parked.discard(token)
             answer = self.desk.answers[token]
             if token in self.syncs and answer.error_code == ErrorCode.NONE:
-                assert any(answer.assignment in (value or b"") for _, value in self.desk.committed_log)
+                assert any(answer.assignment in (value or b"") for _, value, *_ in self.desk.committed_log)
             client = self.joins.pop(token, None)
             if client is None or client.waits_for != token:
                 continue
@@ -392,7 +393,7 @@ class Coordination(RuleBasedStateMachine):
         self.the_log_tells_it_all()
 
 
-def heir_of(desk: Desk, log: list[tuple[bytes, bytes | None]]) -> GroupCoordinator:
+def heir_of(desk: Desk, log: list[StoredRecord]) -> GroupCoordinator:
     heir = GroupCoordinator(desk.settings, str)
     deque(heir.load(log), maxlen=0)
     deque(heir.begin(desk.now, heir.new_effects()), maxlen=0)

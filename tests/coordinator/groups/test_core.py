@@ -13,6 +13,7 @@ from kraft.coordinator.core import (
     CoordinatorDeadlineReached,
     CoordinatorEffects,
     CoordinatorRequest,
+    StoredRecord,
 )
 from kraft.coordinator.groups import records
 from kraft.coordinator.groups.core import (
@@ -79,20 +80,20 @@ class TestLoad:
         desk.commit(1)
         desk.commit(2)
         desk.commit(1, partition=1)
-        desk.written.append((records.offset_key(GROUP, "t", 1), None))
+        desk.written.append(StoredRecord(records.offset_key(GROUP, "t", 1), None))
         desk.restart()
         assert desk.committed() == {("t", 0): 2}
 
     def test_records_of_another_kind_are_passed_over(self, desk: Desk) -> None:
         pairs = [(None, b"x"), (b"\0\x0b\0\1x", b"y"), (records.offset_key("g", "t", 0), None)]
-        desk.load(pairs)
+        desk.load(StoredRecord(*pair) for pair in pairs)
         assert not desk.core.groups
 
     @pytest.mark.parametrize("key", [records.group_key("g"), records.offset_key("g", "t", 0)])
     @pytest.mark.parametrize("value", [b"", b"\0\x09", b"\0\3\0"])
     def test_a_damaged_record_is_named_as_such(self, desk: Desk, key: bytes, value: bytes) -> None:
         with pytest.raises(DecodeError):
-            desk.load([(key, value)])
+            desk.load([StoredRecord(key, value)])
 
 
 class TestWaiting:

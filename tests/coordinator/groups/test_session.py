@@ -97,7 +97,7 @@ class TestSync:
                 break
             refused += 1
             desk.join(leader)
-        ((key, value),) = desk.written
+        ((key, value, *_),) = desk.written
         batch = encode_batch([Record(0, 0, key, value)])
         assert refused
         assert size - 10 <= len(batch) <= size

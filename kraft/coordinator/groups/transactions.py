@@ -1,0 +1,120 @@
+"""TxnOffsetCommit, and the markers that end transactions in ``__consumer_offsets`` (KIP-98, KIP-447)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from kraft.coordinator.core import CoordinatorRequest, Token, TransactionalBatch
+from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupState
+from kraft.coordinator.groups.join import member_of
+from kraft.coordinator.groups.offsets import Offsets, batch_bytes
+from kraft.coordinator.groups.rebalance import Step
+from kraft.coordinator.groups.records import CommittedOffset, OffsetRecord, TransactionEnd
+from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition
+from kraft.messages.txn_offset_commit_response import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from kraft.metadata.steps import Steps
+from kraft.records.control import EndTransactionMarker
+from kraft.wire.errors import ErrorCode, KafkaError
+
+CheckProducer = Callable[[int, int, EndTransactionMarker | None], None]
+"""Raises KafkaError if the partition refuses a batch of a producer, by its id and epoch, or its marker."""
+
+
+@attrs.frozen
+class EndTransaction:
+    """A request of the transaction coordinator: write the marker that ends a producer's transaction. The reply is
+    ErrorCode.NONE.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    marker: EndTransactionMarker
+
+
+def commit(
+    step: Step, groups: dict[str, Group], offsets: Offsets, request: CoordinatorRequest, check: CheckProducer
+) -> Steps[None]:
+    """Append the offsets to the transaction if the sender may commit for the group. Otherwise every partition gets the
+    error.
+    """
+    message: TxnOffsetCommitRequest = request.message
+    try:
+        _check_committer(groups.get(message.group_id), message)
+        if message.producer_id < 0:
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        check(message.producer_id, message.producer_epoch, None)
+        if not step.may_write():
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if (yield from batch_bytes(message)) > step.max_batch_bytes():
+            raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+        if message.group_id not in groups:
+            groups[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
+        refused = ErrorCode.NONE
+    except KafkaError as error:
+        refused = error.code
+    step.effects.transactional = TransactionalBatch(message.producer_id, message.producer_epoch)
+    response = TxnOffsetCommitResponse()
+    for topic in message.topics:
+        answers = TxnOffsetCommitResponseTopic(topic.name)
+        response.topics.append(answers)
+        for partition in topic.partitions:
+            code = refused or _commit_one(step, offsets, message, topic.name, partition)
+            answers.partitions.append(TxnOffsetCommitResponsePartition(partition.partition_index, code))
+            yield 1
+        yield 1
+    step.reply_once_committed(request.token, response)
+
+
+def _check_committer(group: Group | None, message: TxnOffsetCommitRequest) -> None:
+    """Check what the request has of a member: versions before 3 have nothing (KIP-447). The state of the group does
+    not matter, unlike for OffsetCommit, as in Apache's ``ClassicGroup.validateOffsetCommit``.
+    """
+    if group is None:
+        if message.generation_id >= 0:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        return
+    if message.generation_id < 0:
+        is_anonymous = not message.member_id and message.group_instance_id is None
+        if is_anonymous or group.state is GroupState.EMPTY:
+            return
+    member_of(group, message.member_id, message.group_instance_id)
+    if message.generation_id != group.generation:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+
+def _commit_one(
+    step: Step,
+    offsets: Offsets,
+    message: TxnOffsetCommitRequest,
+    topic: str,
+    partition: TxnOffsetCommitRequestPartition,
+) -> ErrorCode:
+    metadata = partition.committed_metadata or ""
+    if len(metadata) > step.settings.offset_metadata_max_bytes:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    committed = CommittedOffset(
+        partition.committed_offset, partition.committed_leader_epoch, metadata, step.timestamp_ms, NO_TIMESTAMP
+    )
+    record = OffsetRecord(message.group_id, topic, partition.partition_index, committed, message.producer_id)
+    offsets.write(step, record)
+    return ErrorCode.NONE
+
+
+def end(step: Step, token: Token, message: EndTransaction, check: CheckProducer) -> None:
+    """Append the marker. The offsets of the transaction change once it is committed."""
+    try:
+        check(message.producer_id, message.producer_epoch, message.marker)
+        if not step.may_write():
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    except KafkaError as refused:
+        step.reply(token, refused)
+        return
+    step.effects.transactional = TransactionalBatch(message.producer_id, message.producer_epoch, is_control=True)
+    step.effects.append.append(TransactionEnd(message.producer_id, message.marker))
+    step.reply_once_committed(token, ErrorCode.NONE)
