@@ -25,7 +25,12 @@ from kraft.coordinator.transactions.effects import TransactionEffects, Transacti
 from kraft.coordinator.transactions.records import TransactionRecord, decode_transaction
 from kraft.coordinator.transactions.requests import add_partitions, end_transaction, init_producer_id
 from kraft.coordinator.transactions.step import TransactionEntry, TransactionStep, TransactionWorld
-from kraft.coordinator.transactions.transaction import PREPARED, TransactionPartition, TransactionStatus
+from kraft.coordinator.transactions.transaction import (
+    BETWEEN_TRANSACTIONS,
+    PREPARED,
+    TransactionPartition,
+    TransactionStatus,
+)
 from kraft.messages.add_partitions_to_txn_request import AddPartitionsToTxnTransaction
 from kraft.messages.end_txn_request import EndTxnRequest
 from kraft.messages.init_producer_id_request import InitProducerIdRequest
@@ -41,7 +46,21 @@ class MarkersWritten:
     partitions: Iterable[TransactionPartition]
 
 
-TransactionEvent = CoordinatorRequest | CoordinatorDeadlineReached | Committed[TransactionRecord] | MarkersWritten
+@attrs.frozen
+class ExpireTransactionalIds:
+    """Time to expire unused ids (``transaction.remove.expired.transaction.cleanup.interval.ms``).
+
+    One step expires as many as a batch can hold. The driver repeats the event until a step appends nothing.
+    """
+
+
+TransactionEvent = (
+    CoordinatorRequest
+    | CoordinatorDeadlineReached
+    | Committed[TransactionRecord]
+    | MarkersWritten
+    | ExpireTransactionalIds
+)
 
 
 @attrs.define
@@ -83,6 +102,8 @@ class TransactionCoordinator:
                     yield from self._committed(step, record)
             case MarkersWritten():
                 yield from self._markers_written(step, event)
+            case ExpireTransactionalIds():
+                yield from self._expire(step)
             case CoordinatorDeadlineReached():
                 yield from self._fire_timers(step)
         effects.deadline = self.deadline
@@ -190,6 +211,15 @@ class TransactionCoordinator:
         except KafkaError:
             return False
         return True
+
+    def _expire(self, step: TransactionStep) -> Steps[None]:
+        """Append tombstones for ids without an open transaction (``transactional.id.expiration.ms``)."""
+        unused_since_ms = step.timestamp_ms - self.world.settings.transactional_id_expiration_ms
+        for entry in list(self.entries.values()):
+            yield 1
+            expires = entry.transaction.status in BETWEEN_TRANSACTIONS and entry.pending is None
+            if expires and entry.transaction.updated_ms <= unused_since_ms and not step.bury(entry):
+                return
 
     def load(self, records: Iterable[StoredRecord]) -> Steps[None]:
         """Replay the log. After each record it yields the record's size in bytes.

@@ -97,8 +97,9 @@ def decode_transaction(key: bytes | None, value: bytes | None) -> Steps[Transact
         raise DecodeError(str(error)) from None
     partitions: set[TransactionPartition] = set()
     for topic in message.transaction_partitions or ():
-        partitions.update((topic.topic, partition) for partition in topic.partition_ids)
-        yield len(topic.partition_ids)
+        for partition in topic.partition_ids:
+            partitions.add((topic.topic, partition))
+            yield 1
     transaction = Transaction(
         producer_id=message.producer_id,
         previous_producer_id=message.previous_producer_id,

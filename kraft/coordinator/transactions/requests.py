@@ -7,7 +7,7 @@ that each end of a transaction bumps), and Apache's ``TransactionCoordinator``.
 from __future__ import annotations
 
 from kraft.coordinator.core import CoordinatorRequest
-from kraft.coordinator.transactions.step import TransactionEntry, TransactionStep
+from kraft.coordinator.transactions.step import OUTCOME_BYTES, TransactionEntry, TransactionStep
 from kraft.coordinator.transactions.transaction import (
     EPOCH_BUMP_VERSION,
     LAST_EPOCH,
@@ -138,8 +138,9 @@ def add_partitions(step: TransactionStep, entries: Entries, request: Coordinator
     message: AddPartitionsToTxnTransaction = request.message
     partitions: set[TransactionPartition] = set()
     for topic in message.topics:
-        partitions.update((topic.name, index) for index in topic.partitions)
-        yield len(topic.partitions)
+        for index in topic.partitions:
+            partitions.add((topic.name, index))
+            yield 1
     try:
         entry = _entry_of_producer(entries, message)
         if message.verify_only:
@@ -150,7 +151,7 @@ def add_partitions(step: TransactionStep, entries: Entries, request: Coordinator
         if current.status is not TransactionStatus.ONGOING or not partitions <= current.partitions:
             client_version = EPOCH_BUMP_VERSION if request.version >= _BUMPING_ADD_VERSION else 0
             extended = current.extended(step.timestamp_ms, frozenset(partitions), client_version)
-            yield from step.write(entry, extended)
+            yield from step.write(entry, extended, spare_bytes=OUTCOME_BYTES)
     except KafkaError as refused:
         code = _known(refused.code, request.version)
         step.reply(request.token, (yield from _added(message, frozenset(), code)))
@@ -189,12 +190,14 @@ def _added(
     """Return NONE for the partitions that are present, and another code for the others."""
     result = AddPartitionsToTxnResult(transactional_id=message.transactional_id)
     for topic in message.topics:
-        partitions = []
+        answer = AddPartitionsToTxnTopicResult(name=topic.name)
         for index in topic.partitions:
             code = ErrorCode.NONE if (topic.name, index) in present else otherwise
-            partitions.append(AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=code))
-        result.topic_results.append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=partitions))
-        yield len(partitions)
+            answer.results_by_partition.append(
+                AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=code)
+            )
+            yield 1
+        result.topic_results.append(answer)
     return result
 
 

@@ -24,6 +24,8 @@ _BATCH_BYTES = 80
 """The size of a batch with one record, without the key and the value."""
 _RECORD_BYTES = 20
 """The most that one record adds to a batch, without the key and the value."""
+OUTCOME_BYTES = 100
+"""More than the outcome of a transaction adds to its record. A record without this room could never end."""
 
 
 @attrs.frozen
@@ -77,6 +79,7 @@ class TransactionStep:
     now: float
     world: TransactionWorld
     effects: TransactionEffects
+    _batch_bytes: int = _BATCH_BYTES
 
     @property
     def timestamp_ms(self) -> int:
@@ -90,8 +93,8 @@ class TransactionStep:
         """Reply once the records of this step are committed."""
         self.effects.replies_once_committed.append((token, message))
 
-    def write(self, entry: TransactionEntry, *states: Transaction) -> Steps[None]:
-        """Append the next states of a transactional id in one batch.
+    def write(self, entry: TransactionEntry, *states: Transaction, spare_bytes: int = 0) -> Steps[None]:
+        """Append the next states of a transactional id in one batch, if it has room for them and ``spare_bytes`` more.
 
         Raises:
             KafkaError: the reason to refuse the request. Nothing is appended.
@@ -99,20 +102,35 @@ class TransactionStep:
         if not self.world.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         records = yield from self._records(entry, states)
-        size = sum(_RECORD_BYTES + len(each.key) + len(each.value or b"") for each in records)
-        if _BATCH_BYTES + size > self.world.max_batch_bytes():
+        if not self._has_room(records, spare_bytes):
             # Apache: TransactionStateManager.appendTransactionToLog returns this error for MESSAGE_TOO_LARGE.
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        self.append(entry, records)
+        self._append(entry, records)
+
+    def bury(self, entry: TransactionEntry) -> bool:
+        """Append the tombstone of an expired id. Return False if the batch is full, or nothing can be written now."""
+        records = [TransactionRecord(entry.transactional_id, None, None)]
+        if not self.world.may_write() or not self._has_room(records):
+            return False
+        self._append(entry, records)
+        return True
+
+    def _has_room(self, records: list[TransactionRecord], spare_bytes: int = 0) -> bool:
+        """Reserve the bytes of the records in the batch, if it can hold them and ``spare_bytes`` more."""
+        size = sum(_RECORD_BYTES + len(each.key) + len(each.value or b"") for each in records)
+        if self._batch_bytes + size + spare_bytes > self.world.max_batch_bytes():
+            return False
+        self._batch_bytes += size
+        return True
 
     def write_completed(self, entry: TransactionEntry) -> Steps[None]:
         """Append the end of a transaction whose markers are written, even with too few replicas in sync.
 
         If the record is lost, the next coordinator sends the markers and appends it again.
         """
-        self.append(entry, (yield from self._records(entry, (entry.transaction.completed(self.timestamp_ms),))))
+        self._append(entry, (yield from self._records(entry, (entry.transaction.completed(self.timestamp_ms),))))
 
-    def append(self, entry: TransactionEntry, records: list[TransactionRecord]) -> None:
+    def _append(self, entry: TransactionEntry, records: list[TransactionRecord]) -> None:
         entry.pending = records[-1]
         self.effects.append += records
 
