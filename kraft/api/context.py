@@ -16,6 +16,7 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.verification import TransactionVerification
 from kraft.metadata.image import Image
 from kraft.metadata.partitions import NO_LEADER
 from kraft.quorum.driver import Quorum
@@ -42,6 +43,7 @@ class BrokerContext:
     producer_ids: ProducerIds
     fetch_sessions: FetchSessionCache
     auto_topics: AutoTopicCreation
+    verification: TransactionVerification
 
     @property
     def node_id(self) -> int:

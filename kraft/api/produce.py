@@ -24,6 +24,7 @@ batches of one connection are appended in their order.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -33,6 +34,7 @@ import trio
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
+from kraft.api.transactional_writes import Unverified, unverified, verify
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import (
     BatchIndexAndErrorMessage,
@@ -51,6 +53,7 @@ from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
+from kraft.wire.splice import Records
 from kraft.world.turns import Turns, give_turn
 
 ROW = Api(
@@ -89,8 +92,11 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         if message.transactional_id is None:
             return error(message, version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         if broker.config.transactions.transaction_partition_verification_enable:
-            return error(message, version, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
-    produced = _Produced(broker, message.acks, version)
+            return await _transactional(broker, version, message, named)
+    return await _append(_Produced(broker, message.acks, version), message, named)
+
+
+async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -> Reply:
     response = ProduceResponse()
     spent = 0
     for name, topic_id, partitions in named.values():
@@ -109,6 +115,35 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
 
 
 at_zk_broker = at_broker
+
+
+async def _transactional(broker: BrokerContext, version: int, message: ProduceRequest, named: _Named) -> Reply:
+    """Append batches of a transaction, at once where the partitions have it, or else when its coordinator has confirmed
+    that they belong to it (KIP-890).
+    """
+    wanted = await unverified(broker, _partitions(broker, version, named))
+    if len(wanted.producers) > 1:
+        return error(message, version, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    produced = _Verified(broker, message.acks, version, wanted)
+    if not wanted.log_ends:
+        return await _append(produced, message, named)
+
+    async def verified() -> ProduceResponse | ResponseAction:
+        await verify(broker, version, message.transactional_id or "", wanted)
+        reply = await _append(produced, message, named)
+        return await reply.wait() if isinstance(reply, Parked) else reply  # type: ignore[return-value]
+
+    return Parked(verified)
+
+
+def _partitions(broker: BrokerContext, version: int, named: _Named) -> Iterator[tuple[str, PartitionProduceData]]:
+    for name, topic_id, partitions in named.values():
+        try:
+            topic = broker.replicas.name_of(topic_id) if version >= TOPIC_IDS_VERSION else name
+        except KafkaError:
+            continue
+        for data in partitions.values():
+            yield topic, data
 
 
 def _cost(size: int, opened: int) -> int:
@@ -186,7 +221,7 @@ class _Produced:
             partition = replicas.leader_of(name, data.index)
             if self._acks == ACKS_ALL:
                 partition.check_min_insync()
-            appended = append_produced(partition, data.records, self._version, self._broker.clock.now_ms())
+            appended = self._append(partition, data.records)
         except (KafkaError, OSError) as failure:
             self._refuse(answer, name, partition, failure)
         else:
@@ -195,6 +230,9 @@ class _Produced:
             else:
                 self._appended(answer, partition, appended)
         return answer
+
+    def _append(self, partition: HostedPartition, records: Records) -> AppendInfo | LongAppend:
+        return append_produced(partition, records, self._version, self._broker.clock.now_ms())
 
     async def append_long(self) -> None:
         """Append the batches that take longer."""
@@ -252,6 +290,18 @@ class _Produced:
         if isinstance(failure, RefusedRecords):
             answer.error_message = failure.message
             answer.record_errors = [BatchIndexAndErrorMessage(index, failure.message) for index in failure.indexes]
+
+
+class _Verified(_Produced):
+    """The partitions of a transactional request."""
+
+    def __init__(self, broker: BrokerContext, acks: int, version: int, wanted: Unverified) -> None:
+        super().__init__(broker, acks, version)
+        self._wanted = wanted
+
+    def _append(self, partition: HostedPartition, records: Records) -> AppendInfo | LongAppend:
+        verified_at = self._wanted.check(partition.topic, partition.index)
+        return append_produced(partition, records, self._version, self._broker.clock.now_ms(), verified_at)
 
 
 def error(

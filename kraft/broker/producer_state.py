@@ -58,6 +58,8 @@ class ProducerEntry:
     coordinator_epoch: int = NO_EPOCH
     last_timestamp_ms: int = -1
     transaction_first_offset: int | None = None
+    last_marker_offset: int = -1
+    """Where a transaction of the producer last ended. Not part of a snapshot."""
     batches: deque[BatchMetadata] = attrs.field(factory=lambda: deque(maxlen=RETAINED_BATCHES))
 
     def raise_epoch(self, epoch: int) -> None:
@@ -139,6 +141,23 @@ class ProducerStates:
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
         return None
 
+    def is_in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has an open transaction in this partition."""
+        entry = self._entries.get(producer_id)
+        return entry is not None and entry.transaction_first_offset is not None and entry.epoch == epoch
+
+    def check_verified(self, header: BatchHeader, verified_at: int) -> None:
+        """Check that a batch may begin a transaction, which its coordinator confirmed when the log ended at
+        ``verified_at``. The transaction may have ended since (``VerificationGuard`` in Kafka).
+
+        Raises:
+            KafkaError: INVALID_TXN_STATE if it has.
+        """
+        entry = self._entries.get(header.producer_id)
+        if entry is not None and entry.transaction_first_offset is None and entry.last_marker_offset >= verified_at:
+            message = f"the transaction of producer {header.producer_id} has ended"
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
+
     def append(self, header: BatchHeader, now_ms: int) -> None:
         """Record a data batch that has its offsets. ``producer.id.expiration.ms`` restarts at ``now_ms``."""
         if header.producer_id == NO_PRODUCER_ID:
@@ -186,6 +205,7 @@ class ProducerStates:
         entry.raise_epoch(header.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
         entry.last_timestamp_ms = now_ms
+        entry.last_marker_offset = header.last_offset
         first_offset = entry.transaction_first_offset
         if first_offset is None:
             return None

@@ -46,6 +46,7 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
 from kraft.node.broker_role import reachable, start_replication, unless
 from kraft.node.lifecycle import Lifecycle
@@ -228,6 +229,7 @@ class Node:
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
         tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
+        tasks.start_soon(broker.verification.run, name="transaction verification")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
         start_replication(tasks, self.config, self.world, replicas, parts.channel, self.registry, self.stopping)
         async with trio.open_nursery() as data_plane:
@@ -349,6 +351,7 @@ class Node:
             producer_ids,
             sessions,
             AutoTopicCreation(config, parts.channel, publisher.catch_up),
+            TransactionVerification(config, replicas, partial(connect, dial=self.world.dial)),
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)

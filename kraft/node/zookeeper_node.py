@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 import attrs
 import trio
@@ -37,6 +38,7 @@ from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
 from kraft.node.broker_role import reachable, start_replication, unless
 from kraft.node.controlled_shutdown import ControlledShutdown
@@ -54,6 +56,7 @@ from kraft.replication.commands import ControllerCommands
 from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
+from kraft.rpc.client import connect
 from kraft.rpc.loop_watch import LoopWatch
 from kraft.rpc.plane import Plane, control_plane
 from kraft.rpc.quotas import ConnectionQuotas
@@ -151,6 +154,7 @@ class ZooKeeperNode:
             tasks.start_soon(broker.channel.run, name="controller channel")
             tasks.start_soon(broker.groups.run, name="groups")
             tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
+            tasks.start_soon(broker.verification.run, name="transaction verification")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
             await self._serve_requests(tasks, sessions, broker, log, task_status)
             await replicas.close()
@@ -265,6 +269,7 @@ class ZooKeeperNode:
             ProducerIds(channel, replicas),
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
+            TransactionVerification(config, replicas, partial(connect, dial=world.dial)),
             commands=commands,
             controller=self.controller,
             configs=configs,

@@ -59,11 +59,12 @@ def _rules(config: LogConfig) -> ProduceRules:
 
 
 def append_produced(
-    partition: HostedPartition, records: Records, produce_version: int, now_ms: int
+    partition: HostedPartition, records: Records, produce_version: int, now_ms: int, verified_at: int | None = None
 ) -> AppendInfo | LongAppend:
     """Append a producer's records to one partition. A duplicate batch is acknowledged again, without an append.
 
-    Returns a LongAppend, and appends nothing yet, if that takes longer.
+    Returns a LongAppend, and appends nothing yet, if that takes longer. ``verified_at`` is the end of the log when a
+    coordinator confirmed a transaction that the partition lacked.
 
     Raises:
         KafkaError: Nothing was appended; the error says why.
@@ -76,12 +77,15 @@ def append_produced(
     duplicate = _duplicate(partition, header)
     if duplicate is not None:
         return duplicate
+    if verified_at is not None:
+        partition.log.producers.check_verified(header, verified_at)
     present = header.compression
     codec = _CODECS.get(config.compression_type, present)
     check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None
     is_long = len(buffer) > AT_ONCE_BYTES or partition.is_appending or partition.log.has_unsynced_id
     if is_long or check is not None or codec is not present:
-        return LongAppend(partition, partition.leadership, buffer, header, check, codec, _level_of(codec, config))
+        level = _level_of(codec, config)
+        return LongAppend(partition, partition.leadership, buffer, header, check, codec, level, verified_at)
     return partition.append(_writable(buffer), now_ms, [(0, header)])
 
 
@@ -98,6 +102,7 @@ class LongAppend:
     check: RecordCheck | None
     codec: Compression
     level: int | None
+    verified_at: int | None
 
     async def append(self, world: World) -> AppendInfo:
         """Open the batch if its records are needed, and append it.
@@ -118,6 +123,8 @@ class LongAppend:
             duplicate = _duplicate(partition, header)
             if duplicate is not None:
                 return duplicate
+            if self.verified_at is not None:
+                partition.log.producers.check_verified(header, self.verified_at)
             writable, now_ms = _writable(buffer), world.clock.now_ms()
             if len(writable) > AT_ONCE_BYTES:
                 return await partition.append_large(writable, now_ms, [(0, header)])

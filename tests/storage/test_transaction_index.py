@@ -85,6 +85,17 @@ def test_nothing_is_named_beyond_the_end_of_the_records(tmp_path: Path) -> None:
     assert aborted(log, 30, upper=36) == [10, 11]
 
 
+def test_a_transaction_that_begins_later_is_not_named(tmp_path: Path) -> None:
+    """Producer 2 begins behind the fetched records, and its marker lies between them and that of producer 1."""
+    log = open_log(tmp_path, config())
+    write(log, 1)
+    write(log, 2)
+    end(log, 2)
+    end(log, 1)
+    assert aborted(log, 0, max_bytes=1) == [1]
+    assert aborted(log, 0) == [2, 1]
+
+
 def test_a_follower_writes_the_same_index(tmp_path: Path) -> None:
     for name in ("leader", "follower"):
         (tmp_path / name).mkdir()

@@ -1,0 +1,107 @@
+"""The partitions of a transactional Produce that its coordinator must confirm before the append (KIP-890)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from kraft.api.context import BrokerContext
+from kraft.messages.produce_request import PartitionProduceData
+from kraft.records.batch import BatchHeader, CorruptBatch, parse_header
+from kraft.records.produced import is_transactional
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns
+
+ABORTABLE_VERSION = 11
+ADDING_VERSION = 12
+"""The first versions of Produce whose clients know TRANSACTION_ABORTABLE, and leave it to brokers to add partitions."""
+_SLICE_PARTITIONS = 200
+#: Clients retry the translation at once, without new metadata.
+_RETRIED = frozenset(
+    {
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+
+
+@attrs.define
+class Unverified:
+    """The partitions of one request in which its producer has no open transaction yet.
+
+    ``producers`` are the producers of its transactional batches, each as id and epoch. ``log_ends`` has the end of each
+    partition's log, and later ``verdicts`` the error for each partition.
+    """
+
+    producers: set[tuple[int, int]] = attrs.Factory(set)
+    log_ends: dict[tuple[str, int], int] = attrs.Factory(dict)
+    verdicts: dict[tuple[str, int], ErrorCode] = attrs.Factory(dict)
+
+    def check(self, name: str, index: int) -> int | None:
+        """Return the end of the log at which the partition was verified, None if it needed no verification.
+
+        Raises:
+            KafkaError: the coordinator's verdict.
+        """
+        verdict = self.verdicts.get((name, index), ErrorCode.NONE)
+        if verdict is not ErrorCode.NONE:
+            raise KafkaError(verdict)
+        return self.log_ends.get((name, index))
+
+
+async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, PartitionProduceData]]) -> Unverified:
+    """Find the partitions to verify. A partition or batch that the append will refuse is not among them."""
+    found = Unverified()
+    turns = Turns(_SLICE_PARTITIONS)
+    for name, data in partitions:
+        await turns.spend()
+        header = _transactional_header(data)
+        if header is None:
+            continue
+        found.producers.add((header.producer_id, header.producer_epoch))
+        try:
+            log = broker.replicas.leader_of(name, data.index).log
+        except KafkaError:
+            continue
+        if not log.producers.is_in_transaction(header.producer_id, header.producer_epoch):
+            found.log_ends[name, data.index] = log.log_end_offset
+    return found
+
+
+async def verify(broker: BrokerContext, version: int, transactional_id: str, wanted: Unverified) -> None:
+    """Ask the coordinator, and set ``wanted.verdicts``. ``version`` is that of the Produce request."""
+    topics: dict[str, list[int]] = {}
+    for name, index in wanted.log_ends:
+        topics.setdefault(name, []).append(index)
+    (producer,) = wanted.producers
+    adds = version >= ADDING_VERSION
+    try:
+        found = await broker.verification.verify(transactional_id, producer, topics, add=adds)
+    except KafkaError as refused:
+        found = dict.fromkeys(wanted.log_ends, refused.code)
+    for where in wanted.log_ends:
+        wanted.verdicts[where] = _for_client(found.get(where, ErrorCode.COORDINATOR_NOT_AVAILABLE), version)
+
+
+def _transactional_header(data: PartitionProduceData) -> BatchHeader | None:
+    if not is_transactional(data.records):
+        return None
+    try:
+        assert isinstance(data.records, bytes | bytearray | memoryview), "what was received is in memory"
+        return parse_header(data.records)
+    except CorruptBatch:
+        return None
+
+
+def _for_client(code: ErrorCode, version: int) -> ErrorCode:
+    """Translate an error of the coordinator as Apache's ``ReplicaManager.handleProduceAppend``."""
+    if code in _RETRIED or (code is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDING_VERSION):
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_VERSION:
+        return ErrorCode.INVALID_TXN_STATE
+    return code

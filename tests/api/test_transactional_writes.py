@@ -1,0 +1,185 @@
+"""Produce with transactional batches: the coordinator confirms a partition before the first of them (KIP-890)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+import pytest
+import trio
+import trio.testing
+
+from kraft.api.produce import at_broker
+from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.messages.produce_response import ProduceResponse
+from kraft.records.control import EndTransactionMarker
+from kraft.rpc.channel import ConnectionInfo, Parked, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving
+from tests.support.talk import batch
+
+PRODUCER, EPOCH = 4711, 3
+INFO = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+
+
+@attrs.define
+class Coordinator:
+    """Confirms every partition, or answers ``code`` for it. ``meanwhile`` happens before the answer."""
+
+    code: ErrorCode = ErrorCode.NONE
+    failure: ErrorCode | None = None
+    meanwhile: Callable[[], None] = lambda: None
+    asked: list[tuple[str, tuple[int, int], dict[str, list[int]], bool]] = attrs.Factory(list)
+
+    async def verify(
+        self, transactional_id: str, producer: tuple[int, int], topics: Mapping[str, Sequence[int]], *, add: bool
+    ) -> dict[tuple[str, int], ErrorCode]:
+        self.asked.append((transactional_id, producer, {name: list(indexes) for name, indexes in topics.items()}, add))
+        self.meanwhile()
+        if self.failure is not None:
+            raise KafkaError(self.failure)
+        return {(name, index): self.code for name, indexes in topics.items() for index in indexes}
+
+
+@attrs.define
+class Written:
+    """A leader, and the coordinator that it asks."""
+
+    broker: Broker
+    coordinator: Coordinator
+
+    async def write(
+        self, *indexes: int, version: int = 9, sequence: int = 0, plain: Sequence[int] = (), **fields: Any
+    ) -> list[ErrorCode]:
+        """Produce one batch to each partition; those in ``plain`` do not belong to a transaction."""
+        data = []
+        for index in indexes or (0,):
+            own = {"producer_id": PRODUCER, "producer_epoch": EPOCH, "base_sequence": sequence, "transactional": True}
+            records = batch(b"a") if index in plain else batch(b"a", **{**own, **fields})
+            data.append(PartitionProduceData(index, records))
+        topic = TopicProduceData("" if version >= 13 else TOPIC, TOPIC_ID, partition_data=data)
+        context = attrs.evolve(serving(self.broker.replicas), verification=cast(Any, self.coordinator))
+        reply = await at_broker(
+            context, Request(0, version, 0, "t", b"", 0, INFO), ProduceRequest("id", 1, 1000, [topic])
+        )
+        response = await reply.wait() if isinstance(reply, Parked) else reply
+        assert isinstance(response, ProduceResponse)
+        return [ErrorCode(each.error_code) for each in response.responses[0].partition_responses]
+
+    def end_at_once(self) -> None:
+        self.broker.partition.append(EndTransactionMarker(False, 0).batch(PRODUCER, EPOCH, 0), 0)
+
+
+@asynccontextmanager
+async def leading(path: Path, partitions: int = 1) -> AsyncIterator[Written]:
+    async with leader_in(path, partitions) as broker:
+        await broker.replicas.make_ids_durable(broker.replicas.all())
+        yield Written(broker, Coordinator())
+
+
+async def test_only_the_first_batch_of_a_transaction_is_verified(tmp_path: Path) -> None:
+    """KIP-890: while the partition has the transaction, no further check is needed. The next transaction begins with
+    a check again."""
+    async with leading(tmp_path) as leader:
+        assert await leader.write() == [ErrorCode.NONE]
+        assert await leader.write(sequence=1) == [ErrorCode.NONE]
+        assert leader.coordinator.asked == [("id", (PRODUCER, EPOCH), {TOPIC: [0]}, False)]
+        leader.end_at_once()
+        assert await leader.write(sequence=2) == [ErrorCode.NONE]
+        assert len(leader.coordinator.asked) == 2
+
+
+async def test_only_partitions_without_the_transaction_are_verified(tmp_path: Path) -> None:
+    async with leading(tmp_path, 4) as leader:
+        await leader.write(1)
+        codes = await leader.write(0, 1, 2, 3, 7, sequence=1, plain=[3])
+        assert codes == [ErrorCode.NONE] * 4 + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        assert leader.coordinator.asked[1][2] == {TOPIC: [0, 2]}
+
+
+@pytest.mark.parametrize("version", [12, 13])
+async def test_newer_clients_leave_it_to_the_broker_to_add_the_partition(tmp_path: Path, version: int) -> None:
+    """KIP-890, part 2: from Produce 12 on the client sends no AddPartitionsToTxn."""
+    async with leading(tmp_path) as leader:
+        assert await leader.write(version=version) == [ErrorCode.NONE]
+        assert leader.coordinator.asked == [("id", (PRODUCER, EPOCH), {TOPIC: [0]}, True)]
+
+
+@pytest.mark.parametrize(
+    ("code", "version", "expected"),
+    [
+        (ErrorCode.INVALID_TXN_STATE, 9, ErrorCode.INVALID_TXN_STATE),
+        (ErrorCode.TRANSACTION_ABORTABLE, 10, ErrorCode.INVALID_TXN_STATE),
+        (ErrorCode.TRANSACTION_ABORTABLE, 11, ErrorCode.TRANSACTION_ABORTABLE),
+        (ErrorCode.CONCURRENT_TRANSACTIONS, 11, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ErrorCode.CONCURRENT_TRANSACTIONS, 12, ErrorCode.CONCURRENT_TRANSACTIONS),
+        (ErrorCode.NOT_COORDINATOR, 12, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ErrorCode.PRODUCER_FENCED, 9, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (ErrorCode.INVALID_PRODUCER_ID_MAPPING, 9, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
+    ],
+)
+async def test_a_refusal_appends_nothing(tmp_path: Path, code: ErrorCode, version: int, expected: ErrorCode) -> None:
+    """``ReplicaManager.handleProduceAppend`` translates the errors that a producer would not retry."""
+    async with leading(tmp_path) as leader:
+        leader.coordinator.code = code
+        assert await leader.write(version=version) == [expected]
+        assert leader.broker.values == []
+
+
+async def test_an_absent_coordinator_is_retried(tmp_path: Path) -> None:
+    async with leading(tmp_path, 2) as leader:
+        leader.coordinator.failure = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert await leader.write(0, 1, plain=[1]) == [ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NONE]
+
+
+async def test_a_transaction_that_ends_during_its_verification_stays_ended(tmp_path: Path) -> None:
+    """``VerificationGuard``: a marker that is appended between the answer and the append ends the transaction, and the
+    batch would begin one that nobody ends.
+    """
+    async with leading(tmp_path) as leader:
+        leader.coordinator.meanwhile = leader.end_at_once
+        assert await leader.write() == [ErrorCode.INVALID_TXN_STATE]
+        assert leader.broker.values == []
+
+
+async def test_a_transaction_that_ends_before_a_longer_append_stays_ended(tmp_path: Path) -> None:
+    """The same for a batch that waits behind another append."""
+    async with leading(tmp_path) as leader, trio.open_nursery() as nursery:
+
+        async def write() -> None:
+            assert await leader.write() == [ErrorCode.INVALID_TXN_STATE]
+
+        async with leader.broker.partition.appending():
+            nursery.start_soon(write)
+            await trio.testing.wait_all_tasks_blocked()
+            leader.end_at_once()
+    assert leader.broker.values == []
+
+
+async def test_a_transaction_that_began_meanwhile_goes_on(tmp_path: Path) -> None:
+    """The producer's second request may overtake the first one while its partition is verified."""
+    async with leading(tmp_path) as leader:
+
+        def begin() -> None:
+            first = batch(b"first", producer_id=PRODUCER, producer_epoch=EPOCH, base_sequence=0, transactional=True)
+            leader.broker.partition.append(bytearray(first), 0)
+
+        leader.coordinator.meanwhile = begin
+        assert await leader.write(sequence=1) == [ErrorCode.NONE]
+
+
+async def test_batches_of_two_producers_are_refused(tmp_path: Path) -> None:
+    """``ReplicaManager.handleProduceAppend``: "Transactional records contained more than one producer ID"."""
+    async with leading(tmp_path, 2) as leader:
+        records = [
+            batch(b"a", producer_id=each, producer_epoch=0, base_sequence=0, transactional=True) for each in (1, 2)
+        ]
+        data = [PartitionProduceData(index, each) for index, each in enumerate(records)]
+        message = ProduceRequest("id", 1, 1000, [TopicProduceData(TOPIC, partition_data=data)])
+        answer = await at_broker(serving(leader.broker.replicas), Request(0, 9, 0, "t", b"", 0, INFO), message)
+        assert isinstance(answer, ProduceResponse)
+        codes = [each.error_code for each in answer.responses[0].partition_responses]
+        assert codes == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
