@@ -75,6 +75,8 @@ class ApiKey(IntEnum):
     DESCRIBE_TRANSACTIONS = 65
     LIST_TRANSACTIONS = 66
     ALLOCATE_PRODUCER_IDS = 67
+    CONSUMER_GROUP_HEARTBEAT = 68
+    CONSUMER_GROUP_DESCRIBE = 69
     CONTROLLER_REGISTRATION = 70
     ASSIGN_REPLICAS_TO_DIRS = 73
     DESCRIBE_TOPIC_PARTITIONS = 75
@@ -148,6 +150,8 @@ REQUESTS: Final[dict[int, tuple[str, str]]] = {
     65: ("describe_transactions_request", "DescribeTransactionsRequest"),
     66: ("list_transactions_request", "ListTransactionsRequest"),
     67: ("allocate_producer_ids_request", "AllocateProducerIdsRequest"),
+    68: ("consumer_group_heartbeat_request", "ConsumerGroupHeartbeatRequest"),
+    69: ("consumer_group_describe_request", "ConsumerGroupDescribeRequest"),
     70: ("controller_registration_request", "ControllerRegistrationRequest"),
     73: ("assign_replicas_to_dirs_request", "AssignReplicasToDirsRequest"),
     75: ("describe_topic_partitions_request", "DescribeTopicPartitionsRequest"),
@@ -222,6 +226,8 @@ RESPONSES: Final[dict[int, tuple[str, str]]] = {
     65: ("describe_transactions_response", "DescribeTransactionsResponse"),
     66: ("list_transactions_response", "ListTransactionsResponse"),
     67: ("allocate_producer_ids_response", "AllocateProducerIdsResponse"),
+    68: ("consumer_group_heartbeat_response", "ConsumerGroupHeartbeatResponse"),
+    69: ("consumer_group_describe_response", "ConsumerGroupDescribeResponse"),
     70: ("controller_registration_response", "ControllerRegistrationResponse"),
     73: ("assign_replicas_to_dirs_response", "AssignReplicasToDirsResponse"),
     75: ("describe_topic_partitions_response", "DescribeTopicPartitionsResponse"),
@@ -262,6 +268,20 @@ RECORDS: Final[dict[int, tuple[str, str]]] = {
 """Metadata record class of a record type: its module and its name."""
 
 DATA: Final[dict[str, str]] = {
+    "ConsumerGroupCurrentMemberAssignmentKey": "consumer_group_current_member_assignment_key",
+    "ConsumerGroupCurrentMemberAssignmentValue": "consumer_group_current_member_assignment_value",
+    "ConsumerGroupMemberMetadataKey": "consumer_group_member_metadata_key",
+    "ConsumerGroupMemberMetadataValue": "consumer_group_member_metadata_value",
+    "ConsumerGroupMetadataKey": "consumer_group_metadata_key",
+    "ConsumerGroupMetadataValue": "consumer_group_metadata_value",
+    "ConsumerGroupPartitionMetadataKey": "consumer_group_partition_metadata_key",
+    "ConsumerGroupPartitionMetadataValue": "consumer_group_partition_metadata_value",
+    "ConsumerGroupRegularExpressionKey": "consumer_group_regular_expression_key",
+    "ConsumerGroupRegularExpressionValue": "consumer_group_regular_expression_value",
+    "ConsumerGroupTargetAssignmentMemberKey": "consumer_group_target_assignment_member_key",
+    "ConsumerGroupTargetAssignmentMemberValue": "consumer_group_target_assignment_member_value",
+    "ConsumerGroupTargetAssignmentMetadataKey": "consumer_group_target_assignment_metadata_key",
+    "ConsumerGroupTargetAssignmentMetadataValue": "consumer_group_target_assignment_metadata_value",
     "ConsumerProtocolAssignment": "consumer_protocol_assignment",
     "ConsumerProtocolSubscription": "consumer_protocol_subscription",
     "ControlRecordTypeSchema": "control_record_type_schema",
@@ -347,6 +367,8 @@ FLEXIBLE_FROM: Final[dict[int, int]] = {
     65: 0,
     66: 0,
     67: 0,
+    68: 0,
+    69: 0,
     70: 0,
     73: 0,
     75: 0,
@@ -421,6 +443,8 @@ LISTENERS: Final[dict[int, tuple[str, ...]]] = {
     65: ("broker",),
     66: ("broker",),
     67: ("zkBroker", "controller"),
+    68: ("broker",),
+    69: ("broker",),
     70: ("controller",),
     73: ("controller",),
     75: ("broker",),

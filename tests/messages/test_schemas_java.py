@@ -75,4 +75,5 @@ def test_apache_reads_and_writes_the_same_bytes(release: str, path: Path) -> Non
 def test_every_message_is_known_to_one_of_the_releases(path: Path) -> None:
     known = {pair for release in RELEASES for pair in verdicts(release, path)["ok"]}
     ours = {(cls.__name__, str(version)) for cls, version in pairs()}
-    assert ours - known == set()
+    # Kafka 3.9 does not have it. Kafka 4 writes the same bytes, but there the number of a key is not its version.
+    assert ours - known == {("ConsumerGroupRegularExpressionKey", "16")}

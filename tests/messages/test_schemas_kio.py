@@ -13,7 +13,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
 from kraft.messages import registry
-from kraft.messages._index import RECORDS
+from kraft.messages._index import DATA, RECORDS
 from kraft.wire.codec import decode, encode
 from kraft.wire.schema import Message
 from tests.messages.strategies import CLASSES, messages, versions
@@ -86,5 +86,6 @@ def test_fields_that_kio_lacks_are_listed() -> None:
     control_plane = {"ControlledShutdown", "LeaderAndIsr", "StopReplica", "UpdateMetadata"}
     stored = {"GroupMetadataKey", "GroupMetadataValue", "OffsetCommitKey", "OffsetCommitValue"}
     stored |= {"TransactionLogKey", "TransactionLogValue", "QuorumStateData"}
+    stored |= {name for name in DATA if name.startswith("ConsumerGroup")}
     records = {cls.__name__ for cls in map(registry.record_class, RECORDS)}
     assert unknown == stored | records | {f"{name}{kind}" for name in control_plane for kind in _KINDS}

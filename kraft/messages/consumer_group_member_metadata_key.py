@@ -1,0 +1,31 @@
+"""Generated from spec/ConsumerGroupMemberMetadataKey.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["ConsumerGroupMemberMetadataKey"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ConsumerGroupMemberMetadataKey(Message):
+    """ConsumerGroupMemberMetadataKey (data): versions 5.
+
+    Attributes:
+        group_id (5+): Group id.
+        member_id (5+): Member id.
+    """
+
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (5, 5)
+
+    group_id: str = ""
+    member_id: str = ""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "string", versions=(5, OPEN)),
+        Field("member_id", "string", versions=(5, OPEN)),
+    )

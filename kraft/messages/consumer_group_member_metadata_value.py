@@ -1,0 +1,97 @@
+"""Generated from spec/ConsumerGroupMemberMetadataValue.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["ClassicMemberMetadata", "ClassicProtocol", "ConsumerGroupMemberMetadataValue"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ClassicProtocol(Message):
+    """Protocols of its JoinGroup. (0+)
+
+    Attributes:
+        name: Protocol name.
+        metadata: Metadata of the protocol.
+    """
+
+    name: str = ""
+    metadata: bytes = b""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("name", "string"),
+        Field("metadata", "bytes"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ClassicMemberMetadata(Message):
+    """Present if the member uses the classic protocol. (0+)
+
+    Attributes:
+        session_timeout_ms: Session timeout in milliseconds.
+        supported_protocols: Protocols of its JoinGroup.
+    """
+
+    session_timeout_ms: int = 0
+    supported_protocols: list[ClassicProtocol] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("session_timeout_ms", "int32"),
+        Field("supported_protocols", "[]struct", ClassicProtocol),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ConsumerGroupMemberMetadataValue(Message):
+    """ConsumerGroupMemberMetadataValue (data): versions 0, flexible from 0.
+
+    Attributes:
+        instance_id: Static member's own name, or null.
+        rack_id: Rack of the client, or null.
+        client_id: Client id.
+        client_host: Address of the client.
+        subscribed_topic_names: Topics to which the member subscribes by name.
+        subscribed_topic_regex: Regular expression to which the member subscribes, or null.
+        rebalance_timeout_ms: Rebalance timeout in milliseconds.
+        server_assignor: Assignor that the member prefers, or null.
+        classic_member_metadata: Present if the member uses the classic protocol.
+    """
+
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    instance_id: str | None = ""
+    rack_id: str | None = ""
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topic_names: list[str] = attrs.Factory(list)
+    subscribed_topic_regex: str | None = ""
+    rebalance_timeout_ms: int = -1
+    server_assignor: str | None = ""
+    classic_member_metadata: ClassicMemberMetadata | None = None
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("instance_id", "string", nullable=(0, OPEN)),
+        Field("rack_id", "string", nullable=(0, OPEN)),
+        Field("client_id", "string"),
+        Field("client_host", "string"),
+        Field("subscribed_topic_names", "[]string"),
+        Field("subscribed_topic_regex", "string", nullable=(0, OPEN)),
+        Field("rebalance_timeout_ms", "int32", default=-1),
+        Field("server_assignor", "string", nullable=(0, OPEN)),
+        Field(
+            "classic_member_metadata",
+            "struct",
+            ClassicMemberMetadata,
+            nullable=(0, OPEN),
+            tag=0,
+            tagged=(0, OPEN),
+            default=None,
+        ),
+    )

@@ -1,0 +1,31 @@
+"""Generated from spec/ConsumerGroupRegularExpressionKey.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["ConsumerGroupRegularExpressionKey"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ConsumerGroupRegularExpressionKey(Message):
+    """ConsumerGroupRegularExpressionKey (data): versions 16.
+
+    Attributes:
+        group_id (16+): Group id.
+        regular_expression (16+): Regular expression to which members subscribe.
+    """
+
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (16, 16)
+
+    group_id: str = ""
+    regular_expression: str = ""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "string", versions=(16, OPEN)),
+        Field("regular_expression", "string", versions=(16, OPEN)),
+    )

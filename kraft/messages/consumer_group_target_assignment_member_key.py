@@ -1,0 +1,31 @@
+"""Generated from spec/ConsumerGroupTargetAssignmentMemberKey.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["ConsumerGroupTargetAssignmentMemberKey"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ConsumerGroupTargetAssignmentMemberKey(Message):
+    """ConsumerGroupTargetAssignmentMemberKey (data): versions 7.
+
+    Attributes:
+        group_id (7+): Group id.
+        member_id (7+): Member id.
+    """
+
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (7, 7)
+
+    group_id: str = ""
+    member_id: str = ""
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "string", versions=(7, OPEN)),
+        Field("member_id", "string", versions=(7, OPEN)),
+    )
