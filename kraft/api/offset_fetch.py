@@ -58,7 +58,16 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetc
         groups = []
         for wanted in distinct.values():
             await turns.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
-            groups.append(await _fetch(broker, wanted.group_id, wanted.topics, message.require_stable))
+            groups.append(
+                await _fetch(
+                    broker,
+                    wanted.group_id,
+                    wanted.topics,
+                    message.require_stable,
+                    wanted.member_id,
+                    wanted.member_epoch,
+                )
+            )
         return OffsetFetchResponse(groups=groups)
     group = await _fetch(broker, message.group_id, message.topics, message.require_stable)
     return OffsetFetchResponse(error_code=group.error_code, topics=mapped(group.topics, _older_topic))
@@ -68,10 +77,16 @@ at_zk_broker = at_broker
 
 
 async def _fetch(
-    broker: BrokerContext, group_id: str, topics: Sequence[WantedTopic] | None, require_stable: bool
+    broker: BrokerContext,
+    group_id: str,
+    topics: Sequence[WantedTopic] | None,
+    require_stable: bool,
+    member_id: str | None = None,
+    member_epoch: int = -1,
 ) -> OffsetFetchResponseGroup:
     try:
         shard = broker.groups.shard_of(group_id)
+        shard.core.consumers.check_fetch(group_id, member_id, member_epoch)
     except KafkaError as refused:
         return OffsetFetchResponseGroup(group_id=group_id, error_code=refused.code)
     found = fetched(shard.core.offsets, group_id, topics, require_stable=require_stable)

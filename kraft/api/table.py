@@ -51,6 +51,8 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.DESCRIBE_CLUSTER: (0, 2),
         ApiKey.DESCRIBE_PRODUCERS: (0, 0),
         ApiKey.UNREGISTER_BROKER: (0, 0),
+        ApiKey.CONSUMER_GROUP_HEARTBEAT: (0, 1),
+        ApiKey.CONSUMER_GROUP_DESCRIBE: (0, 1),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
         ApiKey.ADD_RAFT_VOTER: (0, 1),
         ApiKey.REMOVE_RAFT_VOTER: (0, 0),

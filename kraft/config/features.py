@@ -6,6 +6,7 @@ import re
 
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
+GROUP_VERSION = "group.version"
 
 #: (release, level of its first IV, number of IVs). Levels rise through all IVs without a gap.
 _RELEASES = (
@@ -38,10 +39,12 @@ MIN_METADATA_LEVEL = 7
 MAX_METADATA_LEVEL = 21
 DEFAULT_METADATA_LEVEL = 21
 
-#: The features that a node registers and reports: (lowest, highest level). kraft.version 0 means static voters.
+#: The features that a node registers and reports: (lowest, highest level). kraft.version 0 means static voters,
+#: group.version 1 allows consumer groups of KIP-848.
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     METADATA_VERSION: (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL),
     KRAFT_VERSION: (0, 0),
+    GROUP_VERSION: (0, 1),
 }
 
 #: The features of Kafka beside metadata.version, as its tools list them: (highest level, metadata.version of the
@@ -49,7 +52,7 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
 OTHER_FEATURES: dict[str, tuple[int, int]] = {
     KRAFT_VERSION: (1, 21),
     "transaction.version": (2, 24),
-    "group.version": (1, 22),
+    GROUP_VERSION: (1, 22),
     "eligible.leader.replicas.version": (1, 26),
     "share.version": (1, 28),
     "streams.version": (1, 29),

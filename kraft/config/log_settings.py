@@ -142,7 +142,7 @@ class ReplicationSettings:
 
 @attrs.frozen
 class GroupSettings:
-    """Classic consumer groups and ``__consumer_offsets``."""
+    """Consumer groups and ``__consumer_offsets``. The settings ``group.consumer.*`` are those of KIP-848."""
 
     group_min_session_timeout_ms: int = integer(6000, "The shortest session timeout that a member may request.")
     group_max_session_timeout_ms: int = integer(1_800_000, "The longest session timeout that a member may request.")
@@ -150,6 +150,15 @@ class GroupSettings:
         3000, "How long the first rebalance of an empty group waits for more members."
     )
     group_max_size: int = integer(INT_MAX, "The maximum number of members of a group.", limit=at_least(1))
+    group_consumer_session_timeout_ms: int = integer(
+        45_000, "The session timeout of members that use the consumer protocol.", limit=at_least(1)
+    )
+    group_consumer_heartbeat_interval_ms: int = integer(
+        5000, "How often members that use the consumer protocol send heartbeats.", limit=at_least(1)
+    )
+    group_consumer_max_size: int = integer(
+        INT_MAX, "The maximum number of members of a group that uses the consumer protocol.", limit=at_least(1)
+    )
     offset_metadata_max_bytes: int = integer(4096, "The longest metadata text that may go with a committed offset.")
     offsets_load_buffer_size: int = integer(
         5 * 2**20,

@@ -70,6 +70,7 @@ class Groups:
             lambda: str(self.world.new_uuid()),
             lambda: _has_enough_in_sync(partition),
             lambda: partition.log.config.max_message_bytes,
+            lambda: self.replicas.image,
             partial(_check_producer, partition),
         )
 
@@ -186,7 +187,7 @@ class Groups:
             await trio.sleep(self.retention_check_interval_ms / 1000)
             for shard in self._shards.all():
                 if shard.is_active:
-                    await _perform_all(shard, map(ExpireOffsets, list(shard.core.groups)))
+                    await _perform_all(shard, map(ExpireOffsets, shard.core.group_ids()))
 
 
 def _has_enough_in_sync(partition: HostedPartition) -> bool:

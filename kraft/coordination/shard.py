@@ -215,6 +215,10 @@ class Shard(Generic[C]):
                 self._append_failed(effects, error)
                 return
             yield from self._replay(done)
+        elif self._uncommitted:
+            # The responses may describe records of earlier steps (Apache: CoordinatorRuntime does the same).
+            self._limit(effects)
+            self._uncommitted[-1].effects.replies_once_committed.extend(effects.replies_once_committed)
         else:
             yield from _answered(effects.replies_once_committed)
         yield from _answered(effects.replies)
@@ -245,13 +249,17 @@ class Shard(Generic[C]):
         if self.partition.leadership is not self._leadership:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         end_offset = self.partition.append(bytearray(batch), now_ms).last_offset + 1
+        self._limit(effects)
+        if not self._uncommitted:
+            self._stop_watching = self.partition.watch(self._woken)
+        self._uncommitted.append(Written(end_offset, effects))
+
+    def _limit(self, effects: Effects) -> None:
+        """Begin the time in which the records of the replies must be committed."""
         deadline_s = trio.current_time() + self.commit_timeout_s
         for slot, _ in effects.replies_once_committed:
             assert isinstance(slot, ReplySlot)
             slot.deadline_s = deadline_s
-        if not self._uncommitted:
-            self._stop_watching = self.partition.watch(self._woken)
-        self._uncommitted.append(Written(end_offset, effects))
 
     def _append_failed(self, effects: Effects, error: Exception) -> None:
         """Discard the core, whose state is ahead of the log, and reload the partition. Clients retry."""

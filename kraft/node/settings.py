@@ -12,7 +12,7 @@ from kraft.config.listeners import Endpoint
 from kraft.config.topic import LogConfig
 from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
-from kraft.coordinator.groups.rebalance import CoordinatorSettings
+from kraft.coordinator.groups.rebalance import ConsumerProtocolSettings, CoordinatorSettings
 from kraft.node.open_files import FileBudget
 from kraft.raft.timing import Timing
 from kraft.rpc.plane import Plane
@@ -103,6 +103,11 @@ def group_settings(config: NodeConfig) -> CoordinatorSettings:
         offset_metadata_max_bytes=groups.offset_metadata_max_bytes,
         offsets_retention_ms=groups.offsets_retention_minutes * _MINUTE_MS,
         offsets_commit_timeout_s=groups.offsets_commit_timeout_ms / 1000,
+        consumer=ConsumerProtocolSettings(
+            session_timeout_s=groups.group_consumer_session_timeout_ms / 1000,
+            heartbeat_interval_s=groups.group_consumer_heartbeat_interval_ms / 1000,
+            max_size=groups.group_consumer_max_size,
+        ),
     )
 
 

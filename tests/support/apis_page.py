@@ -24,7 +24,7 @@ Notes:
   minimum is higher. Apache Kafka 4 advertises them too, and closes the connection.
 - A broker does not support transactions yet: InitProducerId and Produce refuse a transactional id, and FindCoordinator
   answers INVALID_REQUEST for a transaction.
-- A broker does not serve the consumer group protocol of KIP-848 yet: with `group.protocol=consumer` the client fails.
+- The consumer group protocol of KIP-848 needs `group.version` 1, without which a heartbeat gets UNSUPPORTED_VERSION.
 - Only PLAINTEXT listeners exist yet, and no ACLs and no quotas. The columns "needs" and "quota" have the operation that
   Apache Kafka authorizes, and the client quota that it charges.
 """

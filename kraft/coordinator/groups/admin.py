@@ -7,6 +7,8 @@ from collections.abc import Generator, Iterable
 import attrs
 
 from kraft.coordinator.core import CoordinatorRequest
+from kraft.coordinator.groups.consumer.group import ConsumerGroup
+from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, Group, GroupState
 from kraft.coordinator.groups.offsets import Offsets, delete_group, forget
 from kraft.coordinator.groups.rebalance import Step
@@ -29,6 +31,9 @@ from kraft.wire.errors import ErrorCode, shortened
 NOT_FOUND_SAID_VERSION = 6
 """The first version in which DescribeGroups returns GROUP_ID_NOT_FOUND. Before, an unknown group is Dead (KIP-1043)."""
 GROUP_TYPE = "classic"
+CONSUMER_GROUP_TYPE = "consumer"
+_MEMBERS_AT_ONCE = 10
+"""The members of a consumer group whose states are examined in the time in which a group is listed."""
 _LOWERED_CHARACTERS = 1000
 """The characters of a filter's name whose lower case takes as long as the listing of a group."""
 
@@ -95,6 +100,19 @@ def _in_lower_case(names: Iterable[str]) -> Generator[int, None, set[str]]:
     return lowered
 
 
+def listed_consumers(groups: dict[str, ConsumerGroup], wanted: GroupFilter) -> Steps[list[ListedGroup]]:
+    """:func:`listed` for the groups of KIP-848."""
+    answer: list[ListedGroup] = []
+    if wanted.types and CONSUMER_GROUP_TYPE not in wanted.types:
+        return answer
+    for group in list(groups.values()):
+        yield 1 + len(group.members) // _MEMBERS_AT_ONCE
+        state = group.state().value
+        if not wanted.states or state.lower() in wanted.states:
+            answer.append(ListedGroup(group.group_id, CONSUMER_PROTOCOL, state, CONSUMER_GROUP_TYPE))
+    return answer
+
+
 def listed(groups: dict[str, Group], wanted: GroupFilter) -> Generator[int, None, list[ListedGroup]]:
     """List the groups that the filter admits.
 
@@ -117,37 +135,41 @@ def listed(groups: dict[str, Group], wanted: GroupFilter) -> Generator[int, None
     return answer
 
 
-def delete(step: Step, groups: dict[str, Group], offsets: Offsets, request: CoordinatorRequest) -> Steps[None]:
+def delete(
+    step: Step, groups: dict[str, Group], consumers: ConsumerGroups, offsets: Offsets, request: CoordinatorRequest
+) -> Steps[None]:
     """Delete groups without members, with all their offsets."""
     message: DeleteGroupsRequest = request.message
     results = []
     for group_id in message.groups_names:
-        group = groups.get(group_id)
-        if group is None:
+        group, consumer = groups.get(group_id), consumers.groups.get(group_id)
+        if group is None and consumer is None:
             code = ErrorCode.GROUP_ID_NOT_FOUND
-        elif group.state is not GroupState.EMPTY:
+        elif (group is not None and group.state is not GroupState.EMPTY) or (consumer is not None and consumer.members):
             code = ErrorCode.NON_EMPTY_GROUP
         elif not step.may_write():
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         else:
             code = ErrorCode.NONE
             yield from forget(step, offsets, group_id, offsets.written(group_id))
-            delete_group(step, groups, group_id)
+            yield from delete_group(step, groups, consumers, group_id)
         results.append(DeletableGroupResult(group_id=group_id, error_code=code))
         yield 1
     step.reply_once_committed(request.token, DeleteGroupsResponse(results=results))
 
 
-def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, request: CoordinatorRequest) -> Steps[None]:
+def delete_offsets(
+    step: Step, groups: dict[str, Group], consumers: ConsumerGroups, offsets: Offsets, request: CoordinatorRequest
+) -> Steps[None]:
     """Delete single offsets, except those of topics to which the group's members subscribe (KIP-496)."""
     message: OffsetDeleteRequest = request.message
-    group = groups.get(message.group_id)
+    group, consumer = groups.get(message.group_id), consumers.groups.get(message.group_id)
     response = OffsetDeleteResponse()
-    if group is None:
+    if group is None and consumer is None:
         response.error_code = ErrorCode.GROUP_ID_NOT_FOUND
         step.reply(request.token, response)
         return
-    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL:
+    if group is not None and group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL:
         response.error_code = ErrorCode.NON_EMPTY_GROUP
         step.reply(request.token, response)
         return
@@ -157,8 +179,10 @@ def delete_offsets(step: Step, groups: dict[str, Group], offsets: Offsets, reque
         return
     # Also those with an uncommitted tombstone: clients see them until it is committed, and the response must wait.
     written = {**offsets.written(message.group_id), **offsets.of(message.group_id)}
+    read = frozenset() if consumer is None else consumer.subscribed_topics()
     for topic in message.topics:
-        code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.subscribes_to(topic.name) else ErrorCode.NONE
+        is_read = topic.name in read or (group is not None and group.subscribes_to(topic.name))
+        code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_read else ErrorCode.NONE
         answer = OffsetDeleteResponseTopic(name=topic.name)
         for partition in topic.partitions:
             index = partition.partition_index

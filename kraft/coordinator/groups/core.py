@@ -24,6 +24,11 @@ from kraft.coordinator.core import (
     Token,
 )
 from kraft.coordinator.groups import admin, offsets, session, transactions
+from kraft.coordinator.groups.consumer.description import describe_consumers
+from kraft.coordinator.groups.consumer.heartbeat import fence_late
+from kraft.coordinator.groups.consumer.heartbeat import heartbeat as consumer_heartbeat
+from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord
+from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.group import Group, GroupState
 from kraft.coordinator.groups.join import join
 from kraft.coordinator.groups.offsets import Offsets
@@ -42,6 +47,8 @@ from kraft.coordinator.groups.records import (
     decode_group,
     decode_record,
 )
+from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
@@ -51,6 +58,7 @@ from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
+from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps, finished
 
 
@@ -97,14 +105,20 @@ def _in_bytes(work: Steps[T]) -> Steps[T]:
 class GroupCoordinator:
     """All groups of one partition. :class:`Step` describes ``may_write`` and ``max_batch_bytes``, ``transactions``
     ``check_producer``.
+
+    ``groups`` are the classic groups. ``image`` returns the metadata of topics as this broker knows it.
     """
 
     settings: CoordinatorSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
     max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
+    image: Callable[[], Image] = Image
     check_producer: transactions.CheckProducer = lambda producer_id, epoch, marker: None
     groups: dict[str, Group] = attrs.Factory(dict)
+    consumers: ConsumerGroups = attrs.field(
+        init=False, default=attrs.Factory(lambda self: ConsumerGroups(self.image), takes_self=True)
+    )
     offsets: Offsets = attrs.Factory(Offsets)
     _timers: list[tuple[float, str]] = attrs.Factory(list)
     """A heap of (time, group id). A heartbeat postpones a deadline but not its timer: timers may be early, but never
@@ -135,7 +149,7 @@ class GroupCoordinator:
                 for record in event.records:
                     yield from self._committed(step, record)
             case ExpireOffsets():
-                yield from offsets.expire(step, self.groups, self.offsets, event.group_id)
+                yield from offsets.expire(step, self.groups, self.consumers, self.offsets, event.group_id)
             case ForgetTopics():
                 yield from offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
             case CoordinatorDeadlineReached():
@@ -147,29 +161,37 @@ class GroupCoordinator:
         """When the next :class:`CoordinatorDeadlineReached` is due."""
         return self._timers[0][0] if self._timers else NO_DEADLINE
 
+    def group_ids(self) -> list[str]:
+        return [*self.groups, *self.consumers.groups]
+
     def _request(self, step: Step, request: CoordinatorRequest) -> Steps[None]:
         message = request.message
         match message:
+            case ConsumerGroupHeartbeatRequest():
+                yield from consumer_heartbeat(step, self.groups, self.consumers, request)
             case HeartbeatRequest():
                 session.heartbeat(step, self.groups, request)
             case OffsetCommitRequest():
-                yield from offsets.commit(step, self.groups, self.offsets, request)
+                yield from offsets.commit(step, self.groups, self.consumers, self.offsets, request)
             case JoinGroupRequest():
-                yield from join(step, self.groups, request)
+                if (yield from self.consumers.gives_way(step, request)):
+                    yield from join(step, self.groups, request)
             case SyncGroupRequest():
                 yield from session.sync(step, self.groups, request)
             case LeaveGroupRequest():
                 yield from session.leave(step, self.groups, request)
+            case ConsumerGroupDescribeRequest():
+                step.reply_once_committed(request.token, (yield from describe_consumers(self.consumers, request)))
             case DescribeGroupsRequest():
                 step.reply(request.token, (yield from admin.describe(self.groups, request)))
             case DeleteGroupsRequest():
-                yield from admin.delete(step, self.groups, self.offsets, request)
+                yield from admin.delete(step, self.groups, self.consumers, self.offsets, request)
             case TxnOffsetCommitRequest():
                 yield from transactions.commit(step, self.groups, self.offsets, request, self.check_producer)
             case transactions.EndTransaction():
                 transactions.end(step, request.token, message, self.check_producer)
             case OffsetDeleteRequest():
-                yield from admin.delete_offsets(step, self.groups, self.offsets, request)
+                yield from admin.delete_offsets(step, self.groups, self.consumers, self.offsets, request)
             case _:
                 raise TypeError(f"not a request of the group coordinator: {type(message).__name__}")
         self._set_timer(getattr(message, "group_id", ""))
@@ -186,6 +208,9 @@ class GroupCoordinator:
         if isinstance(record, TransactionEnd):
             yield from self.offsets.end(record.producer_id, is_committed=record.marker.committed)
             return
+        if isinstance(record, ConsumerGroupRecord):
+            self.consumers.commit(record)
+            return
         group = self.groups.get(record.group_id)
         if group is not None and group.storing is not None and group.storing.record is record:
             yield from session.assignment_committed(step, group)
@@ -193,9 +218,7 @@ class GroupCoordinator:
 
     def _set_timer(self, group_id: str) -> None:
         group = self.groups.get(group_id)
-        if group is None:
-            return
-        at = group.deadline()
+        at = self.consumers.deadline(group_id) if group is None else group.deadline()
         if at < self._timer_of.get(group_id, NO_DEADLINE):
             self._timer_of[group_id] = at
             heapq.heappush(self._timers, (at, group_id))
@@ -211,7 +234,9 @@ class GroupCoordinator:
             group = self.groups.get(group_id)
             if group is not None:
                 yield from time_passed(step, group)
-                self._set_timer(group_id)
+            else:
+                yield from fence_late(step, self.consumers, group_id)
+            self._set_timer(group_id)
             yield 1
 
     def load(self, records: Iterable[StoredRecord]) -> Steps[None]:
@@ -231,6 +256,8 @@ class GroupCoordinator:
                 yield _MARKER_BYTES
             elif isinstance(record, OffsetRecord):
                 self.offsets.replay(record)
+            elif isinstance(record, ConsumerGroupRecord):
+                self.consumers.load(record)
             elif record is not None and record.value is None:
                 self.groups.pop(record.group_id, None)
             elif record is not None and record.value is not None:
@@ -242,7 +269,8 @@ class GroupCoordinator:
         step = Step(now, self.settings, self.new_uuid, effects=effects)
         for group_id in self.offsets.groups():
             # A group that only committed offsets has no group metadata record.
-            self.groups.setdefault(group_id, Group(group_id, state_since_ms=step.timestamp_ms))
+            if group_id not in self.consumers.groups:
+                self.groups.setdefault(group_id, Group(group_id, state_since_ms=step.timestamp_ms))
             yield len(group_id)
         for group_id, group in self.groups.items():
             for member in group.members.values():
@@ -252,6 +280,9 @@ class GroupCoordinator:
                 yield from _in_bytes(prepare(step, group))
             self._set_timer(group_id)
             yield len(group_id) + _MEMBER_BYTES * len(group.members)
+        yield from _in_bytes(self.consumers.begin(now, self.settings))
+        for group_id in self.consumers.groups:
+            self._set_timer(group_id)
 
     def unload(self) -> Steps[None]:
         """Free the offsets, which takes long for many of them. Yields costs as :meth:`load` does."""

@@ -14,6 +14,7 @@ from typing import Protocol
 import attrs
 
 from kraft.coordinator.core import CoordinatorRequest
+from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, NO_TIMESTAMP, Group, GroupState
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.rebalance import Step
@@ -184,16 +185,21 @@ def _named(topics: Iterable[WantedTopic]) -> Iterator[tuple[str, Sequence[int]]]
         yield topic.name, topic.partition_indexes
 
 
-def commit(step: Step, groups: dict[str, Group], offsets: Offsets, request: CoordinatorRequest) -> Steps[None]:
+def commit(
+    step: Step, groups: dict[str, Group], consumers: ConsumerGroups, offsets: Offsets, request: CoordinatorRequest
+) -> Steps[None]:
     """Append the offsets if the sender may commit for the group. Otherwise every partition gets the error."""
     message: OffsetCommitRequest = request.message
     try:
-        _check_committer(step, groups, request)
+        if message.group_id in consumers.groups:
+            yield from consumers.check_commit(message, request.version)
+        else:
+            _check_committer(step, groups, request)
         if not step.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if (yield from batch_bytes(message)) > step.max_batch_bytes():
             raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
-        if message.group_id not in groups:
+        if message.group_id not in groups and message.group_id not in consumers.groups:
             groups[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
         refused = ErrorCode.NONE
     except KafkaError as error:
@@ -284,28 +290,36 @@ def forget_topics(step: Step, offsets: Offsets, group_id: str, is_gone: Callable
     yield from forget(step, offsets, group_id, islice(gone, MAX_TOMBSTONES))
 
 
-def expire(step: Step, groups: dict[str, Group], offsets: Offsets, group_id: str) -> Steps[None]:
+def expire(
+    step: Step, groups: dict[str, Group], consumers: ConsumerGroups, offsets: Offsets, group_id: str
+) -> Steps[None]:
     """Append tombstones for offsets older than ``offsets.retention.minutes``, at most ``MAX_TOMBSTONES``.
 
     Delete the group, too, if it has neither members nor offsets left.
     """
-    group = groups.get(group_id)
-    if group is None:
-        return
+    group, consumer = groups.get(group_id), consumers.groups.get(group_id)
     table = offsets.of(group_id)
-    old = (
-        each
-        for each in table
-        if not offsets.is_unstable(group_id, each) and _expired(step, group, each[0], table[each])
-    )
+    stable = (each for each in table if not offsets.is_unstable(group_id, each))
+    if group is not None:
+        old = (each for each in stable if _expired(step, group, each[0], table[each]))
+        # A group with pending member ids is about to have members.
+        is_unused = group.state is GroupState.EMPTY and not group.pending
+    elif consumer is not None:
+        read = consumer.subscribed_topics()
+        old = (each for each in stable if each[0] not in read and _lapsed(step, table[each]))
+        is_unused = not consumer.members
+    else:
+        return
     yield from forget(step, offsets, group_id, islice(old, MAX_TOMBSTONES))
-    # A group with pending member ids is about to have members.
-    if group.state is GroupState.EMPTY and not group.pending and not offsets.written(group_id):
-        delete_group(step, groups, group_id)
+    if is_unused and not offsets.written(group_id):
+        yield from delete_group(step, groups, consumers, group_id)
 
 
-def delete_group(step: Step, groups: dict[str, Group], group_id: str) -> None:
-    """Remove the group and append its tombstone."""
+def delete_group(step: Step, groups: dict[str, Group], consumers: ConsumerGroups, group_id: str) -> Steps[None]:
+    """Remove a group without members, and append its tombstones."""
+    if group_id in consumers.groups:
+        yield from consumers.delete(step, group_id)
+        return
     group = groups.pop(group_id)
     group.become(GroupState.DEAD, step.timestamp_ms)
     step.effects.append.append(GroupRecord(group_id, None))
@@ -326,6 +340,12 @@ def _expired(step: Step, group: Group, topic: str, committed: CommittedOffset) -
             return False
     if group.subscribes_to(topic):
         return False
+    return _lapsed(step, committed, since_ms)
+
+
+def _lapsed(step: Step, committed: CommittedOffset, since_ms: int | None = None) -> bool:
+    """Return whether the retention of an offset is over. It starts at the commit by default."""
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
         return step.timestamp_ms >= committed.expire_timestamp_ms
-    return step.timestamp_ms - since_ms >= step.settings.offsets_retention_ms
+    start_ms = committed.commit_timestamp_ms if since_ms is None else since_ms
+    return step.timestamp_ms - start_ms >= step.settings.offsets_retention_ms

@@ -28,6 +28,15 @@ _BATCH_BYTES = 80
 
 
 @attrs.frozen
+class ConsumerProtocolSettings:
+    """Broker settings of the consumer protocol (KIP-848), named as in Kafka without ``group.consumer``."""
+
+    session_timeout_s: float = 45.0
+    heartbeat_interval_s: float = 5.0
+    max_size: int = 2**31 - 1
+
+
+@attrs.frozen
 class CoordinatorSettings:
     """Broker settings of the coordinator, named as in Kafka. The retention is compared with timestamps of records."""
 
@@ -38,6 +47,7 @@ class CoordinatorSettings:
     offset_metadata_max_bytes: int = 4096
     offsets_retention_ms: int = 7 * 24 * 3600 * 1000
     offsets_commit_timeout_s: float = 5.0
+    consumer: ConsumerProtocolSettings = ConsumerProtocolSettings()
 
 
 @attrs.define

@@ -1,17 +1,18 @@
 """The records of ``__consumer_offsets`` in Apache Kafka's bytes: an int16 version, then the message.
 
-Key versions 0 and 1 are an offset commit, 2 is a group's metadata. Values have the versions of Kafka 3.9: an offset
-commit has version 3, or 1 if it has an expiry of its own. Group metadata has version 3.
+Key versions 0 and 1 are an offset commit, 2 is the metadata of a classic group, and :mod:`.consumer.records` has the
+others. Values have the versions of Kafka 3.9: an offset commit has version 3, or 1 if it has an expiry of its own.
+Group metadata has version 3.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import attrs
 
+from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord, decode_consumer_record
+from kraft.coordinator.groups.framing import VERSION, framed, known_version, unframed, version_of
 from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupMember, GroupState
 from kraft.coordinator.groups.subscription import subscribed_topics
 from kraft.messages.group_metadata_key import GroupMetadataKey
@@ -21,11 +22,8 @@ from kraft.messages.offset_commit_value import OffsetCommitValue
 from kraft.metadata.steps import Steps
 from kraft.records.batch import NO_PRODUCER_ID
 from kraft.records.control import EndTransactionMarker
-from kraft.wire.codec import decode, decode_in_steps, encode, encode_in_steps
-from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
-from kraft.wire.schema import Message
+from kraft.wire.codec import decode, decode_in_steps, encode_in_steps
 
-_VERSION = struct.Struct(">h")
 OFFSET_KEY_VERSION = 1
 GROUP_KEY_VERSION = 2
 OFFSET_VALUE_VERSION = 3
@@ -93,17 +91,13 @@ class TransactionEnd:
         return self.marker.value
 
 
-CoordinatorRecord = OffsetRecord | GroupRecord | TransactionEnd
+CoordinatorRecord = OffsetRecord | GroupRecord | TransactionEnd | ConsumerGroupRecord
 """One record of ``__consumer_offsets``. Compared by identity, because equal records have different offsets in the log.
 """
 
 
-def _framed(message: Message, version: int) -> bytes:
-    return _VERSION.pack(version) + encode(message, version)
-
-
 def offset_key(group_id: str, topic: str, partition: int) -> bytes:
-    return _framed(OffsetCommitKey(group=group_id, topic=topic, partition=partition), OFFSET_KEY_VERSION)
+    return framed(OffsetCommitKey(group=group_id, topic=topic, partition=partition), OFFSET_KEY_VERSION)
 
 
 def offset_value(committed: CommittedOffset) -> bytes:
@@ -115,11 +109,11 @@ def offset_value(committed: CommittedOffset) -> bytes:
         commit_timestamp=committed.commit_timestamp_ms,
         expire_timestamp=committed.expire_timestamp_ms,
     )
-    return _framed(value, OFFSET_VALUE_VERSION_WITH_EXPIRY if expires else OFFSET_VALUE_VERSION)
+    return framed(value, OFFSET_VALUE_VERSION_WITH_EXPIRY if expires else OFFSET_VALUE_VERSION)
 
 
 def group_key(group_id: str) -> bytes:
-    return _framed(GroupMetadataKey(group=group_id), GROUP_KEY_VERSION)
+    return framed(GroupMetadataKey(group=group_id), GROUP_KEY_VERSION)
 
 
 def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) -> Steps[bytes]:
@@ -150,7 +144,7 @@ def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) ->
         current_state_timestamp=group.state_since_ms,
         members=members,
     )
-    out = bytearray(_VERSION.pack(GROUP_VALUE_VERSION))
+    out = bytearray(VERSION.pack(GROUP_VALUE_VERSION))
     for _ in encode_in_steps(value, GROUP_VALUE_VERSION, out, []):
         yield _ENCODING_COST
     return bytes(out)
@@ -162,35 +156,36 @@ def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
     Raises:
         DecodeError: the key is shorter than its version, or damaged.
     """
-    version = _version_of(key)
+    version = version_of(key)
     if version in (0, OFFSET_KEY_VERSION):
-        return decode(OffsetCommitKey, version, key, _VERSION.size)[0]
+        return decode(OffsetCommitKey, version, key, VERSION.size)[0]
     if version == GROUP_KEY_VERSION:
-        return decode(GroupMetadataKey, version, key, _VERSION.size)[0]
+        return decode(GroupMetadataKey, version, key, VERSION.size)[0]
     return None
 
 
 def decode_record(
     key: bytes | None, value: bytes | None, producer_id: int = NO_PRODUCER_ID
-) -> OffsetRecord | GroupRecord | None:
+) -> OffsetRecord | GroupRecord | ConsumerGroupRecord | None:
     """Return one record of the log, or None if its kind is unknown. ``producer_id`` is that of its transaction.
 
     Raises:
         DecodeError: the record is damaged.
     """
-    decoded = None if key is None else decode_key(key)
+    if key is None:
+        return None
+    decoded = decode_key(key)
     if isinstance(decoded, GroupMetadataKey):
         return GroupRecord(decoded.group, value)
     if decoded is None:
-        return None
+        return decode_consumer_record(key, value)
     committed = None if value is None else decode_offset(value)
     return OffsetRecord(decoded.group, decoded.topic, decoded.partition, committed, producer_id)
 
 
 def decode_offset(value: bytes) -> CommittedOffset:
     """Raises DecodeError if the value is damaged or has an unknown version."""
-    with _known_version():
-        message = decode(OffsetCommitValue, _version_of(value), value, _VERSION.size)[0]
+    message = unframed(OffsetCommitValue, value)
     return CommittedOffset(
         offset=message.offset,
         leader_epoch=message.leader_epoch,
@@ -206,9 +201,9 @@ def decode_group(group_id: str, value: bytes) -> Steps[Group]:
     Raises:
         DecodeError: the value is damaged or has an unknown version.
     """
-    with _known_version():
+    with known_version():
         message, _ = yield from decode_in_steps(
-            GroupMetadataValue, _version_of(value), value, _VERSION.size, max_elements=len(value)
+            GroupMetadataValue, version_of(value), value, VERSION.size, max_elements=len(value)
         )
     group = Group(
         group_id,
@@ -237,18 +232,3 @@ def decode_group(group_id: str, value: bytes) -> Steps[Group]:
         group.leader = message.leader
     group.topics = yield from subscribed_topics(group)
     return group
-
-
-@contextmanager
-def _known_version() -> Iterator[None]:
-    try:
-        yield
-    except UnsupportedVersionError as error:
-        raise DecodeError(str(error)) from None
-
-
-def _version_of(data: bytes) -> int:
-    if len(data) < _VERSION.size:
-        raise DecodeError("a record of __consumer_offsets is shorter than its version")
-    version: int = _VERSION.unpack_from(data)[0]
-    return version

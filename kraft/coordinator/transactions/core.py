@@ -227,7 +227,7 @@ class TransactionCoordinator:
         Raises:
             DecodeError: a record is damaged.
         """
-        for key, value in records:
+        for key, value, *_ in records:
             record = yield from decode_transaction(key, value)
             if record is not None and record.transaction is None:
                 self.entries.pop(record.transactional_id, None)

@@ -215,7 +215,7 @@ def test_an_unused_id_expires() -> None:
     desk.pass_time(1)
     desk.step(ExpireTransactionalIds())
     assert ID not in desk.core.entries
-    assert desk.written[-1] == (transaction_key(ID), None)
+    assert desk.written[-1][:2] == (transaction_key(ID), None)
     assert desk.add(producer, PARTITION) == {PARTITION: ErrorCode.INVALID_PRODUCER_ID_MAPPING}
     desk.reload()
     assert desk.core.entries == {}

@@ -1,0 +1,33 @@
+"""ConsumerGroupHeartbeat (key 68): join, leave and keep in step with a consumer group (KIP-848).
+
+Versions 0 and 1: since 1 the client chooses the member id (KIP-1082), and may subscribe by a regular expression.
+"""
+
+from __future__ import annotations
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.config.features import GROUP_VERSION
+from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from kraft.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+
+ROW = Api(
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    versions={ListenerType.BROKER: (0, 1)},
+    permissions=((Operation.READ, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+)
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: ConsumerGroupHeartbeatRequest) -> Reply:
+    if not broker.image.features.get(GROUP_VERSION, 0):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+
+
+def error(
+    message: ConsumerGroupHeartbeatRequest, version: int, code: ErrorCode, text: str | None = None
+) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(error_code=code, error_message=text)

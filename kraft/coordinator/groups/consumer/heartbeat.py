@@ -1,0 +1,226 @@
+"""ConsumerGroupHeartbeat: join, leave, and all steps of a member between them (KIP-848).
+
+1. The member joins or changes its subscription. The group epoch rises.
+2. If the group epoch is above the assignment epoch, the coordinator computes a new target assignment.
+3. The coordinator reconciles the member with its target.
+
+Source: ``GroupMetadataManager.consumerGroupHeartbeat``.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from kraft.coordinator.core import CoordinatorRequest
+from kraft.coordinator.groups.consumer.decision import GroupDecision
+from kraft.coordinator.groups.consumer.group import (
+    JOIN_EPOCH,
+    LEAVE_STATIC_EPOCH,
+    ConsumerGroup,
+    ConsumerMember,
+)
+from kraft.coordinator.groups.consumer.membership import check, known_member, known_static_member, sender
+from kraft.coordinator.groups.consumer.reconciliation import Reconciliation
+from kraft.coordinator.groups.consumer.records import (
+    current_assignment,
+    group_metadata,
+    member_metadata,
+    member_tombstones,
+)
+from kraft.coordinator.groups.consumer.registry import ConsumerGroups
+from kraft.coordinator.groups.consumer.target import assign, metadata_hash
+from kraft.coordinator.groups.group import Group, GroupState
+from kraft.coordinator.groups.rebalance import Step
+from kraft.coordinator.groups.records import GroupRecord
+from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from kraft.messages.consumer_group_heartbeat_response import (
+    AssignedTopicPartitions,
+    ConsumerGroupHeartbeatResponse,
+    HeartbeatAssignment,
+)
+from kraft.metadata.image import Image
+from kraft.metadata.steps import Steps
+from kraft.wire.errors import ErrorCode, KafkaError
+
+
+def heartbeat(
+    step: Step, classic: dict[str, Group], consumers: ConsumerGroups, request: CoordinatorRequest
+) -> Steps[None]:
+    """Reply once the records of the decision are committed, and those before it. ``classic`` are the other groups."""
+    message: ConsumerGroupHeartbeatRequest = request.message
+    try:
+        check(message, request.version)
+        _give_way(classic, message)
+        if message.member_epoch < JOIN_EPOCH:
+            response = yield from _leave(step, consumers, message)
+        else:
+            response = yield from _heartbeat(step, consumers, request)
+    except KafkaError as refused:
+        step.reply(
+            request.token, ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=refused.message)
+        )
+        return
+    if classic.pop(message.group_id, None) is not None:
+        step.effects.append.append(GroupRecord(message.group_id, None))
+    step.reply_once_committed(request.token, response)
+
+
+def _give_way(classic: dict[str, Group], message: ConsumerGroupHeartbeatRequest) -> None:
+    """A group without members gets the protocol of its next member. Its offsets stay.
+
+    Raises:
+        KafkaError: GROUP_ID_NOT_FOUND if a classic group has the id, and has members.
+    """
+    group = classic.get(message.group_id)
+    if group is not None and (
+        group.state is not GroupState.EMPTY or group.pending or message.member_epoch != JOIN_EPOCH
+    ):
+        text = f"Group {message.group_id} is not a consumer group."
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+
+
+def _heartbeat(
+    step: Step, consumers: ConsumerGroups, request: CoordinatorRequest
+) -> Steps[ConsumerGroupHeartbeatResponse]:
+    message: ConsumerGroupHeartbeatRequest = request.message
+    image = consumers.image()
+    known = consumers.groups.get(message.group_id)
+    if known is None and message.member_epoch != JOIN_EPOCH:
+        raise _not_found(message.group_id)
+    decision = GroupDecision(step, message.group_id, known or ConsumerGroup(message.group_id))
+    member_id = message.member_id or step.new_uuid()
+    before = yield from sender(decision, message, member_id, step.settings.consumer.max_size)
+    member = _described(before, request)
+    if member != before or member_id not in decision.draft.members:
+        yield from decision.add(member_metadata(message.group_id, member))
+    subscription_changed = (member.topics, member.regex) != (before.topics, before.regex)
+    yield from _raise_epoch(decision, consumers, image, bump=subscription_changed)
+    if decision.draft.epoch > decision.draft.assignment_epoch:
+        yield from assign(decision, image)
+    after = yield from _reconciled(decision, member, image, message, subscription_changed=subscription_changed)
+    consumers.decided(decision)
+    consumers.saw(message.group_id, image)
+    consumers.alive(step, message.group_id, after, moved=after is not member)
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=member_id,
+        member_epoch=after.member_epoch,
+        heartbeat_interval_ms=round(step.settings.consumer.heartbeat_interval_s * 1000),
+    )
+    if message.member_epoch == JOIN_EPOCH or _is_full(message) or _partitions(after) != _partitions(before):
+        response.assignment = yield from _assignment(after)
+    return response
+
+
+def _described(member: ConsumerMember, request: CoordinatorRequest) -> ConsumerMember:
+    """Return the member with the fields that the request sets. Null and -1 leave a field as it was."""
+    message: ConsumerGroupHeartbeatRequest = request.message
+    limit, names = message.rebalance_timeout_ms, message.subscribed_topic_names
+    return attrs.evolve(
+        member,
+        instance_id=member.instance_id if message.instance_id is None else message.instance_id,
+        rack_id=member.rack_id if message.rack_id is None else message.rack_id,
+        client_id=request.client_id,
+        client_host=request.client_host,
+        rebalance_timeout_s=member.rebalance_timeout_s if limit == -1 else limit / 1000,
+        topics=member.topics if names is None else frozenset(names),
+        regex=member.regex if message.subscribed_topic_regex is None else message.subscribed_topic_regex,
+        assignor=member.assignor if message.server_assignor is None else message.server_assignor,
+        classic=None,
+    )
+
+
+def _raise_epoch(decision: GroupDecision, consumers: ConsumerGroups, image: Image, *, bump: bool) -> Steps[None]:
+    """Raise the group epoch if a subscription or the metadata of a subscribed topic has changed."""
+    group = decision.draft
+    if not bump and group.epoch and consumers.has_seen(group.group_id, image):
+        return
+    found = yield from metadata_hash(group, image)
+    if bump or not group.epoch or found != group.metadata_hash:
+        yield from decision.add(group_metadata(group.group_id, group.epoch + 1, found))
+
+
+def _reconciled(
+    decision: GroupDecision,
+    member: ConsumerMember,
+    image: Image,
+    message: ConsumerGroupHeartbeatRequest,
+    *,
+    subscription_changed: bool,
+) -> Steps[ConsumerMember]:
+    group = decision.draft
+    if member.is_reconciled_to(group.assignment_epoch) and not subscription_changed:
+        return member
+    reconciliation = Reconciliation(group, member, image, message.topic_partitions)
+    after = yield from reconciliation.next(subscription_changed=subscription_changed)
+    if after != member:
+        yield from decision.add(current_assignment(group.group_id, after))
+    return after
+
+
+def _is_full(message: ConsumerGroupHeartbeatRequest) -> bool:
+    """Return whether a request sets all fields. A client that got an error repeats all of them."""
+    subscribes = message.subscribed_topic_names is not None or message.subscribed_topic_regex is not None
+    return message.rebalance_timeout_ms != -1 and subscribes and message.topic_partitions is not None
+
+
+def _partitions(member: ConsumerMember) -> dict[object, set[int]]:
+    return {topic_id: set(epochs) for topic_id, epochs in member.assigned.items()}
+
+
+def _assignment(member: ConsumerMember) -> Steps[HeartbeatAssignment]:
+    assignment = HeartbeatAssignment()
+    for topic_id, epochs in sorted(member.assigned.items()):
+        assignment.topic_partitions.append(AssignedTopicPartitions(topic_id, sorted(epochs)))
+        yield 1 + len(epochs) // 100
+    return assignment
+
+
+def _not_found(group_id: str) -> KafkaError:
+    return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+
+
+def _leave(
+    step: Step, consumers: ConsumerGroups, message: ConsumerGroupHeartbeatRequest
+) -> Steps[ConsumerGroupHeartbeatResponse]:
+    """Remove a member. A static member that leaves with -2 stays, with its partitions, until its session ends."""
+    group = consumers.groups.get(message.group_id)
+    if group is None:
+        raise _not_found(message.group_id)
+    if message.instance_id is None:
+        member = known_member(group, message.member_id)
+    else:
+        member = known_static_member(group, message.member_id, message.instance_id)
+    if message.member_epoch == LEAVE_STATIC_EPOCH:
+        decision = GroupDecision(step, group.group_id, group)
+        left = attrs.evolve(member, member_epoch=LEAVE_STATIC_EPOCH, revoking={})
+        yield from decision.add(current_assignment(group.group_id, left))
+        consumers.decided(decision)
+    else:
+        yield from fence(step, consumers, group, member)
+    return ConsumerGroupHeartbeatResponse(member_id=message.member_id, member_epoch=message.member_epoch)
+
+
+def fence(step: Step, consumers: ConsumerGroups, group: ConsumerGroup, member: ConsumerMember) -> Steps[None]:
+    """Remove a member and raise the group epoch. The next heartbeat of another member computes the new target.
+
+    Raises:
+        KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+    """
+    decision = GroupDecision(step, group.group_id, group)
+    yield from decision.add(*member_tombstones(group.group_id, member.member_id))
+    found = yield from metadata_hash(decision.draft, consumers.image())
+    yield from decision.add(group_metadata(group.group_id, group.epoch + 1, found))
+    consumers.decided(decision)
+
+
+def fence_late(step: Step, consumers: ConsumerGroups, group_id: str) -> Steps[None]:
+    """Fence the members whose session or rebalance timeout has passed. If that cannot be appended now, try again."""
+    for member_id in consumers.late(step.now, group_id):
+        group = consumers.groups.get(group_id)
+        member = None if group is None else group.members.get(member_id)
+        try:
+            if group is not None and member is not None:
+                yield from fence(step, consumers, group, member)
+        except KafkaError:
+            consumers.retry(step.now, group_id, member_id)
+        yield 1

@@ -1,0 +1,189 @@
+"""The consumer groups of one partition of ``__consumer_offsets``, and the timeouts of their members.
+
+``groups`` are the groups with all appended records, on which the coordinator decides. ``committed`` are those with the
+committed records only: clients see no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+
+import attrs
+
+from kraft.coordinator.core import NO_DEADLINE, CoordinatorRequest
+from kraft.coordinator.groups.consumer.committers import check_commit, check_fetch
+from kraft.coordinator.groups.consumer.decision import GroupDecision
+from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember, MemberState
+from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord, group_tombstones
+from kraft.coordinator.groups.consumer.replay import replay
+from kraft.coordinator.groups.rebalance import CoordinatorSettings, Step, join_error
+from kraft.messages.join_group_request import JoinGroupRequest
+from kraft.messages.offset_commit_request import OffsetCommitRequest
+from kraft.metadata.image import Image
+from kraft.metadata.steps import Steps
+from kraft.wire.errors import ErrorCode, KafkaError
+
+_RETRY_AFTER_S = 1.0
+"""Not a Kafka setting. The pause before the coordinator tries again to fence a member."""
+
+
+@attrs.define
+class Timeouts:
+    """When the session of each member ends, and when a member must have revoked its partitions.
+
+    A revocation belongs to the member epoch in which it began.
+    """
+
+    sessions: dict[str, float] = attrs.Factory(dict)
+    revocations: dict[str, tuple[float, int]] = attrs.Factory(dict)
+
+    def revoke(self, now: float, member: ConsumerMember) -> None:
+        """Give a member its rebalance timeout to revoke partitions, if it has any to revoke."""
+        if member.state is MemberState.UNREVOKED_PARTITIONS:
+            self.revocations[member.member_id] = now + member.rebalance_timeout_s, member.member_epoch
+        else:
+            self.revocations.pop(member.member_id, None)
+
+    def keep(self, members: Container[str]) -> None:
+        """Forget the timeouts of all others."""
+        self.sessions = {each: at for each, at in self.sessions.items() if each in members}
+        self.revocations = {each: at for each, at in self.revocations.items() if each in members}
+
+    def deadline(self) -> float:
+        return min(
+            min(self.sessions.values(), default=NO_DEADLINE),
+            min((at for at, _ in self.revocations.values()), default=NO_DEADLINE),
+        )
+
+
+@attrs.define
+class ConsumerGroups:
+    """``image`` returns the metadata of topics as this broker knows it."""
+
+    image: Callable[[], Image]
+    groups: dict[str, ConsumerGroup] = attrs.Factory(dict)
+    committed: dict[str, ConsumerGroup] = attrs.Factory(dict)
+    timeouts: dict[str, Timeouts] = attrs.Factory(dict)
+    _seen: dict[str, object] = attrs.Factory(dict)
+    """The topics with which the metadata hash of each group was computed."""
+
+    # Decisions.
+
+    def has_seen(self, group_id: str, image: Image) -> bool:
+        return self._seen.get(group_id) is image.topics
+
+    def decided(self, decision: GroupDecision) -> None:
+        """Take over a decision."""
+        decision.step.effects.append += decision.records
+        group_id, group = decision.group_id, decision.group
+        if group is None:
+            self.groups.pop(group_id, None)
+            self.timeouts.pop(group_id, None)
+            self._seen.pop(group_id, None)
+            return
+        self.groups[group_id] = group
+        timeouts = self.timeouts.setdefault(group_id, Timeouts())
+        if len(timeouts.sessions) > len(group.members):
+            timeouts.keep(group.members)
+
+    def saw(self, group_id: str, image: Image) -> None:
+        """The metadata hash of the group is that of ``image``."""
+        self._seen[group_id] = image.topics
+
+    def delete(self, step: Step, group_id: str) -> Steps[None]:
+        """Delete a group without members.
+
+        Raises:
+            KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+        """
+        group = self.groups[group_id]
+        decision = GroupDecision(step, group_id, group)
+        yield from decision.add(*group_tombstones(group))
+        self.decided(decision)
+
+    def gives_way(self, step: Step, request: CoordinatorRequest) -> Steps[bool]:
+        """Delete an empty group whose id a classic member takes. Refuse the JoinGroup if the group has members."""
+        message: JoinGroupRequest = request.message
+        group = self.groups.get(message.group_id)
+        if group is None:
+            return True
+        try:
+            if group.members:
+                raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            yield from self.delete(step, message.group_id)
+        except KafkaError as refused:
+            step.reply(request.token, join_error(request.version, refused.code, message.member_id))
+            return False
+        return True
+
+    def check_commit(self, message: OffsetCommitRequest, version: int) -> Steps[None]:
+        """Raises KafkaError as :func:`.committers.check_commit`."""
+        partitions = ((topic.name, each.partition_index) for topic in message.topics for each in topic.partitions)
+        epoch = message.generation_id_or_member_epoch
+        group = self.groups[message.group_id]
+        yield from check_commit(group, message.member_id, epoch, version, partitions, self.image())
+
+    def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
+        """Raises KafkaError as :func:`.committers.check_fetch`."""
+        group = self.committed.get(group_id)
+        if group is not None:
+            check_fetch(group, member_id, epoch)
+
+    # Timeouts.
+
+    def alive(self, step: Step, group_id: str, member: ConsumerMember, *, moved: bool) -> None:
+        """Restart the session of a member, and its rebalance timeout if it moved to a new state."""
+        timeouts = self.timeouts.setdefault(group_id, Timeouts())
+        timeouts.sessions[member.member_id] = step.now + step.settings.consumer.session_timeout_s
+        if moved:
+            timeouts.revoke(step.now, member)
+
+    def deadline(self, group_id: str) -> float:
+        timeouts = self.timeouts.get(group_id)
+        return NO_DEADLINE if timeouts is None else timeouts.deadline()
+
+    def late(self, now: float, group_id: str) -> list[str]:
+        """Return the members whose session or rebalance timeout has passed."""
+        group, timeouts = self.groups.get(group_id), self.timeouts.get(group_id)
+        if group is None or timeouts is None:
+            return []
+        late = {member_id: None for member_id, at in timeouts.sessions.items() if at <= now}
+        for member_id, (at, epoch) in list(timeouts.revocations.items()):
+            if at <= now:
+                del timeouts.revocations[member_id]
+                member = group.members.get(member_id)
+                if member is not None and member.member_epoch == epoch:
+                    late[member_id] = None
+        return list(late)
+
+    def retry(self, now: float, group_id: str, member_id: str) -> None:
+        """Fence a member later: its removal cannot be appended now."""
+        self.timeouts[group_id].sessions[member_id] = now + _RETRY_AFTER_S
+
+    # Records.
+
+    def commit(self, record: ConsumerGroupRecord) -> None:
+        """Show a committed record to clients."""
+        _replay(self.committed, record)
+
+    def load(self, record: ConsumerGroupRecord) -> None:
+        _replay(self.groups, record)
+
+    def begin(self, now: float, settings: CoordinatorSettings) -> Steps[None]:
+        """Start the timeouts of the loaded members."""
+        self.committed = dict(self.groups)
+        for group_id, group in self.groups.items():
+            timeouts = self.timeouts[group_id] = Timeouts()
+            for member_id, member in group.members.items():
+                timeouts.sessions[member_id] = now + settings.consumer.session_timeout_s
+                timeouts.revoke(now, member)
+                yield 1
+            yield 1
+
+
+def _replay(groups: dict[str, ConsumerGroup], record: ConsumerGroupRecord) -> None:
+    group = replay(groups.get(record.group_id), record)
+    if group is None:
+        groups.pop(record.group_id, None)
+    else:
+        groups[record.group_id] = group

@@ -1,0 +1,66 @@
+"""The target assignment of a group: subscriptions and metadata in, records of the changed members out.
+
+Source: ``TargetAssignmentBuilder``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import blake2b
+from uuid import UUID
+
+from kraft.coordinator.groups.consumer.assignors import ASSIGNORS, AssignedMember
+from kraft.coordinator.groups.consumer.decision import GroupDecision
+from kraft.coordinator.groups.consumer.group import ConsumerGroup
+from kraft.coordinator.groups.consumer.records import assignment_epoch, target_assignment
+from kraft.metadata.image import Image
+from kraft.metadata.steps import Steps
+
+DEFAULT_ASSIGNOR = next(iter(ASSIGNORS))
+_HASH_BYTES = 8
+
+
+def assignor_of(group: ConsumerGroup) -> str:
+    """Return the assignor that most members prefer, or the default."""
+    votes = Counter(member.assignor for member in group.members.values() if member.assignor is not None)
+    return max(sorted(votes), key=votes.__getitem__) if votes else DEFAULT_ASSIGNOR
+
+
+def metadata_hash(group: ConsumerGroup, image: Image) -> Steps[int]:
+    """Return a hash of the subscribed topics that exist: their names, ids and numbers of partitions.
+
+    Apache Kafka hashes them in another way. A group that moves between the two coordinators gets one epoch more.
+    """
+    names: set[str] = set()
+    for member in group.members.values():
+        names |= group.topics_of(member)
+        yield 1
+    found = blake2b(digest_size=_HASH_BYTES)
+    is_empty = True
+    for name in sorted(names):
+        topic = image.topic(name)
+        if topic is not None:
+            is_empty = False
+            found.update(f"{name} {topic.id} {len(topic.partitions)}\n".encode())
+        yield 1
+    return 0 if is_empty else int.from_bytes(found.digest(), "big", signed=True)
+
+
+def assign(decision: GroupDecision, image: Image) -> Steps[None]:
+    """Compute the target assignment for the group's epoch, and add the records of what changes."""
+    group = decision.draft
+    members = []
+    counts: dict[UUID, int] = {}
+    for member_id, member in sorted(group.members.items()):
+        topics = [topic for name in group.topics_of(member) if (topic := image.topic(name)) is not None]
+        counts.update((topic.id, len(topic.partitions)) for topic in topics)
+        previous = group.target.get(member_id, {})
+        members.append(AssignedMember(member_id, member.instance_id, frozenset(each.id for each in topics), previous))
+        yield 1 + len(topics)
+    shares = yield from ASSIGNORS[assignor_of(group)](members, counts)
+    for member_id, share in sorted(shares.items()):
+        target = {topic_id: frozenset(partitions) for topic_id, partitions in share.items()}
+        if target != group.target.get(member_id):
+            yield from decision.add(target_assignment(group.group_id, member_id, target))
+        yield 1
+    yield from decision.add(assignment_epoch(group.group_id, group.epoch, decision.step.timestamp_ms))

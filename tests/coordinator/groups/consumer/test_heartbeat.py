@@ -1,0 +1,256 @@
+"""ConsumerGroupHeartbeat. The rules are those of KIP-848, and the codes those of ``GroupMetadataManager``."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraft.coordinator.groups.consumer.group import ConsumerGroupState
+from kraft.wire.errors import ErrorCode
+from tests.coordinator.groups.consumer.desk import (
+    REBALANCE_S,
+    SESSION_S,
+    ConsumerDesk,
+    Member,
+    T,
+    U,
+    assignment,
+    image_of,
+)
+
+
+def test_a_new_member_gets_all_partitions_at_epoch_1() -> None:
+    desk = ConsumerDesk(t=4)
+    answer = desk.beat("m1", 0)
+    assert (answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms) == (
+        0,
+        "m1",
+        1,
+        5000,
+    )
+    assert assignment(answer) == {T: [0, 1, 2, 3]}
+    assert desk.consumer_group.state() is ConsumerGroupState.STABLE
+    assert assignment(desk.beat("m1", 1, {T: [0, 1, 2, 3]})) is None  # unchanged
+
+
+def test_a_member_gives_partitions_up_before_another_gets_them() -> None:
+    """KIP-848: the coordinator assigns a partition to a member once its former owner has revoked it."""
+    desk = ConsumerDesk(t=4)
+    desk.beat("m1", 0)
+    second = desk.beat("m2", 0)
+    assert (second.member_epoch, assignment(second)) == (2, {})
+    told = desk.beat("m1", 1, {T: [0, 1, 2, 3]})
+    assert (told.member_epoch, assignment(told)) == (1, {T: [0, 1]})
+    assert desk.beat("m2", 2).assignment is None
+    assert desk.beat("m1", 1, {T: [0, 1]}).member_epoch == 2
+    assert assignment(desk.beat("m2", 2)) == {T: [2, 3]}
+    assert desk.consumer_group.state() is ConsumerGroupState.STABLE
+
+
+def test_the_partitions_of_a_member_that_leaves_go_to_the_others() -> None:
+    desk = ConsumerDesk(t=4)
+    first, second = Member(desk, "m1"), Member(desk, "m2")
+    desk.settle_all(first, second)
+    left = desk.beat("m1", -1)
+    assert (left.error_code, left.member_id, left.member_epoch) == (0, "m1", -1)
+    desk.settle_all(second)
+    assert second.owned == {T: [0, 1, 2, 3]}
+    assert desk.beat("m1", first.epoch).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_the_last_member_leaves_an_empty_group() -> None:
+    desk = ConsumerDesk(t=1)
+    desk.beat("m1", 0)
+    desk.beat("m1", -1)
+    assert (desk.consumer_group.state(), desk.consumer_group.epoch) == (ConsumerGroupState.EMPTY, 2)
+    assert desk.beat("m2", 0).member_epoch == 3
+
+
+@pytest.mark.parametrize(
+    ("what", "version", "code"),
+    [
+        ({"member_id": ""}, 1, ErrorCode.INVALID_REQUEST),
+        ({"instance_id": ""}, 1, ErrorCode.INVALID_REQUEST),
+        ({"rack_id": ""}, 1, ErrorCode.INVALID_REQUEST),
+        ({"rebalance_timeout_ms": -1}, 1, ErrorCode.INVALID_REQUEST),
+        ({"owned": {T: [0]}}, 1, ErrorCode.INVALID_REQUEST),
+        ({"epoch": -3}, 1, ErrorCode.INVALID_REQUEST),
+        ({"epoch": -2}, 1, ErrorCode.INVALID_REQUEST),
+        ({"server_assignor": "sticky"}, 1, ErrorCode.UNSUPPORTED_ASSIGNOR),
+        ({"epoch": 1}, 1, ErrorCode.GROUP_ID_NOT_FOUND),
+        ({"epoch": -1}, 1, ErrorCode.GROUP_ID_NOT_FOUND),
+        ({"member_id": ""}, 0, ErrorCode.NONE),
+    ],
+)
+def test_bad_requests_are_refused(what: dict[str, object], version: int, code: ErrorCode) -> None:
+    """``throwIfConsumerGroupHeartbeatRequestIsInvalid``; KIP-1082: since version 1 the client chooses its id."""
+    desk = ConsumerDesk()
+    fields = {"member_id": "m1", "epoch": 0, **what}
+    answer = desk.beat(version=version, **fields)  # type: ignore[arg-type]
+    assert answer.error_code == code, answer.error_message
+    assert bool(answer.error_message) == bool(code)
+    assert bool(desk.written) == (code == ErrorCode.NONE)
+
+
+def test_a_request_may_repeat_the_previous_epoch() -> None:
+    """KIP-848: the response with the new epoch may be lost. The member must own no other than its partitions."""
+    desk = ConsumerDesk(t=2)
+    desk.beat("m1", 0)
+    desk.image = image_of(t=3)
+    assert desk.beat("m1", 1, {T: [0, 1]}).member_epoch == 2
+    assert desk.beat("m1", 1, {T: [0, 1]}).member_epoch == 2
+    for epoch, owned in ((1, None), (1, {U: [0]}), (0, {}), (3, {T: [0]})):
+        assert desk.beat("m1", epoch, owned).error_code == ErrorCode.FENCED_MEMBER_EPOCH
+
+
+def test_a_member_may_repeat_its_first_request() -> None:
+    desk = ConsumerDesk(t=1)
+    assert desk.beat("m1", 0).member_epoch == desk.beat("m1", 0).member_epoch == 1
+
+
+def test_new_partitions_and_new_topics_are_assigned() -> None:
+    """KIP-848: the group epoch rises when the metadata of a subscribed topic changes."""
+    desk = ConsumerDesk(t=1)
+    member = Member(desk, "m1", topics=["t", "u"])
+    assert member.owned == {T: [0]}
+    desk.image = image_of(t=2, u=1, v=5)
+    desk.settle_all(member)
+    assert (member.owned, member.epoch) == ({T: [0, 1], U: [0]}, 2)
+    desk.image = image_of(t=2, v=5)
+    desk.settle_all(member)
+    assert (member.owned, member.epoch) == ({T: [0, 1]}, 3)
+
+
+def test_a_change_of_other_topics_changes_no_epoch() -> None:
+    desk = ConsumerDesk(t=1)
+    member = Member(desk, "m1")
+    desk.image = image_of(t=1, u=1)
+    member.beat()
+    assert (member.epoch, len(desk.written)) == (1, 5)
+
+
+def test_a_silent_member_is_fenced_after_its_session_timeout() -> None:
+    desk = ConsumerDesk(t=2)
+    first, second = Member(desk, "m1"), Member(desk, "m2")
+    desk.settle_all(first, second)
+    desk.pass_time(SESSION_S - 1)
+    first.beat()
+    desk.pass_time(2)
+    assert set(desk.consumer_group.members) == {"m1"}
+    desk.settle_all(first)
+    assert first.owned == {T: [0, 1]}
+
+
+def test_a_member_that_does_not_revoke_is_fenced_after_its_rebalance_timeout() -> None:
+    desk = ConsumerDesk(t=2)
+    desk.beat("m1", 0)
+    desk.beat("m2", 0)
+    desk.beat("m1", 1, {T: [0, 1]})
+    for _ in range(4):
+        desk.pass_time(REBALANCE_S / 4 - 0.1)
+        assert desk.beat("m1", 1, {T: [0, 1]}).error_code == 0
+        desk.beat("m2", 2)
+    desk.pass_time(1)
+    assert desk.beat("m1", 1, {T: [0, 1]}).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert assignment(desk.beat("m2", 2)) == {T: [0, 1]}
+
+
+def test_a_full_group_refuses_new_members() -> None:
+    desk = ConsumerDesk(max_size=1, t=1)
+    desk.beat("m1", 0)
+    assert desk.beat("m2", 0).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert desk.beat("m1", 0).error_code == 0
+
+
+def test_a_refused_request_leaves_nothing_behind() -> None:
+    """A batch above max.message.bytes, or too few replicas in sync."""
+    desk = ConsumerDesk(t=4)
+    desk.beat("m1", 0)
+    group, written = desk.consumer_group, len(desk.written)
+    desk.max_batch_bytes = 300
+    assert desk.beat("m2", 0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    desk.may_write = False
+    assert desk.beat("m2", 0).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert (desk.consumer_group, len(desk.written)) == (group, written)
+    assert desk.beat("m1", 1, {T: [0, 1, 2, 3]}).error_code == 0  # appends nothing
+
+
+def test_a_member_is_fenced_once_its_removal_can_be_appended() -> None:
+    desk = ConsumerDesk(t=1)
+    desk.beat("m1", 0)
+    desk.may_write = False
+    desk.pass_time(SESSION_S + 5)
+    assert desk.consumer_group.members
+    desk.may_write = True
+    desk.pass_time(2)
+    assert not desk.consumer_group.members
+
+
+def test_another_coordinator_continues_the_group() -> None:
+    """The records have the whole state: epochs, target, partitions. Sessions start again."""
+    desk = ConsumerDesk(t=4)
+    first, second = Member(desk, "m1"), Member(desk, "m2")
+    first.beat()  # m1 revokes
+    before = desk.consumer_group
+    desk.restart()
+    assert desk.consumer_group == before
+    desk.settle_all(first, second)
+    assert (first.owned, second.owned) == ({T: [0, 1]}, {T: [2, 3]})
+
+
+def test_a_static_member_returns_to_its_partitions() -> None:
+    """KIP-848: a static member leaves with epoch -2 and keeps its partitions. It returns with another member id."""
+    desk = ConsumerDesk(t=2)
+    first, second = Member(desk, "m1", instance_id="i"), Member(desk, "m2")
+    desk.settle_all(first, second)
+    owned, epoch = first.owned, desk.consumer_group.epoch
+    left = desk.beat("m1", -2, instance_id="i")
+    assert (left.error_code, left.member_epoch) == (0, -2)
+    assert desk.beat("m3", 0, instance_id="i").member_epoch == epoch
+    assert desk.consumer_group.static_members["i"] == "m3"
+    assert set(desk.consumer_group.members) == {"m2", "m3"}
+    assert {each: set(epochs) for each, epochs in desk.consumer_group.members["m3"].assigned.items()} == {
+        each: set(partitions) for each, partitions in owned.items()
+    }
+    assert desk.beat("m1", first.epoch, instance_id="i").error_code == ErrorCode.FENCED_INSTANCE_ID
+    assert desk.beat("m3", epoch, instance_id="j").error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_second_static_member_with_the_same_instance_id_must_wait() -> None:
+    desk = ConsumerDesk(t=2)
+    desk.beat("m1", 0, instance_id="i")
+    assert desk.beat("m2", 0, instance_id="i").error_code == ErrorCode.UNRELEASED_INSTANCE_ID
+
+
+def test_a_static_member_that_does_not_return_is_fenced() -> None:
+    desk = ConsumerDesk(t=2)
+    desk.beat("m1", 0, instance_id="i")
+    desk.beat("m1", -2, instance_id="i")
+    desk.pass_time(SESSION_S + 1)
+    assert not desk.consumer_group.members
+
+
+def test_topics_without_a_subscription_are_revoked() -> None:
+    desk = ConsumerDesk(t=1, u=1)
+    member = Member(desk, "m1", topics=["t", "u"])
+    told = desk.beat("m1", 1, {T: [0], U: [0]}, topics=["u"])
+    assert assignment(told) == {U: [0]}
+    assert (desk.beat("m1", 1, {U: [0]}).member_epoch, member.epoch) == (2, 1)
+
+
+def test_a_response_waits_for_the_commit_of_its_records() -> None:
+    desk = ConsumerDesk(t=1)
+    desk.is_followed = False
+    token = desk.send_beat("m1", 0)
+    assert token not in desk.answers
+    assert not desk.core.consumers.committed
+    desk.commit_all()
+    assert desk.answers[token].member_epoch == 1
+    assert desk.core.consumers.committed == desk.core.consumers.groups
+
+
+def test_most_members_choose_the_assignor() -> None:
+    """KIP-848: the group uses the assignor that most members prefer, and the default if none has a preference."""
+    desk = ConsumerDesk(t=2, u=2)
+    members = [Member(desk, name, topics=["t", "u"], server_assignor="range") for name in ("m1", "m2")]
+    desk.settle_all(*members)
+    assert [member.owned for member in members] == [{T: [0], U: [0]}, {T: [1], U: [1]}]
