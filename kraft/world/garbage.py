@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-LONG_S = 0.003
+LONG_S = 0.001
 """The CPU time of a full collection from which its survivors are frozen."""
 _OLDEST = 2
-_THRESHOLDS = 700, 10, 2
-"""Python's own are 700, 10, 10. A full collection would then look at 70,000 new objects, and not at 14,000."""
+_THRESHOLDS = 700, 4, 1
+"""Python's own are 700, 10, 10. A full collection would then look at 84,000 new objects, and not at 7,000."""
 
 
 @contextmanager
