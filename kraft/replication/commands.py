@@ -34,6 +34,7 @@ from kraft.metadata.image import DIRECTORY_MIGRATING, Image, ResourceType, Topic
 from kraft.metadata.partitions import MAX_PARTITIONS, NO_LEADER, Partition, Partitions, shared_partition
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.metadata.update_metadata import config_records, new_topics, records_of
+from kraft.replication.opener import CREATED_AT_ONCE
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.storage.errors import StorageError
@@ -152,8 +153,10 @@ class ControllerCommands:
             await self.replicas.show(*self._next(await self._configs(unknown)))
             turns = Turns(_PARTITIONS_IN_A_ROW)
             for topic in request.topic_states:
-                errors = []
-                for state in topic.partition_states:
+                errors, states = [], topic.partition_states
+                for position, state in enumerate(states):
+                    if position % CREATED_AT_ONCE == 0:
+                        await self._create_logs(topic, states[position : position + CREATED_AT_ONCE])
                     await turns.spend()
                     code = self._assign(topic, state, led)
                     errors.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
@@ -229,6 +232,23 @@ class ControllerCommands:
     ) -> ErrorCode:
         """Give one partition its role, and return the error of its place in the response."""
         name, index = topic.topic_name, state.partition_index
+        refused = self._refusal(topic, state)
+        if refused:
+            return refused
+        try:
+            self.replicas.assign(_named(topic), index, _partition(state), led)
+        except (OSError, StorageError) as error:
+            logger.error("%s-%d: the log cannot be opened: %s", name, index, error)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    async def _create_logs(self, topic: LeaderAndIsrTopicState, states: Sequence[LeaderAndIsrPartitionState]) -> None:
+        hosted = self.replicas.partitions.get(topic.topic_name, {})
+        new = (state for state in states if state.partition_index not in hosted and not self._refusal(topic, state))
+        await self.replicas.create_logs((_named(topic), state.partition_index) for state in new)
+
+    def _refusal(self, topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> ErrorCode:
+        name, index = topic.topic_name, state.partition_index
         hosted = self.replicas.partitions.get(name, {}).get(index)
         if topic.topic_id == ZERO_UUID or not is_valid_topic_name(name) or not 0 <= index < MAX_PARTITIONS:
             return ErrorCode.INVALID_REQUEST
@@ -240,11 +260,6 @@ class ControllerCommands:
                 return ErrorCode.STALE_CONTROLLER_EPOCH
         if self.replicas.node_id not in state.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        try:
-            self.replicas.assign(Topic(topic.topic_id, name, Partitions()), index, _partition(state), led)
-        except (OSError, StorageError) as error:
-            logger.error("%s-%d: the log cannot be opened: %s", name, index, error)
-            return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE
 
     def _stop(
@@ -258,6 +273,10 @@ class ControllerCommands:
         if not state.delete_partition:
             self.replicas.stop(partition, led)
         return ErrorCode.NONE
+
+
+def _named(topic: LeaderAndIsrTopicState) -> Topic:
+    return Topic(topic.topic_id, topic.topic_name, Partitions())
 
 
 def _refused(request: ControllerRequest, code: ErrorCode, what: str) -> KafkaError:

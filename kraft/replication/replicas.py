@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from uuid import UUID
@@ -29,8 +28,9 @@ from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition, Partitions
 from kraft.replication.checkpoints import FILES, Checkpoints
+from kraft.replication.opener import CREATED_AT_ONCE, NOTHING_CHECKPOINTED, Opener
 from kraft.replication.partition import HostedPartition
-from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
+from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, TopicPartition
 from kraft.storage.directory import LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
@@ -44,11 +44,14 @@ from kraft.world.world import World
 
 logger = logging.getLogger("kraft.replicas")
 
-NOTHING_CHECKPOINTED = Checkpoints()
 UNASSIGNED = Partition((), (), NO_LEADER, -1, -1, ())
 """The state of a partition whose log is on disk, before a ZooKeeper-era controller has sent its state."""
 _PARTITIONS_IN_A_ROW = 3
-"""Not a Kafka setting. The partitions that a change of the metadata opens or deletes before other tasks run."""
+"""Not a Kafka setting. The partitions that a start opens, or a change closes, before other tasks run."""
+_RENAMED_AT_ONCE = 64
+"""Not a Kafka setting. The directories of deleted partitions that a worker thread renames at a time."""
+_ASSIGNED_IN_A_ROW = 10
+"""Not a Kafka setting. The partitions that get their role before other tasks run, once their logs are created."""
 _CONDITIONS_IN_A_ROW = 200
 _LOOKS_IN_A_ROW = 2000
 """The same for the partitions that get new roles or conditions, and for those that are looked up."""
@@ -91,8 +94,9 @@ class Replicas:
     _outdated: bool = False
     """Whether a checkpoint on disk may have an entry above its log's offset, or an entry of a deleted log."""
     _checkpointing: trio.Lock = attrs.Factory(trio.Lock)
-    _hosted_in: Counter[str] = attrs.Factory(Counter)
-    """The number of partitions by the path of their directory."""
+    _opener: Opener = attrs.field(
+        init=False, default=attrs.Factory(lambda self: Opener(self.world, self.directories), takes_self=True)
+    )
 
     # Queries of the handlers.
 
@@ -153,10 +157,16 @@ class Replicas:
             self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
         await self._delete(await self._take_away(image, changes), result)
-        turns, looks = Turns(_PARTITIONS_IN_A_ROW), Turns(_LOOKS_IN_A_ROW)
-        for topic, index, state in _changed(image, changes):
+        own, looks = list[tuple[Topic, int, Partition]](), Turns(_LOOKS_IN_A_ROW)
+        for changed in _changed(image, changes):
             await looks.spend()
-            if self.node_id in state.replicas:
+            if self.node_id in changed[2].replicas:
+                own.append(changed)
+        turns = Turns(_ASSIGNED_IN_A_ROW)
+        for first in range(0, len(own), CREATED_AT_ONCE):
+            several = own[first : first + CREATED_AT_ONCE]
+            await self.create_logs([(topic, index) for topic, index, _ in several])
+            for topic, index, state in several:
                 await turns.spend()
                 self.assign(topic, index, state, result)
         if changes.brokers:
@@ -205,11 +215,30 @@ class Replicas:
         await self._retune(changes)
         self.announce()
 
+    async def create_logs(self, wanted: Iterable[tuple[Topic, int]]) -> None:
+        """Create the logs of partitions that ``assign`` will add next, on a worker thread, if they have none.
+
+        A few logs are left to ``assign``. For them a change of threads would take longer than it saves.
+        """
+        configs = dict[str, LogConfig]()
+        new = [each for each in wanted if each[1] not in self.partitions.get(each[0].name, {})]
+        if len(new) <= _PARTITIONS_IN_A_ROW:
+            return
+        for topic, _ in new:
+            if topic.name not in configs:
+                configs[topic.name] = self._config_of(topic.name)
+        await self._opener.create_ahead((topic, index, configs[topic.name]) for topic, index in new)
+
     def assign(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:
-        """Lead or follow the partition as ``state`` says. Its log is created if there is none. Raises OSError."""
+        """Lead or follow the partition as ``state`` says. Its log is created unless ``create_logs`` has. Raises
+        OSError.
+        """
         partition = self.partitions.get(topic.name, {}).get(index)
         if partition is None:
-            partition = self._host(topic, index, state, self._emptiest())
+            log = self._opener.created(topic.name, index)
+            if log is None:
+                log = self._opener.create(topic, index, self._config_of(topic.name))
+            partition = self._host(topic, index, state, log)
         elif partition.topic_id == ZERO_UUID:  # a log from before topic ids
             partition.topic_id = topic.id
             partition.log.assign_topic_id(topic.id)
@@ -305,7 +334,8 @@ class Replicas:
         turns = Turns(_PARTITIONS_IN_A_ROW)
         for topic, index, state in self.image.partitions():
             if self.node_id in state.replicas and index not in self.partitions.get(topic.name, {}):
-                self._host(topic, index, state, self._emptiest())
+                log = self._opener.create(topic, index, self._config_of(topic.name))
+                self._host(topic, index, state, log)
                 await turns.spend()
 
     async def _forget_deleted(self) -> None:
@@ -340,7 +370,8 @@ class Replicas:
         if other is not None:
             what = f"{path}: {other.log.directory} is a log of the same partition"
             raise StorageError(f"{what}; move one of the two away, that of the directory that failed if one did")
-        partition = self._host(topic, index, state, directory, checkpoints)
+        log = self._opener.open(topic, index, self._config_of(name), directory, checkpoints)
+        partition = self._host(topic, index, state, log, checkpoints)
         if partition.log.recovery:
             logger.warning("%s: %s", path, partition.log.recovery)
 
@@ -370,13 +401,13 @@ class Replicas:
                 result.lost.append(partition)
             partition.follow(partition.state)
             partition.log.abandon()
-            self._hosted_in[self._directory_of(partition).path] -= 1
+            self._opener.hosted_in[self._opener.directory_of(partition.log).path] -= 1
             self._outdated = True
         await self._forget_deleted()
-        for partition in gone:
-            await turns.spend()
-            directory = self._directory_of(partition)
-            self.retired.append(directory.retire_partition(partition.name, self.world.new_uuid()))
+        for first in range(0, len(gone), _RENAMED_AT_ONCE):
+            several = gone[first : first + _RENAMED_AT_ONCE]
+            where = [(self._opener.directory_of(each.log), each.name, self.world.new_uuid()) for each in several]
+            self.retired += await self.world.in_thread(_retire, where)
 
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
@@ -393,30 +424,15 @@ class Replicas:
         min_isr = partition.log.config.min_insync_replicas
         return Conditions(self.node_id, self.lag_max_s, self._active_epochs, min_isr)
 
+    def _config_of(self, topic: str) -> LogConfig:
+        """Return the configuration that all partitions of a topic share, because it is long to compute."""
+        siblings = self.partitions.get(topic)
+        return next(iter(siblings.values())).log.config if siblings else self._log_config(topic)
+
     def _host(
-        self,
-        topic: Topic,
-        index: int,
-        state: Partition,
-        directory: LogDirectory,
-        checkpoints: Checkpoints = NOTHING_CHECKPOINTED,
+        self, topic: Topic, index: int, state: Partition, log: Log, checkpoints: Checkpoints = NOTHING_CHECKPOINTED
     ) -> HostedPartition:
-        siblings = self.partitions.get(topic.name)
-        # All partitions of a topic share one configuration, because computing it costs more than creating the files.
-        config = next(iter(siblings.values())).log.config if siblings else self._log_config(topic.name)
         where = (topic.name, index)
-        log = Log.open(
-            directory.path,
-            f"{topic.name}-{index}",
-            config,
-            now_ms=self.world.clock.now_ms(),
-            last_stop=directory.last_stop,
-            recovery_point=checkpoints.offset(RECOVERY_POINT, where),
-            log_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
-            roll_jitter_ms=self.world.random.randrange(config.segment_jitter_ms + 1),
-        )
-        if log.topic_id is None and topic.id != ZERO_UUID:
-            log.assign_topic_id(topic.id)
         committed = checkpoints.offset(HIGH_WATERMARK, where)
         partition = HostedPartition(
             topic.name,
@@ -430,12 +446,8 @@ class Replicas:
             propose=self._propose,
         )
         self.partitions.setdefault(topic.name, {})[index] = partition
-        self._hosted_in[directory.path] += 1
+        self._opener.hosted_in[os.path.dirname(log.directory)] += 1
         return partition
-
-    def _directory_of(self, partition: HostedPartition) -> LogDirectory:
-        parent = os.path.dirname(partition.log.directory)
-        return next(directory for directory in self.directories if directory.path == parent)
 
     def in_directory(self, directory: LogDirectory) -> Iterator[HostedPartition]:
         """Yield the partitions of a directory, also for a loop that awaits between them: one that is deleted meanwhile
@@ -443,10 +455,6 @@ class Replicas:
         """
         held = (each for each in list(self.all()) if self.holds(each))
         return (each for each in held if os.path.dirname(each.log.directory) == directory.path)
-
-    def _emptiest(self) -> LogDirectory:
-        """Return the directory with the fewest partitions. New ones go there, as in Kafka."""
-        return min(self.directories, key=lambda directory: self._hosted_in[directory.path])
 
     # Durability.
 
@@ -532,7 +540,7 @@ class Replicas:
             return
         # A flush may raise the recovery point again before the truncation. The lock keeps it from being written.
         async with self._checkpointing:
-            directory = self._directory_of(partition)
+            directory = self._opener.directory_of(partition.log)
             present = await Checkpoints.of(self.in_directory(directory))
             await self._write(directory, present.lowered(partition.where, end_offset))
             yield
@@ -547,6 +555,10 @@ class Replicas:
         for partition in partitions:
             partition.log.abandon()
         await self.write_checkpoints()
+
+
+def _retire(logs: Iterable[tuple[LogDirectory, str, UUID]]) -> list[str]:
+    return [directory.retire_partition(name, token) for directory, name, token in logs]
 
 
 def _changed(image: Image, changes: Changes) -> Iterator[tuple[Topic, int, Partition]]:

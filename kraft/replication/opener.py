@@ -1,0 +1,116 @@
+"""Opens the logs of partitions, and creates those of new ones beside the event loop.
+
+The files of a new partition take a millisecond of system calls on some file systems. Creation of many partitions would
+then hold the event loop for a share of its time that a neighbour feels, even in short steps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import attrs
+
+from kraft.config.topic import LogConfig
+from kraft.metadata.image import Topic
+from kraft.replication.checkpoints import Checkpoints
+from kraft.storage.checkpoint import LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
+from kraft.storage.directory import LogDirectory
+from kraft.storage.errors import StorageError
+from kraft.storage.log import Log
+from kraft.wire.uuids import ZERO_UUID
+from kraft.world.world import World
+
+CREATED_AT_ONCE: Final = 16
+"""Not a Kafka setting. The logs that a worker thread creates at a time."""
+
+NOTHING_CHECKPOINTED: Final = Checkpoints()
+
+
+@attrs.define(eq=False)
+class Opener:
+    """Chooses the directory of each new log, and opens logs."""
+
+    world: World
+    directories: Sequence[LogDirectory]
+    hosted_in: Counter[str] = attrs.Factory(Counter)
+    """The number of partitions by the path of their directory."""
+    _created: dict[TopicPartition, Log] = attrs.Factory(dict)
+
+    def open(
+        self, topic: Topic, index: int, config: LogConfig, directory: LogDirectory, checkpoints: Checkpoints
+    ) -> Log:
+        """Open the log of a partition in its directory. Raises StorageError, OSError."""
+        return self._opening(topic, index, config, directory, checkpoints)()
+
+    def create(self, topic: Topic, index: int, config: LogConfig) -> Log:
+        """Create the log of a new partition. Raises OSError."""
+        return self._opening(topic, index, config, self._emptiest(self.hosted_in))()
+
+    def created(self, topic: str, index: int) -> Log | None:
+        """Take a log that ``create_ahead`` has created."""
+        return self._created.pop((topic, index), None)
+
+    async def create_ahead(self, wanted: Iterable[tuple[Topic, int, LogConfig]]) -> None:
+        """Create the logs of new partitions on a worker thread, for ``created``.
+
+        It lacks a log that cannot be created. ``create`` then raises the error.
+        """
+        hosted_in, openings = self.hosted_in.copy(), {}
+        for topic, index, config in wanted:
+            directory = self._emptiest(hosted_in)
+            hosted_in[directory.path] += 1
+            openings[topic.name, index] = self._opening(topic, index, config, directory)
+        self._created = await self.world.in_thread(_open_all, openings) if openings else {}
+
+    def _opening(
+        self,
+        topic: Topic,
+        index: int,
+        config: LogConfig,
+        directory: LogDirectory,
+        checkpoints: Checkpoints = NOTHING_CHECKPOINTED,
+    ) -> Callable[[], Log]:
+        """Return a call that opens or creates a log. Any thread may call it."""
+        where = (topic.name, index)
+        opening = partial(
+            Log.open,
+            directory.path,
+            f"{topic.name}-{index}",
+            config,
+            now_ms=self.world.clock.now_ms(),
+            last_stop=directory.last_stop,
+            recovery_point=checkpoints.offset(RECOVERY_POINT, where),
+            log_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
+            roll_jitter_ms=self.world.random.randrange(config.segment_jitter_ms + 1),
+        )
+        return partial(_with_topic_id, opening, topic.id)
+
+    def _emptiest(self, hosted_in: Counter[str]) -> LogDirectory:
+        """Return the directory with the fewest partitions. New ones go there, as in Kafka."""
+        return min(self.directories, key=lambda directory: hosted_in[directory.path])
+
+    def directory_of(self, log: Log) -> LogDirectory:
+        parent = os.path.dirname(log.directory)
+        return next(directory for directory in self.directories if directory.path == parent)
+
+
+def _with_topic_id(opening: Callable[[], Log], topic_id: UUID) -> Log:
+    log = opening()
+    if log.topic_id is None and topic_id != ZERO_UUID:
+        log.assign_topic_id(topic_id)
+    return log
+
+
+def _open_all(openings: Mapping[TopicPartition, Callable[[], Log]]) -> dict[TopicPartition, Log]:
+    """Open several logs, without those that fail."""
+    logs = {}
+    for where, opening in openings.items():
+        with suppress(OSError, StorageError):
+            logs[where] = opening()
+    return logs

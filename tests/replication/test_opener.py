@@ -1,0 +1,134 @@
+"""Logs of new partitions: the files are made beside the event loop."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import pytest
+
+from kraft.messages.leader_and_isr_request import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.replication.commands import ControllerCommands
+from kraft.replication.opener import CREATED_AT_ONCE
+from kraft.replication.replicas import Replicas
+from kraft.storage import log
+from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.meta_properties import MetaProperties
+from kraft.wire.errors import ErrorCode
+from kraft.world.world import World
+from tests.replication.test_commands import Coordinators
+from tests.support.held import TOPIC, TOPIC_ID, broker_in, leader_in, registration, topic
+
+MANY = 3 * CREATED_AT_ONCE
+
+
+@attrs.define
+class Calls:
+    """Counts the calls on the thread of the test, and those on others. Fails those for ``full``."""
+
+    real: Callable[..., object]
+    here: int = 0
+    elsewhere: int = 0
+    full: str = ""
+    _thread: int = attrs.Factory(threading.get_ident)
+
+    def __call__(self, path: str, *arguments: object) -> object:
+        if threading.get_ident() == self._thread:
+            self.here += 1
+        else:
+            self.elsewhere += 1
+        if os.path.basename(path) == self.full:
+            raise OSError(errno.ENOSPC, "No space left on device", path)
+        return self.real(path, *arguments)
+
+
+@pytest.fixture
+def creations(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """The calls that make the directory of a log."""
+    calls = Calls(log.create_directory)
+    monkeypatch.setattr(log, "create_directory", calls)
+    return calls
+
+
+async def test_a_worker_thread_creates_the_logs_of_many_partitions(tmp_path: Path, creations: Calls) -> None:
+    """10,000 new partitions held the event loop for 7 s of 11 s, by their system calls."""
+    async with leader_in(tmp_path, MANY) as broker:
+        assert (creations.here, creations.elsewhere) == (0, MANY)
+        ids = {each.log.topic_id for each in broker.replicas.all()}
+        assert (ids, len(broker.replicas.partitions[TOPIC])) == ({TOPIC_ID}, MANY)
+
+
+async def test_a_few_logs_are_created_at_once(tmp_path: Path, creations: Calls) -> None:
+    """Replicas.create_logs: "a change of threads would take longer than it saves"."""
+    async with leader_in(tmp_path, 2):
+        assert (creations.here, creations.elsewhere) == (2, 0)
+
+
+async def test_new_logs_are_spread_evenly(tmp_path: Path) -> None:
+    """LogManager.nextLogDirs: "the one with the fewest partitions", also of those that are created together."""
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        path.mkdir()
+    directories = [LogDirectory(str(path), -1, MetaProperties("cluster", 1), LastStop.CLEAN) for path in paths]
+    broker = attrs.evolve(broker_in(tmp_path, 1), replicas=Replicas(1, World(), directories, {}))
+    await broker.hear(registration(1, 5), *topic(1, leader=1, partitions=MANY))
+    assert [len(list(path.iterdir())) for path in paths] == [MANY // 2, MANY // 2]
+    for partition in broker.replicas.all():
+        partition.log.abandon()
+
+
+async def test_the_directories_of_many_deleted_partitions_are_renamed_by_a_worker_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with leader_in(tmp_path, MANY) as broker:
+        renames = Calls(os.rename)
+        monkeypatch.setattr(os, "rename", renames)
+        await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+        assert (renames.here, renames.elsewhere) == (0, MANY)
+        assert sorted(broker.replicas.retired) == sorted(each.path for each in os.scandir(tmp_path) if each.is_dir())
+
+
+async def test_a_log_that_cannot_be_created_ends_a_broker_of_a_quorum(tmp_path: Path, creations: Calls) -> None:
+    """Opener: "It lacks a log that cannot be created. create then raises the error"."""
+    creations.full = f"{TOPIC}-7"
+    broker = broker_in(tmp_path, 1)
+    with pytest.raises(OSError, match="No space"):
+        await broker.hear(registration(1, 5), *topic(1, leader=1, partitions=MANY))
+    for partition in broker.replicas.all():
+        partition.log.abandon()
+
+
+async def test_a_log_that_cannot_be_created_is_refused_alone(tmp_path: Path, creations: Calls) -> None:
+    """ReplicaManager.becomeLeaderOrFollower: KAFKA_STORAGE_ERROR for the partition; the others get their roles."""
+    creations.full = f"{TOPIC}-7"
+    replicas = broker_in(tmp_path, 1).replicas
+    await replicas.load(None)
+    commands = ControllerCommands(replicas, Coordinators(), no_configs)
+    commands.registered(40)
+    states = [
+        LeaderAndIsrPartitionState(partition_index=index, leader=1, isr=[1], replicas=[1]) for index in range(MANY)
+    ]
+    request = LeaderAndIsrRequest(
+        controller_epoch=1, broker_epoch=40, topic_states=[LeaderAndIsrTopicState(TOPIC, TOPIC_ID, states)]
+    )
+    response = await commands.lead_and_follow(request)
+    codes = {each.partition_index: each.error_code for each in response.topics[0].partition_errors}
+    assert {index for index, code in codes.items() if code} == {7}
+    assert codes[7] == ErrorCode.KAFKA_STORAGE_ERROR
+    assert (creations.here, creations.elsewhere) == (1, MANY)
+    for partition in replicas.all():
+        assert partition.is_leader
+        partition.log.abandon()
+
+
+async def no_configs(names: object) -> dict[str, dict[str, str]]:
+    return {}
