@@ -51,6 +51,7 @@ class Publisher:
             async with self._applying:
                 led = await self.replicas.apply(image, changes)
                 self.groups.apply(led, (topic.name for topic in changes.topics_deleted.values()))
+                await led.forget()
             self._image = image
             self._published.set()
             self._published = trio.Event()

@@ -186,6 +186,7 @@ class ControllerCommands:
             await self.replicas.remove(deleted, led)
             self.replicas.announce()
             self.coordinators.apply(led)
+            await led.forget()
         return StopReplicaResponse(partition_errors=errors)
 
     async def set_config(self, resource_type: ResourceType, name: str, values: Config) -> None:

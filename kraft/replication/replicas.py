@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from uuid import UUID
 
@@ -65,6 +65,14 @@ class LeaderChanges:
 
     gained: list[HostedPartition]
     lost: list[HostedPartition]
+
+    async def forget(self) -> None:
+        """Drop the partitions in slices. Deleted ones are freed with it, which takes some 2 µs for each."""
+        turns = Turns(_CONDITIONS_IN_A_ROW)
+        for partitions in (self.gained, self.lost):
+            while partitions:
+                partitions.pop()
+                await turns.spend()
 
 
 @attrs.define(eq=False)
@@ -248,7 +256,7 @@ class Replicas:
         """Neither lead nor follow the partition. Its log stays."""
         self._take_role(partition, attrs.evolve(partition.state, leader=NO_LEADER), result)
 
-    async def remove(self, partitions: Sequence[HostedPartition], result: LeaderChanges) -> None:
+    async def remove(self, partitions: list[HostedPartition], result: LeaderChanges) -> None:
         """Delete the partitions and their logs."""
         for partition in partitions:
             hosted = self.partitions[partition.topic]
@@ -388,8 +396,8 @@ class Replicas:
                 gone.append(hosted.pop(index))
         return gone
 
-    async def _delete(self, gone: Sequence[HostedPartition], result: LeaderChanges) -> None:
-        """Close and rename the logs of removed partitions. Maintenance deletes the files later.
+    async def _delete(self, gone: list[HostedPartition], result: LeaderChanges) -> None:
+        """Close and rename the logs of removed partitions, and empty the list. Maintenance deletes the files later.
 
         The checkpoint entries go first. They identify a log by its name, and a new topic may use the name after the
         rename.
@@ -404,10 +412,11 @@ class Replicas:
             self._opener.hosted_in[self._opener.directory_of(partition.log).path] -= 1
             self._outdated = True
         await self._forget_deleted()
-        for first in range(0, len(gone), _RENAMED_AT_ONCE):
-            several = gone[first : first + _RENAMED_AT_ONCE]
+        while gone:
+            several = gone[:_RENAMED_AT_ONCE]
             where = [(self._opener.directory_of(each.log), each.name, self.world.new_uuid()) for each in several]
             self.retired += await self.world.in_thread(_retire, where)
+            del gone[:_RENAMED_AT_ONCE]
 
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader

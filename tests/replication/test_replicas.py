@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
+from weakref import WeakSet
 
 import attrs
 import pytest
@@ -424,6 +425,33 @@ async def test_many_deleted_partitions_leave_turns_to_other_tasks(tmp_path: Path
     assert steps.count >= 2 * 100 // 10, "to close the logs, and to rename them"
     assert (led.lost, list(broker.replicas.all()), len(broker.replicas.retired)) == (held, [], 100)
     assert all(partition.log.is_closed and not partition.is_leader for partition in held)
+
+
+class Freed(trio.abc.Instrument):
+    """The most partitions that one step of a task frees."""
+
+    def __init__(self, partitions: Iterable[HostedPartition]) -> None:
+        self.alive = WeakSet(partitions)
+        self.before = len(self.alive)
+        self.most = 0
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.most = max(self.most, self.before - len(self.alive))
+        self.before = len(self.alive)
+
+
+@pytest.mark.parametrize("leader", [1, 2], ids=["leader", "follower"])
+async def test_the_memory_of_many_deleted_partitions_is_freed_in_slices(tmp_path: Path, leader: int) -> None:
+    """LeaderChanges.forget: 15,000 partitions whose last reference goes at once are a step of 33 ms."""
+    broker = broker_in(tmp_path, 1)
+    await broker.replicas.registered(11)
+    await broker.hear(registration(1, 11), registration(2, 12), *topic(1, 2, leader=leader, partitions=500))
+    freed = Freed(broker.replicas.all())
+    trio.lowlevel.add_instrument(freed)
+    await (await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))).forget()
+    await trio.lowlevel.checkpoint()
+    trio.lowlevel.remove_instrument(freed)
+    assert (len(freed.alive), freed.most <= 200) == (0, True)
 
 
 async def test_new_conditions_of_many_partitions_leave_turns_to_other_tasks(
