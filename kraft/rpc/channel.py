@@ -7,7 +7,7 @@ leave in the order of their requests. A peer that sends faster than the handlers
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Final, cast
 
@@ -130,23 +130,12 @@ class Request:
 
         Raises DecodeError as :meth:`message` does, and for more than ``MAX_ELEMENTS``.
         """
+        cls = request_class(self.api_key)
         try:
-            await in_slices(self._decode_and_count(), _SLICE_ELEMENTS)
+            steps = decode_in_steps(cls, self.api_version, self.frame, self.body_position, max_elements=MAX_ELEMENTS)
+            self._message, _, self._elements = await in_slices(steps, _SLICE_ELEMENTS)
         except UnsupportedVersionError as error:
             raise DecodeError(str(error)) from error
-
-    def _decode_and_count(self) -> Generator[int, None, None]:
-        cls = request_class(self.api_key)
-        steps = decode_in_steps(cls, self.api_version, self.frame, self.body_position, max_elements=MAX_ELEMENTS)
-        self._elements = 0
-        while True:
-            try:
-                elements = next(steps)
-            except StopIteration as end:
-                self._message, _ = end.value
-                return
-            self._elements += elements
-            yield elements
 
     def take_room(self) -> bool:
         """Count the elements of the decoded body; return False, and forget the body, if the plane has no room for it.

@@ -13,7 +13,6 @@ from typing import TypeVar
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.decoder import Decoder, SteppedDecoder, write_decoder, write_stepped_decoder
 from kraft.wire.encoder import Encoder, SteppedEncoder, write_encoder, write_stepped_encoder
-from kraft.wire.reading import too_many
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
@@ -101,26 +100,18 @@ def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tup
 
 def decode_in_steps(
     cls: type[M], version: int, buffer: Buffer, position: int = 0, *, max_elements: int
-) -> Generator[int, None, tuple[M, int]]:
-    """:func:`decode` for large input, in steps of about a millisecond. Yields the elements of arrays in each step. A
-    tagged field counts as an element.
+) -> Generator[int, None, tuple[M, int, int]]:
+    """:func:`decode` for large input, in steps of about a millisecond. Yields the cost of each step but the last, in
+    elements of arrays. Returns the number of elements, too. A tagged field counts as an element.
 
     Raises DecodeError, too, if there are more than ``max_elements``: an element may have one byte, and become an object
     of a hundred.
     """
     decoder = _stepped_decoders.get((cls, version)) or _new_stepped_decoder(cls, version)
-    steps = decoder(buffer, position, max_elements)
-    left = max_elements
-    while True:
-        try:
-            left -= (elements := next(steps))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        except (IndexError, struct.error, UnicodeDecodeError, DecodeError) as error:
-            raise _malformed(cls, version, error) from None
-        if left < 0:
-            raise _malformed(cls, version, too_many(max_elements))
-        yield elements
+    try:
+        return (yield from decoder(buffer, position, max_elements))
+    except (IndexError, struct.error, UnicodeDecodeError, DecodeError) as error:
+        raise _malformed(cls, version, error) from None
 
 
 def prepare_decoder(cls: type[Message], version: int, *, in_steps: bool) -> None:

@@ -8,8 +8,9 @@ reads consecutive fixed-size fields and the length prefix after them. For any in
 - nesting is that of the schema, so the input cannot deepen it;
 - unknown tagged fields are checked and dropped (Kafka keeps them; nothing here forwards messages).
 
-A decoder in steps is a generator for large input: it does the same, and yields the elements that it has read since its
-last step. So its caller can let other tasks run, and stop before a few bytes an element become too many objects.
+A decoder in steps is a generator for large input: it does the same, and yields after each ``STEP`` elements of arrays,
+or ``STEP_BYTES``, so that its caller can let other tasks run. It stops before a few bytes an element become too many
+objects.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ __all__ = ["Decoder", "SteppedDecoder", "write_decoder", "write_stepped_decoder"
 
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
 """Reads a message at a position. Returns it and the position after it."""
-SteppedDecoder = Callable[[Buffer, int, int], Generator[int, None, tuple[Any, int]]]
-"""The same in steps. Yields the number of elements in each. Raises DecodeError for an array of more numbers than the
-third argument.
+SteppedDecoder = Callable[[Buffer, int, int], Generator[int, None, tuple[Any, int, int]]]
+"""The same in steps. Yields ``STEP``, the cost of a step. Returns the number of elements, too. Raises DecodeError if
+there are more of them than the third argument.
 """
 
 STEP = 1000
-"""The elements of a step: about a millisecond of work."""
+STEP_BYTES = 1 << 20
+"""The elements and the bytes of a step: about a millisecond of work."""
 
 
 def write_decoder(cls: type[Message], version: int) -> Decoder:
@@ -74,24 +76,31 @@ class _DecoderWriter:
         line = self.source.line
         line("end = len(b)")
         if self.in_steps:
-            line("done = 0")
+            line(f"done, due, full = 0, {STEP}, p + {STEP_BYTES}")
         if self.has_records(self.cls):
             line("view = memoryview(b)")
         made = self.structure(self.cls)
         self.flush()
         if self.in_steps:
-            line("yield done")
-        line(f"return {made}, p")
+            self.check_count()
+        line(f"return {made}, p{', done' if self.in_steps else ''}")
+        if self.in_steps:
+            line("yield")  # never reached: it makes the function a generator
         kind = "stepped decoder" if self.in_steps else "decoder"
         return self.source.compile("decode", f"<{kind} of {self.cls.__name__} v{self.version}>")
 
     def count(self, elements: str) -> None:
-        """Generate the count of elements or tagged fields that were read, and the end of a step."""
+        """Generate the count of elements or tagged fields that were read, and the end of a full step."""
         if self.in_steps:
             self.source.line(f"done += {elements}")
-            with self.source.block(f"if done >= {STEP}"):
-                self.source.line("yield done")
-                self.source.line("done = 0")
+            with self.source.block("if done >= due or p >= full"):
+                self.check_count()
+                self.source.line(f"yield {STEP}")
+                self.source.line(f"due, full = done + {STEP}, p + {STEP_BYTES}")
+
+    def check_count(self) -> None:
+        with self.source.block("if done > most"):
+            self.source.line(f"raise {self.constant(too_many)}(most)")
 
     def has_records(self, cls: type[Message]) -> bool:
         return any(f.type == "records" or (f.struct and self.has_records(f.struct)) for f in cls.FIELDS)

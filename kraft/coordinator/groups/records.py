@@ -202,7 +202,7 @@ def decode_group(group_id: str, value: bytes) -> Steps[Group]:
         DecodeError: the value is damaged or has an unknown version.
     """
     with known_version():
-        message, _ = yield from decode_in_steps(
+        message, _, _ = yield from decode_in_steps(
             GroupMetadataValue, version_of(value), value, VERSION.size, max_elements=len(value)
         )
     group = Group(
