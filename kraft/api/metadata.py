@@ -22,7 +22,9 @@ clients retry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
 
 from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
@@ -57,36 +59,56 @@ ROW = Api(
 
 _SLICE_PARTITIONS = 200
 _STEP_PARTITIONS = 100
+_SLICE_NAMES = 1_000
 NULL_MEANS_ALL_VERSION = 1
 BY_ID_VERSION = 12
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: MetadataRequest) -> Reply:
-    if request.api_version < BY_ID_VERSION and any(_by_id(topic) for topic in message.topics or []):
+    by_name, by_id = await _distinct(message.topics or [])
+    if request.api_version < BY_ID_VERSION and (by_id or None in by_name):
         # Versions 10 and 11 have topic ids in the request, but cannot return the errors of unknown ids.
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    broker.auto_topics.create(_to_create(broker, message))
-    return await _answer(broker, request, message)
+    broker.auto_topics.create(await _to_create(broker, message, by_name))
+    # If any topic has an id, those without an id are ignored.
+    return await _answer(broker, request, message, by_id or by_name)
 
 
 at_zk_broker = at_broker
 
 
-def _by_id(topic: MetadataRequestTopic) -> bool:
-    return topic.name is None or topic.topic_id != ZERO_UUID
+async def _distinct(
+    topics: Iterable[MetadataRequestTopic],
+) -> tuple[Mapping[str | None, MetadataRequestTopic], Mapping[UUID, MetadataRequestTopic]]:
+    """Return each topic once: those without an id by name, and the others by id."""
+    by_name: dict[str | None, MetadataRequestTopic] = {}
+    by_id: dict[UUID, MetadataRequestTopic] = {}
+    turns = Turns(_SLICE_NAMES)
+    for topic in topics:
+        if topic.topic_id == ZERO_UUID:
+            by_name[topic.name] = topic
+        else:
+            by_id[topic.topic_id] = topic
+        await turns.spend()
+    return by_name, by_id
 
 
-def _to_create(broker: BrokerContext, message: MetadataRequest) -> list[str]:
+async def _to_create(broker: BrokerContext, message: MetadataRequest, names: Iterable[str | None]) -> list[str]:
     """Return the topics to create: valid names that do not exist, if the broker and the client allow it."""
-    allowed = broker.config.topics.auto_create_topics_enable and message.allow_auto_topic_creation
-    if not allowed or not message.topics:
-        return []
-    known = broker.image.topic_ids
-    names = dict.fromkeys(topic.name for topic in message.topics if topic.name is not None)
-    return [name for name in names if name not in known and is_valid_topic_name(name)]
+    created: list[str] = []
+    if not broker.config.topics.auto_create_topics_enable or not message.allow_auto_topic_creation:
+        return created
+    known, turns = broker.image.topic_ids, Turns(_SLICE_NAMES)
+    for name in names:
+        if name is not None and name not in known and is_valid_topic_name(name):
+            created.append(name)
+        await turns.spend()
+    return created
 
 
-async def _answer(broker: BrokerContext, request: Request, message: MetadataRequest) -> MetadataResponse:
+async def _answer(
+    broker: BrokerContext, request: Request, message: MetadataRequest, wanted: Mapping[Any, MetadataRequestTopic]
+) -> MetadataResponse:
     image = broker.image
     listener = request.connection.listener
     brokers = alive_brokers(image, listener)
@@ -98,8 +120,7 @@ async def _answer(broker: BrokerContext, request: Request, message: MetadataRequ
         ids = [topic_id for _, topic_id in sorted(image.topic_ids.items())]
         topics = [await _described(image.topics[topic_id], alive, operations, turns) for topic_id in ids]
     else:
-        named = _distinct(message.topics or [])
-        topics = [await _wanted(image, topic, alive, operations, turns) for topic in named]
+        topics = [await _wanted(image, topic, alive, operations, turns) for topic in wanted.values()]
     wants_cluster = message.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=brokers,
@@ -108,12 +129,6 @@ async def _answer(broker: BrokerContext, request: Request, message: MetadataRequ
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if wants_cluster else -(2**31),
     )
-
-
-def _distinct(topics: Iterable[MetadataRequestTopic]) -> list[MetadataRequestTopic]:
-    """Return each topic once. If any topic has an id, those without an id are ignored."""
-    by_id = {topic.topic_id: topic for topic in topics if topic.topic_id != ZERO_UUID}
-    return list(by_id.values()) or list({topic.name: topic for topic in topics}.values())
 
 
 async def _wanted(

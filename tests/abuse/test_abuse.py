@@ -166,6 +166,19 @@ async def test_the_handler_of_a_large_request_gives_its_turn_away(request_: Mess
     assert steps.count >= 20
 
 
+async def test_names_that_repeat_are_found_in_slices() -> None:
+    """Metadata of one topic 100,000 times took a step of 40 ms. Here the decoder has twenty slices, and then the handler
+    as many.
+    """
+    async with embedded_node() as node, connected(node) as broker:
+        steps = HandlerSteps()
+        request = MetadataRequest(topics=[MetadataRequestTopic(name="t")] * 20_000, allow_auto_topic_creation=False)
+        trio.lowlevel.add_instrument(steps)
+        assert len((await broker.request(request, 9)).topics) == 1
+        trio.lowlevel.remove_instrument(steps)
+    assert steps.count >= 40
+
+
 async def test_the_handler_gives_its_turn_away_within_a_wide_topic() -> None:
     """The partitions of one topic took one step: 14 ms for 9,990 of them."""
     async with embedded_node() as node, connected(node) as broker:
