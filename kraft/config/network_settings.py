@@ -146,7 +146,9 @@ class NetworkSettings:
         "How long a coordinator waits for the ends of transactions. Other requests to a node have limits of their own.",
         limit=at_least(1),
     )
-    socket_send_buffer_bytes: int = integer(102_400, "SO_SNDBUF of a connection; -1 leaves it to the system.")
+    socket_send_buffer_bytes: int = integer(
+        -1, "SO_SNDBUF of a connection; -1 lets the system enlarge it for a peer that reads fast."
+    )
     socket_receive_buffer_bytes: int = integer(102_400, "SO_RCVBUF of a connection; -1 leaves it to the system.")
     socket_listen_backlog_size: int = integer(
         50, "The backlog of a listening socket; the system may cap it.", limit=at_least(1)

@@ -37,13 +37,12 @@ def controller_plane_of(config: NodeConfig) -> Plane:
 
 
 def data_plane_of(config: NodeConfig) -> Plane:
-    """Return the plane of the clients. Beside a control plane (KIP-291) on the same event loop it has short rounds."""
+    """Return the plane of the clients."""
     plane = _plane("data", config, config.listeners.of_data_plane)
     return attrs.evolve(
         plane,
         request_bytes=config.network.queued_max_request_bytes,
         request_elements=REQUEST_ELEMENTS,
-        has_short_rounds=config.listeners.control_plane is not None,
     )
 
 

@@ -14,7 +14,7 @@ of each follower.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 import attrs
@@ -35,7 +35,9 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection, Disconnected
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.varint import Buffer
 from kraft.world.clock import Clock
+from kraft.world.turns import Turns
 
 logger = logging.getLogger("kraft.fetchers")
 
@@ -43,6 +45,10 @@ FETCH_VERSION = 17
 NO_SESSION_EPOCH = -1
 LATEST, EARLIEST = -1, -2
 _SHORT_REST_S = 0.1
+_SLICE_BYTES = 4 << 20
+_PARTITION_BYTES = 64 * 1024
+_BATCH_BYTES = 8 * 1024
+"""The cost of a partition and of a batch beside its bytes. The unit is the time to check and write one byte."""
 
 #: Errors that a metadata update of the leader or of the follower will cure.
 _SOON_OVER = frozenset(
@@ -186,12 +192,14 @@ class Fetcher:
         assert isinstance(response, FetchResponse)
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code))
+        turns = Turns(_SLICE_BYTES)
         for topic in response.responses:
             for data in topic.partitions:
                 wanted = requested.get((topic.topic_id, data.partition_index))
                 if wanted is not None and self._is_current(wanted):
-                    await self._take(connection, wanted, data)
-                await trio.lowlevel.checkpoint()
+                    await self._take(connection, wanted, data, turns)
+                await turns.spend(_PARTITION_BYTES)
+        await trio.lowlevel.checkpoint()
 
     def _next(self) -> dict[tuple[UUID, int], _Requested]:
         """Return the partitions to fetch now: all that do not pause."""
@@ -236,7 +244,7 @@ class Fetcher:
             and partition.log.log_end_offset == requested.offset
         )
 
-    async def _take(self, connection: Connection, requested: _Requested, data: PartitionData) -> None:
+    async def _take(self, connection: Connection, requested: _Requested, data: PartitionData, turns: Turns) -> None:
         """Apply the response for one partition. After an error of the partition, pause it for a while.
 
         Raises:
@@ -252,7 +260,7 @@ class Fetcher:
             elif data.diverging_epoch.end_offset >= 0 or data.diverging_epoch.epoch >= 0:
                 await self._cut(requested, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
             else:
-                await self._append(requested, data)
+                await self._append(requested, data, turns)
         except Disconnected:
             raise
         except (KafkaError, CorruptBatch, OSError) as failure:
@@ -263,41 +271,41 @@ class Fetcher:
             pause_s = min(_SHORT_REST_S, self._backoff_s) if soon else self._backoff_s
             self._resting[partition] = trio.current_time() + pause_s
 
-    async def _append(self, requested: _Requested, data: PartitionData) -> None:
-        """Append the whole batches of a response. Raises CorruptBatch, KafkaError, OSError."""
+    async def _append(self, requested: _Requested, data: PartitionData, turns: Turns) -> None:
+        """Append the whole batches of a response in slices. Raises CorruptBatch, KafkaError, OSError."""
         partition = requested.partition
         records = data.records or b""
         assert isinstance(records, bytes | bytearray | memoryview), "what was received is in memory"
-        base_offset = end = 0
-        for position, header in whole_batches(records):
-            check_batch(records, position, header)
-            if header.leader_epoch > requested.leader_epoch:
-                raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {requested.leader_epoch}")
-            if not position:
-                base_offset = header.base_offset
-            end = position + header.size
-        if end:
+        if records:
             await self.replicas.make_ids_durable([partition])
+        for piece in _pieces(records, requested.leader_epoch):
             if not self._is_current(requested):
                 return
-            fetched = memoryview(records)[:end]
-            if partition.begins_within(base_offset):
-                async with self.replicas.cutting(partition, base_offset):
-                    if not self._is_current(requested):
-                        return
-                    partition.append_fetched(fetched, self.clock.now_ms())
-            elif len(fetched) > AT_ONCE_BYTES:
-                async with partition.appending():
-                    now_ms = self.clock.now_ms()
-                    await partition.log.write_ahead_as_follower(fetched, now_ms)
-                    if not self._is_current(requested):
-                        partition.log.drop_ahead()
-                        return
-                    partition.append_fetched(fetched, now_ms)
-            else:
-                partition.append_fetched(fetched, self.clock.now_ms())
-            self._followed[partition] = self._followed.pop(partition)  # so that others come first
-        partition.learn(data.high_watermark, data.log_start_offset)
+            await self._append_piece(requested, piece.base_offset, piece.batches)
+            if partition in self._followed:
+                self._followed[partition] = self._followed.pop(partition)  # so that others come first
+            requested = attrs.evolve(requested, offset=piece.end_offset)
+            await turns.spend(piece.cost)
+        if self._is_current(requested):
+            partition.learn(data.high_watermark, data.log_start_offset)
+
+    async def _append_piece(self, requested: _Requested, base_offset: int, batches: memoryview) -> None:
+        """Append batches to a log that ends where they begin. Raises KafkaError, OSError."""
+        partition = requested.partition
+        if partition.begins_within(base_offset):
+            async with self.replicas.cutting(partition, base_offset):
+                if self._is_current(requested):
+                    partition.append_fetched(batches, self.clock.now_ms())
+        elif len(batches) > AT_ONCE_BYTES:
+            async with partition.appending():
+                now_ms = self.clock.now_ms()
+                await partition.log.write_ahead_as_follower(batches, now_ms)
+                if self._is_current(requested):
+                    partition.append_fetched(batches, now_ms)
+                else:
+                    partition.log.drop_ahead()
+        else:
+            partition.append_fetched(batches, self.clock.now_ms())
 
     async def _cut(self, requested: _Requested, epoch: int, end_offset: int) -> None:
         """Truncate the log to the last offset that the leader may share.
@@ -369,3 +377,34 @@ class Fetcher:
             raise KafkaError(ErrorCode(answers[0].error_code))
         offset: int = answers[0].offset
         return offset
+
+
+@attrs.frozen
+class _Piece:
+    """Whole and checked batches that are appended in one slice."""
+
+    base_offset: int
+    end_offset: int
+    batches: memoryview
+    cost: int
+
+
+def _pieces(records: Buffer, leader_epoch: int) -> Iterator[_Piece]:
+    """Yield the whole batches of a response in pieces. A truncated last batch is skipped.
+
+    Raises CorruptBatch.
+    """
+    start = end = base_offset = end_offset = cost = 0
+    for position, header in whole_batches(records):
+        check_batch(records, position, header)
+        if header.leader_epoch > leader_epoch:
+            raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {leader_epoch}")
+        if position == start:
+            base_offset = header.base_offset
+        end, end_offset = position + header.size, header.next_offset
+        cost += _BATCH_BYTES + header.size
+        if cost >= _SLICE_BYTES:
+            yield _Piece(base_offset, end_offset, memoryview(records)[start:end], cost)
+            start, cost = end, 0
+    if cost:
+        yield _Piece(base_offset, end_offset, memoryview(records)[start:end], cost)

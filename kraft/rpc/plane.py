@@ -43,10 +43,6 @@ class Plane:
     request_elements: int = -1
     unsent_bytes: int = 256 << 20
     """Not a Kafka setting."""
-    has_short_rounds: bool = False
-    """Whether one of the handlers whose turn is over continues in each round of the scheduler. The tasks of another
-    plane then wait for one turn, and not for one of each handler.
-    """
 
     def processors_of(self, listener: str) -> int:
         return self.listener_processors.get(listener, self.processors)

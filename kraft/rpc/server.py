@@ -47,9 +47,7 @@ logger = logging.getLogger("kraft.rpc")
 Handler = Callable[[Request], Awaitable[Reply]]
 
 HANDLER_TURN_S = 0.001
-"""A handler gives the event loop's turn away after this time, also if more requests are queued."""
-LONG_TURN_S = 0.005
-"""Not a Kafka setting. The turns of eight handlers below this time are together shorter than one long step."""
+"""Not a Kafka setting. A handler gives the event loop's turn away after this time, also if more requests are queued."""
 
 
 @attrs.frozen(eq=False)
@@ -270,7 +268,7 @@ class _Crew:
     service: Service
     metrics: PlaneMetrics
     line: trio.Lock = attrs.Factory(trio.Lock)
-    """Of the handlers that had a long turn, one continues in each round of the scheduler."""
+    """Of the handlers whose turn is over, one continues in each round of the scheduler."""
     long: trio.Semaphore = attrs.field(
         default=attrs.Factory(lambda self: trio.Semaphore(self.metrics.plane.handlers), takes_self=True)
     )
@@ -322,8 +320,8 @@ class _Handler:
         """Handle requests until this handler has left its place.
 
         A handler takes what is queued without a checkpoint between requests, until its turn is over. Of the handlers
-        that had a long turn, one continues in each round of the scheduler. So other tasks wait for one long request,
-        and not for one of each handler. On a plane with short rounds each whole turn is a long one.
+        whose turn is over, one continues in each round of the scheduler. So other tasks wait for one turn, and not for
+        one of each handler: a follower's large Fetch response takes many rounds on both sides.
         """
         requests, service, metrics = self.requests, self.crew.service, self.crew.metrics
         while not self.has_left:
@@ -334,9 +332,14 @@ class _Handler:
                 if queued is None:
                     break
                 worked_s += await _handle(queued, current, service, metrics)
-            if worked_s >= (HANDLER_TURN_S if metrics.plane.has_short_rounds else LONG_TURN_S):
-                async with self.crew.line:  # as in ``give_turn``
-                    pass
+            if worked_s >= HANDLER_TURN_S:
+                await _next_round(self.crew.line)
+
+
+async def _next_round(line: trio.Lock) -> None:
+    """Continue in a later round, before those that call this afterwards (as ``give_turn``)."""
+    async with line:
+        pass
 
 
 def _queued(requests: trio.MemoryReceiveChannel[Request]) -> Request | None:

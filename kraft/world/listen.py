@@ -30,7 +30,7 @@ class SocketSettings:
 
     request_max_bytes: int = 104_857_600
     """``socket.request.max.bytes``"""
-    send_buffer_bytes: int = 102_400
+    send_buffer_bytes: int = -1
     """``socket.send.buffer.bytes``"""
     receive_buffer_bytes: int = 102_400
     """``socket.receive.buffer.bytes``"""

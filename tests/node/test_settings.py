@@ -5,7 +5,14 @@ from __future__ import annotations
 from kraft.config.broker import node_config
 from kraft.controller.context import ControllerConfig
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
-from kraft.node.settings import controller_config, controller_plane_of, data_plane_of, group_settings, quorum_timing
+from kraft.node.settings import (
+    controller_config,
+    controller_plane_of,
+    data_plane_of,
+    group_settings,
+    quorum_timing,
+    socket_settings,
+)
 
 CONTROLLER = {
     "node.id": "1",
@@ -44,18 +51,6 @@ def test_the_memory_for_requests_is_that_of_the_data_plane() -> None:
     }
     config = node_config({**CONTROLLER, **both})
     assert (data_plane_of(config).request_bytes, controller_plane_of(config).request_bytes) == (200_000_000, -1)
-
-
-def test_beside_a_control_plane_the_data_plane_has_short_rounds() -> None:
-    """KIP-291: "Controller requests will not longer be blocked by data requests"; here they share an event loop."""
-    legacy = {
-        "broker.id": "1",
-        "zookeeper.connect": "127.0.0.1:2181",
-        "listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-    }
-    assert not data_plane_of(node_config(legacy)).has_short_rounds
-    assert data_plane_of(node_config({**legacy, "control.plane.listener.name": "CONTROLLER"})).has_short_rounds
 
 
 def test_the_controller_has_the_settings_of_voters_and_balancing() -> None:
@@ -109,3 +104,9 @@ def test_the_cores_default_to_kafkas_defaults() -> None:
     controller, default = controller_config(config, "a cluster"), ControllerConfig("a cluster")
     assert controller.broker_session_timeout_s == default.broker_session_timeout_s
     assert controller.leader_imbalance_check_interval_s == default.leader_imbalance_check_interval_s
+
+
+def test_the_system_chooses_the_size_of_send_buffers() -> None:
+    """docs/experiments.md, "Why followers were behind": with Kafka's 100 KB a large response takes a round for each."""
+    assert socket_settings(node_config(CONTROLLER)).send_buffer_bytes == -1
+    assert socket_settings(node_config({**CONTROLLER, "socket.send.buffer.bytes": "4096"})).send_buffer_bytes == 4096

@@ -29,9 +29,11 @@ from kraft.messages.list_offsets_response import (
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metrics import Registry
+from kraft.records.batch import iter_headers
 from kraft.records.record import Record, encode_batch
 from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.fetchers import EARLIEST, Fetcher, Fetchers
+from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
 from kraft.rpc.client import connect
@@ -176,6 +178,61 @@ async def test_a_follower_writes_a_large_batch_in_pieces(tmp_path: Path, monkeyp
         assert broker.values == [b"large" * 1000, b"small"]
         assert not broker.partition.is_appending
     assert written == [len(large)]
+
+
+def _after_the_first_append(monkeypatch: pytest.MonkeyPatch, change: Callable[[HostedPartition], object]) -> list[int]:
+    """Make slices of three batches, and call ``change`` after the first append. Return the sizes of all appends."""
+    monkeypatch.setattr("kraft.replication.fetchers._SLICE_BYTES", 3 * 8 * 1024)
+    append, sizes = HostedPartition.append_fetched, list[int]()
+
+    def counted(partition: HostedPartition, fetched: Buffer, now_ms: int) -> None:
+        append(partition, fetched, now_ms)
+        sizes.append(sum(1 for _ in iter_headers(fetched)))
+        if len(sizes) == 1:
+            change(partition)
+
+    monkeypatch.setattr(HostedPartition, "append_fetched", counted)
+    return sizes
+
+
+async def test_a_response_with_many_batches_is_appended_in_slices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """world.turns: "a task that works for longer than a few milliseconds" lets others run. 1 MB of one partition
+    (``replica.fetch.max.bytes``) may have 14,000 batches.
+    """
+    sizes = _after_the_first_append(monkeypatch, lambda partition: None)
+    leader = Leader()
+    values = [bytes([number]) for number in range(8)]
+    leader.say(PartitionData(records=batches(0, *values)[:-1], high_watermark=7))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 2)
+        assert broker.values == values[:7]
+        assert broker.partition.high_watermark == 7
+        assert leader.last.fetch_offset == 7
+    assert sizes == [3, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            lambda partition: partition.follow(attrs.evolve(partition.state, leader_epoch=1)), id="a new epoch"
+        ),
+        pytest.param(lambda partition: partition.truncate_to(1, 0), id="a truncation"),
+    ],
+)
+async def test_a_change_of_the_partition_between_two_slices_ends_the_append(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[HostedPartition], object]
+) -> None:
+    """world.turns.Turns: "State that the work reads may change at each ``spend``". A gap would lose records."""
+    sizes = _after_the_first_append(monkeypatch, change)
+    leader = Leader()
+    leader.say(PartitionData(records=batches(0, *(bytes([number]) for number in range(8)))))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 2)
+        assert sizes == [3]
+        assert broker.partition.log.log_end_offset in (1, 3)
 
 
 async def test_a_truncated_batch_is_fetched_again(tmp_path: Path) -> None:

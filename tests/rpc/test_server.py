@@ -74,9 +74,7 @@ class Rounds(trio.abc.Instrument):
         self.count += 1
 
 
-async def handled_at_each(
-    ticks: Steps | Rounds, *, requests: int, handlers: int, turn_s: float, has_short_rounds: bool = False
-) -> list[int]:
+async def handled_at_each(ticks: Steps | Rounds, *, requests: int, handlers: int, turn_s: float) -> list[int]:
     """How many requests are handled at each tick that handles any, if one takes ``turn_s`` and all are queued first."""
     now_s = 0.0
     release = trio.Event()
@@ -90,8 +88,7 @@ async def handled_at_each(
         handled_at.append(ticks.count)
         return HeartbeatResponse()
 
-    own = attrs.evolve(a_plane(handlers=handlers), has_short_rounds=has_short_rounds)
-    async with running(costly, own, registry=Registry(clock=lambda: now_s)) as plane:
+    async with running(costly, a_plane(handlers=handlers), registry=Registry(clock=lambda: now_s)) as plane:
         peers = [await plane.peer() for _ in range(requests)]
         for number, peer in enumerate(peers):
             await peer.send(number)
@@ -111,18 +108,9 @@ async def test_a_handler_takes_queued_requests_until_its_turn_is_over() -> None:
     assert handled == [3, 3, 3, 1]
 
 
-async def test_one_of_the_handlers_with_long_turns_continues_in_each_round() -> None:
-    """LONG_TURN_S: "other tasks wait for one long request, and not for one of each handler"."""
-    first, *others = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=server.LONG_TURN_S * 1.1)
-    assert (first, set(others)) == (4, {1})
-
-
-async def test_with_short_rounds_one_of_the_handlers_with_whole_turns_continues_in_each_round() -> None:
-    """Plane.has_short_rounds: "another plane then wait for one turn, and not for one of each handler"."""
-    turn_s = server.HANDLER_TURN_S * 1.1
-    usual = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=turn_s)
-    assert set(usual) == {4}
-    first, *others = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=turn_s, has_short_rounds=True)
+async def test_one_of_the_handlers_whose_turn_is_over_continues_in_each_round() -> None:
+    """_Handler: "other tasks wait for one turn, and not for one of each handler"."""
+    first, *others = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=server.HANDLER_TURN_S * 1.1)
     assert (first, set(others)) == (4, {1})
 
 

@@ -112,7 +112,10 @@ def handlers_empty_the_queue() -> contextlib.AbstractContextManager[object]:
 
 
 def a_turn_for_each_handler() -> contextlib.AbstractContextManager[object]:
-    return patch.object(server, "LONG_TURN_S", math.inf)
+    async def this_round(line: trio.Lock) -> None:
+        pass
+
+    return patch.object(server, "_next_round", this_round)
 
 
 MUTANTS = {
@@ -120,7 +123,7 @@ MUTANTS = {
     "slices without turns": Mutant("long work gives its turn away", slices_without_turns),
     "a slice for each task": Mutant("one task continues in each round", a_slice_for_each_task),
     "handlers empty the queue": Mutant("a handler gives its turn away", handlers_empty_the_queue),
-    "a turn for each handler": Mutant("one handler continues after a long turn", a_turn_for_each_handler),
+    "a turn for each handler": Mutant("one handler continues in each round", a_turn_for_each_handler),
     "one request holds the loop": Mutant(
         "no step is longer than the budget", changed=lambda plan: attrs.evolve(plan, longest_request_s=2.5)
     ),
