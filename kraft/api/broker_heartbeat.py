@@ -1,6 +1,6 @@
 """BrokerHeartbeat (key 63): a broker renews its lease, and requests to be unfenced, fenced or shut down (KIP-631).
 
-Versions 0 and 1: 1 has the ids of failed log directories (KIP-858).
+Versions 0 to 2: 1 has the ids of failed log directories (KIP-858), 2 those of cordoned ones (KIP-1066).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kraft.wire.errors import ErrorCode
 
 ROW = Api(
     ApiKey.BROKER_HEARTBEAT,
-    versions={ListenerType.CONTROLLER: (0, 1)},
+    versions={ListenerType.CONTROLLER: (0, 2)},
     permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
 )
 

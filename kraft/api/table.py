@@ -82,7 +82,7 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.FETCH_SNAPSHOT: (0, 1),
         ApiKey.DESCRIBE_CLUSTER: (0, 2),
         ApiKey.BROKER_REGISTRATION: (0, 4),
-        ApiKey.BROKER_HEARTBEAT: (0, 1),
+        ApiKey.BROKER_HEARTBEAT: (0, 2),
         ApiKey.UNREGISTER_BROKER: (0, 0),
         ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),
         ApiKey.CONTROLLER_REGISTRATION: (0, 0),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import click
 
 from kraft.config.features import (
+    ELIGIBLE_LEADER_REPLICAS,
     LEVEL_OF_NAME,
     METADATA_VERSION,
     MIN_METADATA_LEVEL,
@@ -17,7 +18,7 @@ from kraft.config.features import (
 )
 
 #: The lowest metadata.version for each feature level that requires one.
-_REQUIRED_METADATA = {("eligible.leader.replicas.version", 1): 23}
+_REQUIRED_METADATA = {(ELIGIBLE_LEADER_REPLICAS, 1): 23}
 
 
 @click.command("version-mapping")

@@ -1,6 +1,7 @@
 """The contents of the files in the tree of ``kraft shell``: one line each, in the format of kafka-metadata-shell.
 
-The image has no eligible leader replicas and no cordoned directories, so they are not shown.
+The image has no eligible leader replicas, so they are not shown. Cordoned directories are shown once a broker has
+reported them.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def broker_text(broker: Broker) -> str:
         inControlledShutdown=_truth(broker.in_controlled_shutdown),
         isMigratingZkBroker=_truth(broker.is_migrating_zk_broker),
         directories=_ids(broker.log_dirs),
+        **({} if broker.cordoned_log_dirs is None else {"cordonedDirectories": _ids(broker.cordoned_log_dirs)}),
     )
 
 

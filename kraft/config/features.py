@@ -7,6 +7,7 @@ import re
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 GROUP_VERSION = "group.version"
+ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
 
 #: (release, level of its first IV, number of IVs). Levels rise through all IVs without a gap.
 _RELEASES = (
@@ -34,9 +35,10 @@ NAME_OF_LEVEL: dict[int, str] = {
 }
 LEVEL_OF_NAME: dict[str, int] = {name: level for level, name in NAME_OF_LEVEL.items()}
 
-#: The levels that these nodes support: 7 is the lowest of Apache Kafka 4, 21 the highest of Apache Kafka 3.9.
+#: The levels that these nodes support: 7 is the lowest of Apache Kafka 4, 30 the highest of Apache Kafka 4.3.
 MIN_METADATA_LEVEL = 7
-MAX_METADATA_LEVEL = 21
+MAX_METADATA_LEVEL = 30
+#: The level of a new cluster: the highest one that nodes of Apache Kafka 3.9 may join. It can be upgraded at any time.
 DEFAULT_METADATA_LEVEL = 21
 
 #: The features that a node registers and reports: (lowest, highest level). kraft.version 0 means static voters,
@@ -53,7 +55,7 @@ OTHER_FEATURES: dict[str, tuple[int, int]] = {
     KRAFT_VERSION: (1, 21),
     "transaction.version": (2, 24),
     GROUP_VERSION: (1, 22),
-    "eligible.leader.replicas.version": (1, 26),
+    ELIGIBLE_LEADER_REPLICAS: (1, 26),
     "share.version": (1, 28),
     "streams.version": (1, 29),
 }

@@ -5,7 +5,7 @@ expires. In controlled shutdown it gives up its leaderships first. A broker leav
 active; when one of its directories fails (v1+), only the ISRs of the replicas in it. If that takes several decisions
 (:mod:`kraft.controller.broker_transitions`), the response has the state that holds until the last of them.
 
-v2 reports cordoned directories. The levels of metadata.version here do not know them, so they are ignored.
+v2 reports the cordoned directories (KIP-1066), which a change of the registration holds from metadata.version 30 on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.metadata.image import Broker
-from kraft.metadata.levels import DIRECTORIES
+from kraft.metadata.levels import CORDONED_DIRECTORIES, DIRECTORIES
 from kraft.wire.errors import ErrorCode, KafkaError
 
 _UNFENCE = -1
@@ -42,6 +42,7 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
         records, fenced = _fenced(context, broker, request)
     else:
         records, fenced = _unfenced(context, broker, request)
+    records += _cordoned(context, broker, request)
     context.sessions.touch(broker.id, broker.epoch, request.current_metadata_offset, fenced, context.now)
     has_shut_down = broker.in_controlled_shutdown and not broker.fenced
     return Decision(
@@ -106,3 +107,14 @@ def _directories(
         return frozenset(), list(broker.log_dirs)
     lost = frozenset(broker.log_dirs).intersection(request.offline_log_dirs)
     return lost, [directory for directory in broker.log_dirs if directory not in lost]
+
+
+def _cordoned(
+    context: Context, broker: Broker, request: BrokerHeartbeatRequest
+) -> list[BrokerRegistrationChangeRecord]:
+    """The record of the cordoned directories, if they changed (Kafka's ``handleDirectoriesCordoned``)."""
+    reported, known = request.cordoned_log_dirs, broker.cordoned_log_dirs
+    if context.level < CORDONED_DIRECTORIES or reported is None or (known is not None and set(known) == set(reported)):
+        return []
+    change = BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=reported)
+    return [change]

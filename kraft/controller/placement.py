@@ -3,6 +3,7 @@
 Leaders go round the racks, and within a rack round its brokers, from a random start. The replicas of one partition go
 to as many racks as there are. Each full round moves the followers one further, so that the partitions of one leader do
 not all share the same few followers. Fenced brokers get a replica only when too few others exist, and never lead.
+A broker whose log directories are all cordoned gets none (KIP-1066).
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ def place(
 
     Raises KafkaError INVALID_REPLICATION_FACTOR if there are too few brokers, or none that is active.
     """
-    registered = sorted(brokers, key=lambda broker: broker.id)
+    registered = sorted((broker for broker in brokers if broker.takes_replicas), key=lambda broker: broker.id)
     active = [broker for broker in registered if broker.active]
     if not active:
-        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced.")
+        message = "All brokers are currently fenced, or have all their log directories cordoned."
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, message)
     if replication_factor > len(registered):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,

@@ -14,9 +14,9 @@ __all__ = ["BrokerRegistrationChangeRecord"]
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class BrokerRegistrationChangeRecord(Message):
-    """BrokerRegistrationChangeRecord (metadata record, type 17): versions 0-2, flexible from 0.
+    """BrokerRegistrationChangeRecord (metadata record, type 17): versions 0-3, flexible from 0.
 
-    v1 controlled shutdown, v2 log directories.
+    v1 controlled shutdown, v2 log directories, v3 cordoned ones (KIP-1066).
 
     Attributes:
         broker_id: Id of the broker.
@@ -24,10 +24,11 @@ class BrokerRegistrationChangeRecord(Message):
         fenced: -1 unfences, 1 fences, 0 leaves it.
         in_controlled_shutdown (1+): 1 starts a controlled shutdown, 0 leaves it.
         log_dirs (2+): Ids of the online log directories; empty if unchanged.
+        cordoned_log_dirs (3+): Ids of the log directories that take no new replicas; null if unchanged.
     """
 
     API_KEY: ClassVar[int] = 17
-    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
     broker_id: int = 0
@@ -35,6 +36,7 @@ class BrokerRegistrationChangeRecord(Message):
     fenced: int = 0
     in_controlled_shutdown: int = 0
     log_dirs: list[UUID] = attrs.Factory(list)
+    cordoned_log_dirs: list[UUID] | None = None
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
@@ -42,4 +44,7 @@ class BrokerRegistrationChangeRecord(Message):
         Field("fenced", "int8", tag=0, tagged=(0, OPEN)),
         Field("in_controlled_shutdown", "int8", versions=(1, OPEN), tag=1, tagged=(1, OPEN)),
         Field("log_dirs", "[]uuid", versions=(2, OPEN), tag=2, tagged=(2, OPEN)),
+        Field(
+            "cordoned_log_dirs", "[]uuid", versions=(3, OPEN), nullable=(3, OPEN), tag=3, tagged=(3, OPEN), default=None
+        ),
     )

@@ -60,9 +60,9 @@ class BrokerFeature(Message):
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class RegisterBrokerRecord(Message):
-    """RegisterBrokerRecord (metadata record, type 0): versions 0-3, flexible from 0.
+    """RegisterBrokerRecord (metadata record, type 0): versions 0-4, flexible from 0.
 
-    v1 controlled shutdown, v2 ZooKeeper migration, v3 log directories.
+    v1 controlled shutdown, v2 ZooKeeper migration, v3 log directories, v4 cordoned ones (KIP-1066).
 
     Attributes:
         broker_id: Id of the broker.
@@ -75,10 +75,11 @@ class RegisterBrokerRecord(Message):
         fenced: Whether the broker starts out fenced.
         in_controlled_shutdown (1+): Whether the broker is shutting down in order.
         log_dirs (3+): Ids of the log directories that are online.
+        cordoned_log_dirs (4+): Ids of the log directories that take no new replicas; null until a heartbeat names them.
     """
 
     API_KEY: ClassVar[int] = 0
-    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
     broker_id: int = 0
@@ -91,6 +92,7 @@ class RegisterBrokerRecord(Message):
     fenced: bool = True
     in_controlled_shutdown: bool = False
     log_dirs: list[UUID] = attrs.Factory(list)
+    cordoned_log_dirs: list[UUID] | None = None
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
@@ -103,4 +105,7 @@ class RegisterBrokerRecord(Message):
         Field("fenced", "bool", default=True),
         Field("in_controlled_shutdown", "bool", versions=(1, OPEN)),
         Field("log_dirs", "[]uuid", versions=(3, OPEN), tag=0, tagged=(3, OPEN)),
+        Field(
+            "cordoned_log_dirs", "[]uuid", versions=(4, OPEN), nullable=(4, OPEN), tag=1, tagged=(4, OPEN), default=None
+        ),
     )

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import attrs
 
-from kraft.config.features import MAX_METADATA_LEVEL, METADATA_VERSION, NAME_OF_LEVEL
+from kraft.config.features import ELIGIBLE_LEADER_REPLICAS, MAX_METADATA_LEVEL, METADATA_VERSION, NAME_OF_LEVEL
 from kraft.messages.access_control_entry_record import AccessControlEntryRecord
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kraft.messages.clear_elr_record import ClearElrRecord
@@ -247,6 +247,7 @@ class Delta:
             in_controlled_shutdown=record.in_controlled_shutdown,
             log_dirs=tuple(record.log_dirs),
             is_migrating_zk_broker=record.is_migrating_zk_broker,
+            cordoned_log_dirs=None if record.cordoned_log_dirs is None else tuple(record.cordoned_log_dirs),
         )
         self._put_broker(broker)
 
@@ -265,12 +266,14 @@ class Delta:
         broker = self._broker(record, record.broker_id, record.broker_epoch)
         if record.fenced not in (-1, 0, 1) or record.in_controlled_shutdown not in (0, 1):
             raise MetadataError(f"BrokerRegistrationChangeRecord for broker {broker.id} has an invalid value")
+        cordoned = broker.cordoned_log_dirs if record.cordoned_log_dirs is None else tuple(record.cordoned_log_dirs)
         self._put_broker(
             attrs.evolve(
                 broker,
                 fenced=broker.fenced if record.fenced == 0 else record.fenced == 1,
                 in_controlled_shutdown=broker.in_controlled_shutdown or record.in_controlled_shutdown == 1,
                 log_dirs=tuple(record.log_dirs) or broker.log_dirs,
+                cordoned_log_dirs=cordoned,
             )
         )
 
@@ -440,7 +443,7 @@ def _named(record: Any) -> str:
 def _has_eligible_leaders(record: Any) -> MetadataError:
     return MetadataError(
         f"{type(record).__name__} gives {_named(record)} eligible leader replicas (KIP-966), "
-        f"which metadata.version {MAX_METADATA_LEVEL} does not have"
+        f"which need {ELIGIBLE_LEADER_REPLICAS} 1"
     )
 
 

@@ -82,11 +82,18 @@ class Broker:
     in_controlled_shutdown: bool
     log_dirs: tuple[UUID, ...]
     is_migrating_zk_broker: bool = False
+    cordoned_log_dirs: tuple[UUID, ...] | None = None
+    """The directories that take no new replicas (KIP-1066); None until the broker reports them."""
 
     @property
     def active(self) -> bool:
         """Whether the broker may lead partitions and join an ISR."""
         return not self.fenced and not self.in_controlled_shutdown
+
+    @property
+    def takes_replicas(self) -> bool:
+        """Whether new replicas may be placed here: not if all directories are cordoned (KIP-1066)."""
+        return not self.log_dirs or not set(self.log_dirs) <= set(self.cordoned_log_dirs or ())
 
     def endpoint(self, listener: str) -> BrokerEndpoint | None:
         return next((endpoint for endpoint in self.endpoints if endpoint.listener == listener), None)

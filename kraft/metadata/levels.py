@@ -28,9 +28,24 @@ TRANSACTIONS = 13
 CONTROLLER_REGISTRATION = 15
 #: Brokers report their log directories, and partitions hold the directory of each replica (KIP-858).
 DIRECTORIES = 17
+#: Partitions may have eligible leader replicas, if the feature of that name allows it (KIP-966).
+ELIGIBLE_LEADERS = 23
+#: Brokers report their cordoned log directories (KIP-1066).
+CORDONED_DIRECTORIES = 30
 
 #: The levels that added fields to records. A downgrade below one of them could lose their content.
-_CHANGED_RECORDS = frozenset({MIGRATION_STATE, 11, TRANSACTIONS, 14, CONTROLLER_REGISTRATION, DIRECTORIES})
+_CHANGED_RECORDS = frozenset(
+    {
+        MIGRATION_STATE,
+        11,
+        TRANSACTIONS,
+        14,
+        CONTROLLER_REGISTRATION,
+        DIRECTORIES,
+        ELIGIBLE_LEADERS,
+        CORDONED_DIRECTORIES,
+    }
+)
 
 
 def can_go_back(level: int, lower: int) -> bool:
@@ -45,6 +60,8 @@ def record_version(record: object) -> int:
 
 
 def _register_broker_version(record: RegisterBrokerRecord) -> int:
+    if record.cordoned_log_dirs is not None:
+        return 4
     return 3 if record.log_dirs else 2 if record.is_migrating_zk_broker else 1
 
 
@@ -57,6 +74,8 @@ def _partition_change_version(record: PartitionChangeRecord) -> int:
 
 
 def _registration_change_version(record: BrokerRegistrationChangeRecord) -> int:
+    if record.cordoned_log_dirs is not None:
+        return 3
     return 2 if record.log_dirs else 1 if record.in_controlled_shutdown else 0
 
 

@@ -123,7 +123,7 @@ def test_metadata_records_are_json(tmp_path: Path) -> None:
     feature = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=21), 0)
     path = log(tmp_path, metadata(0, feature, encode_record(NoOpRecord(), 0), b"\x01\x7f\x00", b""))
     payloads = [line.partition(" payload: ")[2] for line in dumped(path, "--cluster-metadata-decoder")[2:]]
-    newer = "needs a newer kraft; this one knows metadata.version up to 21 (3.9-IV0)"
+    newer = "needs a newer kraft; this one knows metadata.version up to 30 (4.3-IV0)"
     assert payloads == [
         '{"type":"FEATURE_LEVEL_RECORD","version":0,"data":{"name":"metadata.version","featureLevel":21}}',
         '{"type":"NO_OP_RECORD","version":0,"data":{}}',

@@ -111,7 +111,7 @@ def test_ignore_formatted_does_not_ignore_another_cluster(config: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("release", "level"), [("3.8", 20), ("3.7-IV2", 17), ("3.9.1", 21)])
+@pytest.mark.parametrize(("release", "level"), [("3.8", 20), ("3.7-IV2", 17), ("3.9.1", 21), ("4.3", 30)])
 def test_format_with_a_release(config: Path, tmp_path: Path, release: str, level: int) -> None:
     result = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "-r", release)
     assert f"with metadata.version {NAME_OF_LEVEL[level]}." in result.output
@@ -131,13 +131,13 @@ def test_format_accepts_no_initial_controllers(config: Path, tmp_path: Path) -> 
     ("arguments", "why"),
     [
         (["-t", CLUSTER_ID, "-f", "kraft.version=1"], "kraft.version can be 0 to 0 here, not 1"),
-        (["-t", CLUSTER_ID, "-f", "metadata.version=22"], "metadata.version can be 7 to 21 here, not 22"),
+        (["-t", CLUSTER_ID, "-f", "metadata.version=31"], "metadata.version can be 7 to 30 here, not 31"),
         (["-t", CLUSTER_ID, "-f", "group.version=1"], "group.version can be 0 to 0 here, not 1"),
         (["-t", CLUSTER_ID, "-f", "kraft.version"], "'kraft.version' is not NAME=LEVEL"),
         (["-t", CLUSTER_ID, "-r", "3.9", "-f", "metadata.version=21"], "Use --release-version instead of"),
         (["-t", "short"], "Cluster ID string short does not appear to be a valid UUID"),
         (["-t", CLUSTER_ID, "-r", "9.9"], "Unknown metadata.version '9.9'"),
-        (["-t", CLUSTER_ID, "-r", "4.0"], "Unsupported metadata.version '4.0'"),
+        (["-t", CLUSTER_ID, "-r", "3.2"], "Unsupported metadata.version '3.2'"),
     ],
 )
 def test_format_refuses_in_one_line_and_makes_nothing(

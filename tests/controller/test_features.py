@@ -30,10 +30,10 @@ def register_controller(toy: ToyCluster, controller_id: int, highest: int) -> An
     return toy.ask(ControllerRegistrationRequest(controller_id=controller_id, features=[feature]))
 
 
-@pytest.mark.parametrize(("level", "target"), [(7, 8), (7, 21), (16, 17), (20, 21)])
+@pytest.mark.parametrize(("level", "target"), [(7, 8), (7, 21), (16, 17), (20, 21), (21, 22), (22, 30)])
 def test_up(level: int, target: int) -> None:
     toy = ToyCluster(level=level)
-    toy.start(1)
+    toy.register(1, features=[Feature(METADATA_VERSION, 7, 30)])
     assert update(toy, (METADATA_VERSION, target)).error_code == ErrorCode.NONE
     assert toy.image.metadata_version == target
 
@@ -49,7 +49,7 @@ def test_up(level: int, target: int) -> None:
         (16, UNSAFE_DOWNGRADE, ErrorCode.INVALID_UPDATE_VERSION),  # Apache Kafka does not do it either
         (21, UPGRADE, ErrorCode.NONE),
         (21, SAFE_DOWNGRADE, ErrorCode.NONE),
-        (22, UPGRADE, ErrorCode.INVALID_UPDATE_VERSION),
+        (22, UPGRADE, ErrorCode.INVALID_UPDATE_VERSION),  # the broker supports levels up to 21
         (6, SAFE_DOWNGRADE, ErrorCode.INVALID_UPDATE_VERSION),
         (0, UNSAFE_DOWNGRADE, ErrorCode.INVALID_UPDATE_VERSION),
         (-1, SAFE_DOWNGRADE, ErrorCode.INVALID_UPDATE_VERSION),
@@ -134,7 +134,7 @@ def test_a_feature_named_twice() -> None:
 def test_validate_only() -> None:
     toy = ToyCluster(level=17)
     assert update(toy, (METADATA_VERSION, 18), validate_only=True).error_code == ErrorCode.NONE
-    assert update(toy, (METADATA_VERSION, 22), validate_only=True).error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert update(toy, (METADATA_VERSION, 31), validate_only=True).error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert toy.image.metadata_version == 17
 
 

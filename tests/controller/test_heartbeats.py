@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from kraft.messages.broker_registration_request import Feature
 from kraft.metadata.partitions import NO_LEADER
 from kraft.wire.errors import ErrorCode
 from tests.controller.toy import ToyCluster
@@ -118,3 +119,29 @@ def test_a_new_controller_gives_every_broker_a_full_session() -> None:
     assert successor.register(1, incarnation=1).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
     successor.pass_time(SESSION_S)
     assert successor.image.brokers[1].fenced
+
+
+def test_cordoned_directories_take_no_new_replicas() -> None:
+    """KIP-1066: heartbeats report them; a broker whose directories are all cordoned gets no replica of a new topic."""
+    toy = ToyCluster(level=30)
+    features = [Feature(name="metadata.version", min_supported_version=7, max_supported_version=30)]
+    toy.start(1, 2, features=features)
+    (directory,) = toy.image.brokers[1].log_dirs
+    toy.heartbeat(1, cordoned=[directory])
+    assert toy.image.brokers[1].cordoned_log_dirs == (directory,)
+    length = len(toy.log)
+    toy.heartbeat(1, cordoned=[directory])
+    toy.heartbeat(1)
+    assert len(toy.log) == length, "nothing changed"
+    toy.create(partitions=3)
+    assert {partition.replicas for partition in toy.topic().partitions.values()} == {(2,)}
+    toy.heartbeat(1, cordoned=[])
+    assert toy.image.brokers[1].takes_replicas
+
+
+def test_cordoned_directories_need_level_30() -> None:
+    """MetadataVersion.isCordonedLogDirsSupported: no record of a lower level has them."""
+    toy = ToyCluster(level=29)
+    toy.start(1, features=[Feature(name="metadata.version", min_supported_version=7, max_supported_version=30)])
+    toy.heartbeat(1, cordoned=list(toy.image.brokers[1].log_dirs))
+    assert toy.image.brokers[1].cordoned_log_dirs is None

@@ -109,7 +109,13 @@ class ToyCluster:
         return response
 
     def heartbeat(
-        self, broker_id: int, *, fence: bool = False, stop: bool = False, offline: Sequence[UUID] = ()
+        self,
+        broker_id: int,
+        *,
+        fence: bool = False,
+        stop: bool = False,
+        offline: Sequence[UUID] = (),
+        cordoned: list[UUID] | None = None,
     ) -> BrokerHeartbeatResponse:
         """A heartbeat of a broker that has replayed everything, with those of its directories that have failed."""
         response: BrokerHeartbeatResponse = self.ask(
@@ -120,6 +126,7 @@ class ToyCluster:
                 want_fence=fence,
                 want_shut_down=stop,
                 offline_log_dirs=list(offline),
+                cordoned_log_dirs=cordoned,
             )
         )
         return response

@@ -152,7 +152,7 @@ def test_features(tmp_path: Path, apache: Apache, option: str) -> None:
             return found[1]
 
         assert level() == "3.8-IV0"
-        for newer in ("metadata.version=25", "kraft.version=1"):
+        for newer in ("metadata.version=31", "kraft.version=1"):
             apache_tool(*ask, "upgrade", "--feature", newer, kind=apache, status=1)
         assert level() == "3.8-IV0"
         apache_tool(*ask, "upgrade", "--metadata", "3.9", kind=apache)

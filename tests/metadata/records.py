@@ -61,6 +61,7 @@ _free_records: st.SearchStrategy[Any] = st.one_of(
         fenced=st.booleans(),
         in_controlled_shutdown=st.booleans(),
         log_dirs=st.lists(_uuids, max_size=2),
+        cordoned_log_dirs=st.none() | st.lists(_uuids, max_size=2, unique=True),
     ),
     st.builds(RegisterControllerRecord, controller_id=_small, incarnation_id=_uuids, zk_migration_ready=st.booleans()),
     st.builds(
@@ -131,6 +132,7 @@ def _broker_changes(broker: Broker) -> st.SearchStrategy[BrokerRegistrationChang
         fenced=st.sampled_from([-1, 0, 1]),
         in_controlled_shutdown=st.sampled_from([0, 1]),
         log_dirs=st.lists(_uuids, max_size=1),
+        cordoned_log_dirs=st.none() | st.lists(_uuids, max_size=1),
     )
 
 

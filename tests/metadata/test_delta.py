@@ -170,7 +170,7 @@ def test_clearing_eligible_leaders_changes_no_partition(topic: str) -> None:
         PartitionRecord(partition_id=2**31 - 1, topic_id=TOPIC_ID, replicas=[1], directories=[UUID(int=101)]),
         PartitionRecord(partition_id=1, topic_id=TOPIC_ID),
         PartitionRecord(partition_id=1, topic_id=TOPIC_ID, replicas=[1], last_known_elr=[1]),
-        FeatureLevelRecord(name="metadata.version", feature_level=22),
+        FeatureLevelRecord(name="metadata.version", feature_level=31),
         RemoveTopicRecord(topic_id=UUID(int=1)),
         TopicRecord(name="t", topic_id=UUID(int=2)),
         *(TopicRecord(name=name, topic_id=UUID(int=2)) for name in ("../../pwned", "a/b", "..", "", "\0", "a" * 250)),

@@ -47,10 +47,10 @@ def test_a_bad_frame_is_refused(frame: bytes, reason: str) -> None:
         decode_record(frame)
 
 
-@pytest.mark.parametrize("frame", [b"\x02\x14\x00\x00", b"\x01\x7f\x00\x00", b"\x01\x1b\x04\x00"])
+@pytest.mark.parametrize("frame", [b"\x02\x14\x00\x00", b"\x01\x7f\x00\x00", b"\x01\x1b\x05\x00"])
 def test_records_of_a_later_kafka_are_no_damage(frame: bytes) -> None:
-    """KIP-778: a level may bring frames, types and versions of records; metadata.version 30 has RegisterBroker 4."""
-    with pytest.raises(UnsupportedMetadata, match=r"needs a newer kraft; this one knows .*metadata.version up to 21"):
+    """KIP-778: a level may bring frames, types and versions of records; level 30 has RegisterBroker 4."""
+    with pytest.raises(UnsupportedMetadata, match=r"needs a newer kraft; this one knows .*metadata.version up to 30"):
         decode_record(frame)
 
 

@@ -25,6 +25,7 @@ SOME = [UUID(int=1000)]
         (RegisterBrokerRecord(in_controlled_shutdown=True), 1),
         (RegisterBrokerRecord(is_migrating_zk_broker=True), 2),
         (RegisterBrokerRecord(log_dirs=SOME), 3),
+        (RegisterBrokerRecord(log_dirs=SOME, cordoned_log_dirs=[]), 4),
         (PartitionRecord(replicas=[1]), 0),
         (PartitionRecord(replicas=[1], directories=SOME), 1),
         (PartitionChangeRecord(isr=[1]), 0),
@@ -32,6 +33,7 @@ SOME = [UUID(int=1000)]
         (BrokerRegistrationChangeRecord(fenced=1), 0),
         (BrokerRegistrationChangeRecord(in_controlled_shutdown=1), 1),
         (BrokerRegistrationChangeRecord(log_dirs=SOME), 2),
+        (BrokerRegistrationChangeRecord(cordoned_log_dirs=[]), 3),
         (NoOpRecord(), 0),
     ],
 )
@@ -44,6 +46,10 @@ def test_a_record_has_the_lowest_version_for_its_content(record: Any, version: i
 @pytest.mark.parametrize(
     ("level", "lower", "possible"),
     [
+        (30, 29, False),
+        (29, 23, True),
+        (23, 22, False),
+        (22, 21, True),
         (21, 17, True),
         (21, 16, False),
         (16, 15, True),

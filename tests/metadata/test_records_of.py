@@ -30,7 +30,7 @@ from kraft.metadata.records_of import records_of
 from kraft.metadata.topic_name import is_valid_topic_name
 from tests.messages.strategies import messages, versions
 
-# Eligible leader replicas (version 2) are of higher levels than any here.
+# Eligible leader replicas (version 2) need a feature that is not supported yet.
 _NEWEST = {PartitionRecord: 1}
 
 
@@ -80,7 +80,7 @@ def clusters(draw: st.DrawFn) -> list[Any]:
     levels = statements(FeatureLevelRecord, lambda r: r.name, feature_level=st.integers(1, 100))
     quotas = statements(ClientQuotaRecord, lambda r: r.key, remove=st.just(False))
     records = [
-        FeatureLevelRecord(name="metadata.version", feature_level=draw(st.integers(8, 21))),
+        FeatureLevelRecord(name="metadata.version", feature_level=draw(st.integers(8, 30))),
         *draw(levels.filter(lambda rs: all(r.name != "metadata.version" for r in rs))),
         *draw(st.builds(lambda state: [ZkMigrationStateRecord(zk_migration_state=state)], st.integers(0, 4))),
         *draw(statements(RegisterBrokerRecord, lambda r: r.broker_id)),

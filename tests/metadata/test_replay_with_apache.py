@@ -40,6 +40,9 @@ PROGRAM = Path(__file__).parent / "java" / "Replay.java"
 HISTORIES = 300
 RUN_LIMIT_S = 110
 
+#: With directories of replicas and without; the second ones know eligible leaders and cordoned directories.
+LEVELS, LATER_LEVELS = (8, 16, 17, 21), (23, 30)
+
 #: Records with more kinds of changes than creation and removal.
 CLASSES = (
     BrokerRegistrationChangeRecord,
@@ -60,17 +63,19 @@ def frames(records: Any) -> list[bytes]:
     return [encode_record(record, record_version(record)) for record in records]
 
 
-def cases(classes: Collection[type]) -> list[list[Any]]:
-    """Histories of clusters at levels with directories and without, the same in every run."""
+def cases(classes: Collection[type], levels: Collection[int]) -> list[list[Any]]:
+    """Histories of clusters at these levels, the same in every run."""
     found: list[list[Any]] = []
 
     @seed(1)
     @settings(max_examples=HISTORIES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(histories(), st.sampled_from([8, 16, 17, 21]))
+    @given(histories(), st.sampled_from(levels))
     def add(history: list[Any], level: int) -> None:
         known = [record for record in history if type(record) in classes]
         if level < 17:
             known = [without_directories(record) for record in known]
+        if level < 30:
+            known = [without_cordoned_directories(record) for record in known]
         found.append([FeatureLevelRecord(name="metadata.version", feature_level=level), *known])
 
     add()
@@ -85,6 +90,13 @@ def without_directories(record: Any) -> Any:
         return attrs.evolve(record, directories=None)
     if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
         return attrs.evolve(record, log_dirs=[])
+    return record
+
+
+def without_cordoned_directories(record: Any) -> Any:
+    """The record as it is before metadata.version 30."""
+    if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
+        return attrs.evolve(record, cordoned_log_dirs=None)
     return record
 
 
@@ -108,7 +120,10 @@ def said(records: Any) -> list[str]:
 
 @pytest.mark.parametrize("release", [APACHE_KAFKA_WITH_ZOOKEEPER, APACHE_KAFKA])
 def test_apache_comes_to_the_same_image(release: str, tmp_path: Path) -> None:
-    histories_of_records = cases(CLASSES if release == APACHE_KAFKA_WITH_ZOOKEEPER else (*CLASSES, ClearElrRecord))
+    if release == APACHE_KAFKA_WITH_ZOOKEEPER:
+        histories_of_records = cases(CLASSES, LEVELS)
+    else:
+        histories_of_records = cases((*CLASSES, ClearElrRecord), (*LEVELS, *LATER_LEVELS))
     path = tmp_path / "histories.txt"
     path.write_text("".join(" ".join(f.hex() for f in frames(each)) + "\n" for each in histories_of_records))
     command = [require("java"), *QUICK_JVM, "-cp", f"{apache_kafka(release)}/*", str(PROGRAM), str(path)]

@@ -107,7 +107,7 @@ async def test_the_bootstrap_is_that_of_the_metadata_directory(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("bootstrap", "says"),
     [
-        (bootstrap_checkpoint(30), "at offset 1: metadata.version 30 (4.3-IV0) needs a newer kraft"),
+        (bootstrap_checkpoint(31), "at offset 1: metadata.version 31 needs a newer kraft"),
         (
             b"".join(snapshot_batches([b"\x01\x7f\x00\x00"], epoch=0, timestamp=0)),
             "a metadata record of unknown type 127",

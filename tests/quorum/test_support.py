@@ -32,7 +32,7 @@ from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 from tests.support.metadata_logs import fill, open_log, topic
 from tests.support.scripted_leader import EPOCH, Leader, answer, follower_of, opening, piece, topics
 
-LEVEL_30 = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=30), 0)
+LEVEL_31 = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=31), 0)
 LEVEL_21 = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=21), 0)
 UNKNOWN_TYPE = b"\x01\x7f\x00\x00"
 CHECKSUM_POSITION = CHECKED_POSITION - 4
@@ -128,30 +128,30 @@ def test_one_of_two_snapshots_with_dynamic_voters(tmp_path: Path, oldest: bool, 
 
 @pytest.mark.parametrize("in_snapshot", [False, True])
 def test_a_level_of_a_newer_kafka(tmp_path: Path, in_snapshot: bool) -> None:
-    path = written(tmp_path, *([] if in_snapshot else [data(2, UNKNOWN_TYPE, LEVEL_30)]))
+    path = written(tmp_path, *([] if in_snapshot else [data(2, UNKNOWN_TYPE, LEVEL_31)]))
     if in_snapshot:
         path = tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(SnapshotId(2, 1))
-        path.write_bytes(snapshot([LEVEL_30], epoch=1))
+        path.write_bytes(snapshot([LEVEL_31], epoch=1))
     line = refusal(tmp_path)
     assert line.startswith(f"{path}: at offset ")
-    assert "metadata.version 30 (4.3-IV0) needs a newer kraft" in line
-    assert "up to 21 (3.9-IV0)" in line
+    assert "metadata.version 31 needs a newer kraft" in line
+    assert "up to 30 (4.3-IV0)" in line
 
 
 @pytest.mark.parametrize(
     "before",
-    [[data(2, LEVEL_21)], [data(2, LEVEL_21), data(3, LEVEL_21)], [data(2, LEVEL_30[:-1])]],
+    [[data(2, LEVEL_21)], [data(2, LEVEL_21), data(3, LEVEL_21)], [data(2, LEVEL_31[:-1])]],
     ids=["a level", "two levels", "damage"],
 )
 def test_a_level_behind_others(tmp_path: Path, before: list[bytes]) -> None:
     offset = 2 + len(before)
-    segment = written(tmp_path, *before, data(offset, LEVEL_30))
-    assert refusal(tmp_path).startswith(f"{segment}: at offset {offset}: metadata.version 30")
+    segment = written(tmp_path, *before, data(offset, LEVEL_31))
+    assert refusal(tmp_path).startswith(f"{segment}: at offset {offset}: metadata.version 31")
 
 
 def test_a_level_after_an_invalid_record(tmp_path: Path) -> None:
-    segment = written(tmp_path, data(2, LEVEL_30[:-1], LEVEL_30))
-    assert refusal(tmp_path).startswith(f"{segment}: at offset 3: metadata.version 30")
+    segment = written(tmp_path, data(2, LEVEL_31[:-1], LEVEL_31))
+    assert refusal(tmp_path).startswith(f"{segment}: at offset 3: metadata.version 31")
 
 
 def test_the_bytes_of_a_level_in_a_batch_of_the_other_kind_open_no_batch(
@@ -167,9 +167,9 @@ def test_the_bytes_of_a_level_in_a_batch_of_the_other_kind_open_no_batch(
 
 
 def test_a_level_where_a_snapshot_ends(tmp_path: Path) -> None:
-    segment = written(tmp_path, data(2, LEVEL_30))
+    segment = written(tmp_path, data(2, LEVEL_31))
     (tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(SnapshotId(2, 1))).write_bytes(snapshot([LEVEL_21], epoch=1))
-    assert refusal(tmp_path).startswith(f"{segment}: at offset 2: metadata.version 30")
+    assert refusal(tmp_path).startswith(f"{segment}: at offset 2: metadata.version 31")
 
 
 def test_a_malformed_kraft_version_is_damage() -> None:
@@ -179,7 +179,7 @@ def test_a_malformed_kraft_version_is_damage() -> None:
 
 
 def test_a_level_that_a_snapshot_has_overtaken(tmp_path: Path) -> None:
-    written(tmp_path, data(2, LEVEL_30))
+    written(tmp_path, data(2, LEVEL_31))
     (tmp_path / CLUSTER_METADATA_PARTITION / snapshot_name(SnapshotId(3, 1))).write_bytes(snapshot([LEVEL_21], epoch=1))
     log = open_log(tmp_path)
     assert log.snapshot == SnapshotId(3, 1)
@@ -187,7 +187,7 @@ def test_a_level_that_a_snapshot_has_overtaken(tmp_path: Path) -> None:
 
 def test_damage_is_reported_as_damage(tmp_path: Path) -> None:
     """A level in a batch whose checksum does not fit is none."""
-    batch = bytearray(data(2, LEVEL_30))
+    batch = bytearray(data(2, LEVEL_31))
     batch[CHECKSUM_POSITION] ^= 1
     segment = written(tmp_path, bytes(batch), data(3, LEVEL_21))
     with pytest.raises(Exception, match="damaged") as refused:
@@ -237,7 +237,7 @@ def test_a_leader_that_makes_its_voters_dynamic(tmp_path: Path) -> None:
     ("fetched_bytes", "says"),
     [
         (snapshot([], kraft_version(1), VOTERS), "kraft.version 1 with dynamic voters"),
-        (snapshot([LEVEL_30]), "metadata.version 30 (4.3-IV0) needs a newer kraft"),
+        (snapshot([LEVEL_31]), "metadata.version 31 needs a newer kraft"),
         (snapshot([UNKNOWN_TYPE]), "unknown type 127 needs a newer kraft"),
     ],
     ids=["dynamic voters", "level", "type"],
